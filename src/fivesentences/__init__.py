@@ -1,0 +1,2 @@
+"""Regenerates the tables and figures of four papers on image-text matching."""
+

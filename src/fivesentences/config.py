@@ -1,0 +1,395 @@
+"""Typed configuration: scales, studies, datasets and runs, checked before any job starts.
+
+Three kinds of YAML file are read here. A *scale* (``config/demo.yaml``) says which dataset plays which role,
+with which features, how long to train and how many seeds. A *study* (``config/studies/*.yaml``) says what a
+paper's tables and figures are made of. The *catalogue* (``config/datasets.yaml``) lists every file to download.
+A *run* is one trained model, resolved from a scale and a study's row.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fivesentences.errors import InputError
+
+Direction = Literal["i2t", "t2i"]
+Negatives = Literal["random", "closest", "furthest"]
+Variant = Literal["paper", "released"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+
+class Strict(BaseModel):
+    """A configuration block: unknown keys are errors, values are not converted silently, nothing changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# --- runs ---------------------------------------------------------------------------------------------------
+
+
+class FeatureSpec(Strict):
+    """Which image features a model reads, and how they are prepared from training statistics."""
+
+    extractor: Name
+    layout: Literal["global", "grid"] = "global"
+    prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
+
+    @property
+    def stem(self) -> str:
+        """File name of the features without its suffix, such as ``mobilenetv2_100-global``."""
+        return f"{self.extractor}-{self.layout}"
+
+
+class ModelSpec(Strict):
+    """A model of ``fivesentences.models`` and its widths."""
+
+    name: Literal["vsepp"]
+    embedding: int = Field(default=1024, ge=1, le=65536)
+    word: int = Field(default=300, ge=1, le=65536)
+
+
+class SamSpec(Strict):
+    """Semantic Adaptive Margin beside (or instead of) the triplet loss; see ``losses``."""
+
+    temperature: float = Field(default=10.0, gt=0)
+    negatives: Negatives = "random"
+    variant: Variant = "paper"
+    weight: float = Field(default=1.0, gt=0)
+    max_margin: float | None = None
+
+
+class LossSpec(Strict):
+    """What a run minimises: a triplet loss, a Semantic Adaptive Margin, or their sum."""
+
+    triplet: Literal["all", "hardest"] | Annotated[int, Field(ge=1)] | None = "hardest"
+    margin: float = Field(default=0.2, ge=0)
+    sam: SamSpec | None = None
+
+    @model_validator(mode="after")
+    def _something_to_minimise(self) -> LossSpec:
+        if self.triplet is None and self.sam is None:
+            raise ValueError("triplet and sam are both null, so there is nothing to minimise; give one of them")
+        return self
+
+    @property
+    def folder(self) -> str:
+        """Readable settings for a folder name, such as ``triplet=hardest,margin=0.2``."""
+        parts = [] if self.triplet is None else [f"triplet={self.triplet}", f"margin={self.margin:g}"]
+        if self.sam is not None:
+            sam = self.sam
+            parts += [f"tau={sam.temperature:g}", f"negatives={sam.negatives}"]
+            parts += [f"variant={sam.variant}", f"weight={sam.weight:g}"]
+            if sam.max_margin is not None:
+                parts.append(f"max_margin={sam.max_margin:g}")
+        return ",".join(parts)
+
+
+class RunSpec(Strict):
+    """One training run, complete: what ``fivesentences train`` and the rule ``train_model`` are given."""
+
+    dataset: Name
+    features: FeatureSpec
+    model: ModelSpec
+    loss: LossSpec = LossSpec()
+    fraction: Fraction = 1.0
+    draw: Literal["first", "seeded"] = "first"
+    seed: int = Field(default=0, ge=0)
+    epochs: int = Field(default=30, ge=1)
+    batch_size: int = Field(default=128, ge=2)
+    learning_rate: float = Field(default=2e-4, gt=0)
+    drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs before the rate falls tenfold")
+    gradient_clip: float = Field(default=2.0, gt=0)
+    min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are <unk>")
+    selection: Literal["rsum", "ncs"] = "rsum"
+    threads: int = Field(default=1, ge=1, description="CPU threads; part of the result, since sums depend on it")
+
+    @property
+    def name(self) -> str:
+        """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
+        model = self.model.name + ("+sam" if self.loss.sam is not None else "")
+        return f"{self.dataset}/{model}/{self.loss.folder}/fraction={self.fraction:g}/seed={self.seed}"
+
+
+# --- datasets -----------------------------------------------------------------------------------------------
+
+
+class ScenesData(Strict):
+    """The embedded corpus of drawn scenes."""
+
+    loader: Literal["scenes"]
+    seed: int = Field(default=2022, ge=0)
+    train: int = Field(default=800, ge=1)
+    dev: int = Field(default=100, ge=1)
+    test: int = Field(default=200, ge=1)
+
+
+class CatalogueData(Strict):
+    """A public dataset whose files ``config/datasets.yaml`` lists; the entry has the dataset's own name."""
+
+    loader: Literal["flickr8k", "karpathy", "precomp"]
+    member: str | None = Field(default=None, description="karpathy: the JSON inside the zip, if it holds several")
+    prefix: str | None = Field(default=None, description="precomp: the name before '_precomp', such as f30k")
+
+
+class FolderData(Strict):
+    """A user's own data: a folder of images and a CSV of (filename, caption, split)."""
+
+    loader: Literal["folder"]
+    photographs: Path
+    captions: Path
+
+
+Dataset = Annotated[ScenesData | CatalogueData | FolderData, Field(discriminator="loader")]
+
+
+class CatalogueFile(Strict):
+    """One file to download."""
+
+    path: str = Field(description="below the data folder and below a mirror")
+    version: str
+    url: str | None = Field(description="null where a licence must be accepted by a person")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    size: int | None = Field(description="bytes; null where unknown")
+    licence: str
+    fetch_by_hand: str | None = Field(default=None, description="what a person must do, where url is null")
+
+
+class CatalogueEntry(Strict):
+    """A dataset of the catalogue."""
+
+    title: str
+    files: dict[Name, CatalogueFile]
+
+
+class Catalogue(Strict):
+    """``config/datasets.yaml``."""
+
+    datasets: dict[Name, CatalogueEntry]
+
+
+# --- studies ------------------------------------------------------------------------------------------------
+
+
+class RowSpec(Strict):
+    """One row of a table, or several: lists are multiplied out in the order model, fraction, loss."""
+
+    role: Name
+    model: Name | list[Name] = "vsepp"
+    loss: Name | list[Name]
+    fraction: Fraction | list[Fraction] = 1.0
+    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
+
+    @model_validator(mode="after")
+    def _one_published_row(self) -> RowSpec:
+        many = [key for key in ("model", "loss", "fraction") if isinstance(getattr(self, key), list)]
+        if self.published is not None and many:
+            raise ValueError(f"published names one printed row, but {many[0]} is a list; write the rows one by one")
+        return self
+
+
+class ColumnSpec(Strict):
+    """One column: a metric as the evaluation names it."""
+
+    metric: str = Field(pattern=r"^(R|N|SR|true R)@\d+$|^Rsum$|^Nsum$|^Med r$|^Mean r$")
+    direction: Direction | None = None
+    formula: Variant = "released"
+    ground_truth: Literal["kept", "removed"] = "kept"
+
+
+class PublishedSetting(Strict):
+    """What print was made with; a difference is shown only where a run used the same."""
+
+    dataset: Name
+    features: str
+    phi: str
+
+
+class TableSpec(Strict):
+    """A table: rows x columns, and the printed values it is held against."""
+
+    title: str
+    caption: str
+    rows: list[RowSpec] = Field(min_length=1)
+    columns: list[ColumnSpec] = Field(min_length=1)
+    published: Name | None = Field(default=None, description="file in config/published without .csv")
+    published_setting: PublishedSetting | None = None
+    also_print: list[str] = Field(default=[], description="printed rows shown without a row of ours")
+
+
+class FigureSpec(Strict):
+    """A figure: a drawing of ``paper.figures`` over rows."""
+
+    title: str
+    caption: str
+    drawing: Literal["semantic_recall_over_m"]
+    rows: list[RowSpec] = Field(min_length=1)
+    k: int = Field(default=5, ge=1)
+
+
+class Study(Strict):
+    """One paper: ``config/studies/<name>.yaml``."""
+
+    paper: str
+    losses: dict[Name, LossSpec]
+    labels: dict[Name, str] = Field(default={}, description="how a loss or model is called in tables")
+    tables: dict[Name, TableSpec] = {}
+    figures: dict[Name, FigureSpec] = {}
+
+    @model_validator(mode="after")
+    def _losses_are_declared(self) -> Study:
+        for kind, things in (("tables", self.tables), ("figures", self.figures)):
+            for name, thing in things.items():
+                for row in thing.rows:
+                    for loss in as_list(row.loss):
+                        if loss not in self.losses:
+                            known = ", ".join(self.losses)
+                            raise ValueError(f"{kind}.{name} names the loss '{loss}', but losses has only: {known}")
+        return self
+
+
+# --- scales -------------------------------------------------------------------------------------------------
+
+
+class TrainingScale(Strict):
+    """How long and how wide to train at a scale; what a run does not get from its study's row."""
+
+    embedding: int = Field(default=1024, ge=1)
+    word: int = Field(default=300, ge=1)
+    epochs: int | dict[Fraction, Annotated[int, Field(ge=1)]] = Field(default=30)
+    batch_size: int = Field(default=128, ge=2)
+    learning_rate: float = Field(default=2e-4, gt=0)
+    drop_after: float = Field(default=0.5, gt=0, le=1)
+    gradient_clip: float = Field(default=2.0, gt=0)
+    min_word_count: int = Field(default=4, ge=1)
+    selection: Literal["rsum", "ncs"] = "rsum"
+    draw: Literal["first", "seeded"] = "first"
+    threads: int = Field(default=1, ge=1)
+    minutes: int = Field(default=30, ge=1, description="time a scheduler should grant one run")
+    gpu: bool = False
+
+
+class LeaveOut(Strict):
+    """What of the studies a scale has no time for; tables say so."""
+
+    losses: list[Name] = []
+    fractions: list[Fraction] = []
+
+
+class Scale(Strict):
+    """One scale: ``config/<name>.yaml``."""
+
+    scale: Name
+    title: str
+    mirror: Path | None = None
+    roles: dict[Name, Name]
+    datasets: dict[Name, Dataset]
+    features: FeatureSpec
+    evaluation_phi: Name = "cider"
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    training: TrainingScale
+    studies: list[Name] = Field(min_length=1)
+    leave_out: LeaveOut = LeaveOut()
+
+    @model_validator(mode="after")
+    def _roles_are_played(self) -> Scale:
+        for role, dataset in self.roles.items():
+            if dataset not in self.datasets:
+                known = ", ".join(self.datasets)
+                raise ValueError(f"roles.{role} is '{dataset}', but datasets has only: {known}")
+        if len(set(self.seeds)) != len(self.seeds):
+            raise ValueError(f"seeds is {self.seeds}; every seed may stand there once")
+        return self
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+Block = TypeVar("Block", bound=BaseModel)
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list as it is, anything else as a list of one."""
+    return list(value) if isinstance(value, list) else [value]
+
+
+def check(kind: type[Block], content: Any, where: str) -> Block:
+    """Turn plain data into a typed block.
+
+    Raises:
+        InputError: One sentence a mistake, naming ``where``, the key, the value and what was expected.
+    """
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise InputError("\n".join(_sentence(kind, where, mistake) for mistake in error.errors())) from None
+
+
+def read_yaml(path: Path | str) -> Any:
+    """Read a YAML file as plain data.
+
+    Raises:
+        InputError: If it is missing, not UTF-8 or not YAML.
+    """
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}" if mark is not None else "the file"
+        raise InputError(f"{path}: {place} is not YAML ({getattr(error, 'problem', error)}).") from None
+
+
+def read(kind: type[Block], path: Path | str) -> Block:
+    """Read a YAML file into a typed block; see ``check``."""
+    return check(kind, read_yaml(path), str(path))
+
+
+def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:
+    # Discriminated and plain unions put their branch's name into the location; a person wrote only the keys.
+    keys = [str(key) for key in mistake["loc"] if not _is_branch(str(key))]
+    key = ".".join(keys) or "the file"
+    if mistake["type"] == "extra_forbidden":
+        known = _keys_beside(kind, [str(part) for part in mistake["loc"]])
+        close = difflib.get_close_matches(keys[-1], known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else f" Known keys: {', '.join(sorted(known))}." if known else ""
+        return f"{where}: {key} is not a known key.{hint}"
+    if mistake["type"] == "missing":
+        return f"{where}: {key} is missing."
+    value = mistake["input"]
+    message = mistake["msg"].removeprefix("Value error, ")
+    if mistake["type"] == "value_error":
+        return f"{where}: {message}." if keys == [] else f"{where}: {key}: {message}."
+    hint = ""
+    if keys and "fraction" in keys[-1] and isinstance(value, (int, float)) and 1 < value <= 100:
+        return f"{where}: {key} is {value!r}; a fraction lies in (0, 1]. Did you mean {value / 100:g}?"
+    shown = repr(value) if not isinstance(value, (dict, list)) or len(repr(value)) < 60 else type(value).__name__
+    message = message[0].lower() + message[1:]
+    return f"{where}: {key} is {shown}; {message}.{hint}"
+
+
+def _is_branch(part: str) -> bool:
+    return part in {"scenes", "flickr8k", "karpathy", "precomp", "folder"} and False or "[" in part or part in {
+        "ScenesData", "CatalogueData", "FolderData", "int", "float", "str", "constrained-int", "constrained-float"
+    }
+
+
+def _keys_beside(kind: type[BaseModel], loc: list[str]) -> list[str]:
+    """Names of the fields beside the last part of a location, as far as plain blocks lead there."""
+    block: Any = kind
+    for part in loc[:-1]:
+        field = getattr(block, "model_fields", {}).get(part)
+        candidate = field.annotation if field is not None else None
+        arguments = [candidate, *getattr(candidate, "__args__", ())]
+        models = [a for a in arguments if isinstance(a, type) and issubclass(a, BaseModel)]
+        if not models:
+            return []
+        block = models[0]
+    return list(getattr(block, "model_fields", {}))

@@ -1,0 +1,103 @@
+"""Progress bars, log files, and errors as one sentence."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from fivesentences.errors import InputError
+
+Item = TypeVar("Item")
+SECONDS_BETWEEN_LOG_LINES = 10.0
+
+
+class Bar:
+    """A progress bar on a terminal; elsewhere (a log file, a pipe) a plain line every few seconds.
+
+    Use as a context manager: ``with Bar("extract features", total=8091) as bar: bar.advance(64, note="...")``.
+    """
+
+    def __init__(self, description: str, total: int, done: int = 0):
+        self.description, self.total, self.done = description, total, done
+        self._started, self._printed = time.monotonic(), float("-inf")
+        self._rich: Progress | None = None
+
+    def __enter__(self) -> Bar:
+        if sys.stderr.isatty():
+            self._rich = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=Console(stderr=True),
+            )
+            self._rich.start()
+            self._task = self._rich.add_task(self.description, total=self.total, completed=self.done, note="")
+        return self
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Count ``count`` more as done and show ``note`` (such as a loss) behind the bar."""
+        self.done += count
+        if self._rich is not None:
+            self._rich.update(self._task, completed=self.done, note=note)
+            return
+        now = time.monotonic()
+        if now - self._printed >= SECONDS_BETWEEN_LOG_LINES or self.done >= self.total:
+            self._printed = now
+            elapsed = now - self._started
+            line = f"{self.description}: {self.done}/{self.total} after {elapsed:.0f} s"
+            print(f"{line}  {note}".rstrip(), file=sys.stderr, flush=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._rich is not None:
+            self._rich.stop()
+
+
+def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
+    """Yield ``items`` while a ``Bar`` counts them."""
+    with Bar(description, total) as bar:
+        for item in items:
+            yield item
+            bar.advance()
+
+
+@contextmanager
+def log_to(path: str | Path) -> Iterator[None]:
+    """Send everything that the block prints to ``path``; an ``InputError`` ends the process with one sentence.
+
+    The sentence goes to the log and to the terminal, so that a person need not open the log to read it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal, printed = sys.stderr, sys.stdout
+    with path.open("w", encoding="utf-8", buffering=1) as log:
+        sys.stderr = sys.stdout = log
+        handler = logging.StreamHandler(log)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
+        logging.getLogger().addHandler(handler)
+        try:
+            yield
+        except InputError as error:
+            print(f"Error: {error}", file=log)
+            print(f"Error: {error}", file=terminal, flush=True)
+            raise SystemExit(1) from None
+        except Exception:
+            traceback.print_exc(file=log)
+            raise
+        finally:
+            logging.getLogger().removeHandler(handler)
+            sys.stderr, sys.stdout = terminal, printed

@@ -1,0 +1,73 @@
+"""Files that are whole or absent, never half-written, and names that stay inside their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fivesentences.errors import InputError
+
+
+@contextmanager
+def replacing(path: Path | str) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its name only when the block ends without an error.
+
+    A reader, or a run that was killed and started again, sees the old file or the new one, never a part.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays last: writers such as numpy.save choose the format by it.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path | str) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_json(path: Path | str, content: Any) -> None:
+    """Write JSON with sorted keys and no NaN, whole or not at all."""
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
+    with replacing(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: If the file is missing, is not UTF-8 or is not JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: line {error.lineno} is not JSON ({error.msg}).") from None
+
+
+def inside(folder: Path | str, name: str) -> Path:
+    """The path of an untrusted relative ``name`` below ``folder``.
+
+    Raises:
+        InputError: If the name is absolute or would leave the folder.
+    """
+    pure = PurePosixPath(name.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or ":" in pure.parts[0]:
+        raise InputError(f"{folder}: the name '{name}' would leave the folder; it is refused.")
+    return Path(folder, *pure.parts)
