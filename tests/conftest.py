@@ -1,0 +1,23 @@
+"""Where tests find real data and parity fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder that FIVESENTENCES_MIRROR names; a test that needs it is skipped where there is none."""
+    folder = os.environ.get("FIVESENTENCES_MIRROR")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs real data: set FIVESENTENCES_MIRROR to a folder that mirrors config/datasets.yaml")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def parity_folder() -> Path:
+    """Numbers that released code returned: PARITY_FIXTURES, or the copies beside the tests."""
+    return Path(os.environ.get("PARITY_FIXTURES") or Path(__file__).parent / "fixtures" / "parity")
