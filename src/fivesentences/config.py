@@ -21,6 +21,7 @@ Direction = Literal["i2t", "t2i"]
 Negatives = Literal["random", "closest", "furthest"]
 Variant = Literal["paper", "released"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -132,9 +133,16 @@ class ScenesData(Strict):
 class CatalogueData(Strict):
     """A public dataset whose files ``config/datasets.yaml`` lists; the entry has the dataset's own name."""
 
-    loader: Literal["flickr8k", "karpathy", "precomp"]
+    loader: Literal["flickr8k", "karpathy"]
     member: str | None = Field(default=None, description="karpathy: the JSON inside the zip, if it holds several")
-    prefix: str | None = Field(default=None, description="precomp: the name before '_precomp', such as f30k")
+
+
+class PrecompData(Strict):
+    """The ``<prefix>_precomp`` folder that the released code of SCAN, VSRN, CVSE and SGRAF reads."""
+
+    loader: Literal["precomp"]
+    folder: Path
+    prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
 
 
 class FolderData(Strict):
@@ -145,7 +153,7 @@ class FolderData(Strict):
     captions: Path
 
 
-Dataset = Annotated[ScenesData | CatalogueData | FolderData, Field(discriminator="loader")]
+Dataset = Annotated[ScenesData | CatalogueData | PrecompData | FolderData, Field(discriminator="loader")]
 
 
 class CatalogueFile(Strict):
@@ -376,9 +384,7 @@ def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:
 
 
 def _is_branch(part: str) -> bool:
-    return part in {"scenes", "flickr8k", "karpathy", "precomp", "folder"} and False or "[" in part or part in {
-        "ScenesData", "CatalogueData", "FolderData", "int", "float", "str", "constrained-int", "constrained-float"
-    }
+    return part in LOADERS or part in {"int", "float", "str", "list", "dict"} or "[" in part or "constrained" in part
 
 
 def _keys_beside(kind: type[BaseModel], loc: list[str]) -> list[str]:

@@ -1,0 +1,13 @@
+"""One file of the catalogue, from its host or a mirror, checked."""
+
+from pathlib import Path
+
+from fivesentences.config import Catalogue, read
+from fivesentences.console import log_to
+from fivesentences.corpus.download import fetch, find_mirror
+
+with log_to(snakemake.log[0]):
+    dataset, file = snakemake.params.entry
+    catalogue = read(Catalogue, "config/datasets.yaml")
+    data = Path(snakemake.output.file[: -len(snakemake.wildcards.file)])
+    fetch(catalogue.datasets[dataset], dataset, file, data, find_mirror(snakemake.config.get("mirror")))

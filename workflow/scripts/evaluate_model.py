@@ -1,0 +1,16 @@
+"""All the numbers of one run, as one JSON file."""
+
+from pathlib import Path
+
+from fivesentences.config import RunSpec, check
+from fivesentences.console import log_to
+from fivesentences.evaluation import evaluate_run
+
+with log_to(snakemake.log[0]):
+    evaluate_run(
+        check(RunSpec, snakemake.params.spec, snakemake.wildcards.run),
+        corpus=Path(snakemake.input.corpus),
+        similarity=Path(snakemake.input.similarity),
+        phi=Path(snakemake.input.phi),
+        out=Path(snakemake.output.metrics),
+    )
