@@ -1,0 +1,75 @@
+"""Zip archives that are read where they lie, never unpacked, and refused when an entry is unsafe."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from fivesentences.errors import InputError
+
+LARGEST_ENTRY = 2**31  # bytes; Karpathy's COCO file, the largest we know, unpacks to 0.15 GB
+
+
+def open_zip(path: Path | str) -> zipfile.ZipFile:
+    """Open a zip archive after a look at all its entries.
+
+    Raises:
+        InputError: If the file is missing, is no zip or is truncated, or if an entry would leave the folder it
+            is unpacked to. We never unpack, but an archive with such an entry was not made by who it claims.
+    """
+    path = Path(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
+        reason = str(error).rstrip(".")
+        raise InputError(
+            f"{path} is not a whole zip archive ({reason}); delete it and fetch it again."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
+    for name in archive.namelist():
+        if _leaves_folder(name):
+            archive.close()
+            raise InputError(f"{path.name}: entry '{name}' would leave the folder; the archive is refused.")
+    return archive
+
+
+def entries(archive: zipfile.ZipFile) -> list[str]:
+    """Names of the files inside in archive order, without folders and the litter that macOS adds."""
+    return [name for name in archive.namelist() if not name.endswith("/") and not is_litter(name)]
+
+
+def is_litter(name: str) -> bool:
+    """Whether a path belongs to the operating system and not to the data."""
+    parts = PurePosixPath(name).parts
+    return "__MACOSX" in parts or bool(parts and (parts[-1].startswith("._") or parts[-1] == ".DS_Store"))
+
+
+def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The bytes of one entry.
+
+    Raises:
+        InputError: If it is not there, damaged, encrypted, or unpacks to more than ``LARGEST_ENTRY``.
+    """
+    shown = Path(str(archive.filename)).name
+    try:
+        size = archive.getinfo(name).file_size
+        if size > LARGEST_ENTRY:
+            raise InputError(
+                f"{shown}: entry '{name}' unpacks to {size} bytes; more than {LARGEST_ENTRY} are refused."
+            )
+        return archive.read(name)
+    except KeyError:
+        raise InputError(f"{shown}: there is no entry '{name}'.") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise InputError(f"{shown}: entry '{name}' is damaged ({reason}); fetch the archive again.") from None
+
+
+def _leaves_folder(name: str) -> bool:
+    pure = PurePosixPath(name.replace("\\", "/"))
+    drive = bool(pure.parts) and len(pure.parts[0]) == 2 and pure.parts[0][1] == ":"
+    return pure.is_absolute() or ".." in pure.parts or drive

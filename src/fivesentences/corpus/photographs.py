@@ -1,0 +1,159 @@
+"""Photographs in a zip archive or a folder, read one by one, and their decoding."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import warnings
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from PIL import Image
+
+from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
+from fivesentences.errors import InputError
+
+# Pillow can start other programs for some formats (EPS); photographs need none of those.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm"})
+MOST_PIXELS = 100_000_000  # per photograph; more is taken for a decompression bomb
+
+
+class Photographs:
+    """Photographs by filename from zip archives or folders, without unpacking anything.
+
+    A filename is looked up as it stands, then below any folder inside, so ``x.jpg`` finds
+    ``Flicker8k_Dataset/x.jpg``. COCO's photographs lie in two archives: give both.
+
+    Objects can be pickled and used from threads and worker processes: only the paths travel, and every process
+    opens the archive for itself (a forked process must not share the parent's place in the file).
+    """
+
+    def __init__(self, path: Path | str, *more: Path | str):
+        self.paths = (Path(path), *(Path(other) for other in more))
+        self._forget()
+        self._look()  # a wrong path ends here, not in a worker an hour later
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._process = -1
+        self._archives: dict[Path, zipfile.ZipFile] = {}
+        self._places: dict[str, tuple[Path, str]] = {}
+        self._by_basename: dict[str, list[str]] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"paths": self.paths}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def __repr__(self) -> str:
+        return f"Photographs({', '.join(repr(str(path)) for path in self.paths)})"
+
+    def __len__(self) -> int:
+        return len(self._look())
+
+    def __contains__(self, filename: str) -> bool:
+        try:
+            self._find(filename)
+        except InputError:
+            return False
+        return True
+
+    def names(self) -> list[str]:
+        """Paths of all photographs inside: archive order, sorted in a folder."""
+        return list(self._look())
+
+    def read(self, filename: str) -> bytes:
+        """The bytes of one photograph; ``decode`` turns them into an image.
+
+        Raises:
+            InputError: If there is no such photograph, several have this name, or the archive is damaged.
+        """
+        place, name = self._find(filename)
+        archive = self._archives.get(place)
+        if archive is not None:
+            return read_entry(archive, name)
+        try:
+            return (place / name).read_bytes()
+        except OSError as error:
+            raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
+
+    def _find(self, filename: str) -> tuple[Path, str]:
+        places = self._look()
+        if filename in places:
+            return places[filename]
+        wanted = PurePosixPath(filename).parts
+        found = [
+            name
+            for name in self._by_basename.get(wanted[-1] if wanted else "", [])
+            if PurePosixPath(name).parts[-len(wanted) :] == wanted
+        ]
+        shown = " and ".join(str(path) for path in self.paths)
+        if not found:
+            raise InputError(f"{shown}: there is no photograph '{filename}'.")
+        if len(found) > 1:
+            raise InputError(
+                f"{shown}: '{filename}' could be '{found[0]}' or '{found[1]}'; name its folder too."
+            )
+        return places[found[0]]
+
+    def _look(self) -> dict[str, tuple[Path, str]]:
+        """Where each photograph is; looks again in a new process."""
+        if self._process == os.getpid():
+            return self._places
+        with self._lock:
+            if self._process != os.getpid():
+                self._archives, self._places, self._by_basename = {}, {}, {}
+                for path in self.paths:
+                    for name in self._names_in(path):
+                        self._places.setdefault(name, (path, name))
+                for name in self._places:
+                    self._by_basename.setdefault(PurePosixPath(name).name, []).append(name)
+                self._process = os.getpid()
+        return self._places
+
+    def _names_in(self, path: Path) -> list[str]:
+        if path.is_dir():
+            names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+            names = [name for name in names if not is_litter(name)]
+        else:
+            self._archives[path] = open_zip(path)
+            names = entries(self._archives[path])
+        names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
+        if not names:
+            raise InputError(f"{path} holds no photographs (files such as .jpg or .png).")
+        return names
+
+
+def decode(data: bytes, where: str) -> Image.Image:
+    """Decode a photograph completely, as RGB; orientation tags are not applied, as in the usual pipelines.
+
+    Args:
+        data: Bytes of a JPEG, PNG, WebP, BMP, GIF, TIFF or PPM file.
+        where: What to call the photograph in an error.
+
+    Raises:
+        InputError: If the bytes are no such image, are truncated, or unfold to more than ``MOST_PIXELS``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            image = Image.open(io.BytesIO(data), formats=FORMATS)
+        width, height = image.size
+        if width * height > MOST_PIXELS:
+            raise InputError(
+                f"{where}: {width} x {height} pixels are more than {MOST_PIXELS}; the image is refused."
+            )
+        return image.convert("RGB")
+    except InputError:
+        raise
+    except Image.DecompressionBombError:
+        raise InputError(f"{where}: more than {MOST_PIXELS} pixels; the image is refused.") from None
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
+        reason = "not an image" if isinstance(error, Image.UnidentifiedImageError) else str(error).rstrip(".")
+        raise InputError(
+            f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again."
+        ) from None

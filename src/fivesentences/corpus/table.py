@@ -1,0 +1,232 @@
+"""``Corpus``: every dataset in one form, a table with one row per caption."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+COLUMNS = ("image_id", "filename", "caption_id", "caption", "split", "category")
+OF_AN_IMAGE = ("filename", "split", "category")
+FORMAT = 1
+_METADATA = b"fivesentences.corpus"
+# What str.splitlines() breaks at: a tool that writes captions as lines must not gain any.
+_LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Images, their captions and splits, in the order of the files they came from.
+
+    Attributes:
+        name: What the dataset is called, such as ``flickr8k``.
+        table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``,
+            ``split`` (text) and ``category`` (text or missing). Captions of an image stand together; the usual
+            splits are ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
+
+    Raises:
+        InputError: If a column is missing or unknown, a value is missing, a caption is empty or holds a line
+            break, a caption_id occurs twice, the captions of an image are apart or disagree about its filename,
+            split or category, or there is no image at all.
+    """
+
+    name: str
+    table: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", _checked(self.name, self.table))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Corpus:
+        """Read a corpus that ``write`` wrote.
+
+        Raises:
+            InputError: If the file is missing, damaged, of another program or of a newer format.
+        """
+        try:
+            # Not read_table(): it would take "fraction=0.1" in a folder's name for a column.
+            with pq.ParquetFile(path) as file:
+                stored = file.read()
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file.") from None
+        except (pa.ArrowInvalid, OSError) as error:
+            reason = str(error).split("\n")[0].rstrip(".")
+            raise InputError(
+                f"{path} is not a readable parquet file ({reason}); delete it and make it again."
+            ) from None
+        label = json.loads((stored.schema.metadata or {}).get(_METADATA, b"{}"))
+        if label.get("format") != FORMAT:
+            found = label.get("format", "none")
+            raise InputError(
+                f"{path}: the corpus format is {found} but this version reads {FORMAT}; make the file again."
+            )
+        return cls(label["name"], stored.to_pandas())
+
+    def write(self, path: Path | str) -> None:
+        """Write one parquet table with the name and the format's version in its schema, whole or not at all."""
+        schema = pa.schema(
+            [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
+            metadata={_METADATA: json.dumps({"format": FORMAT, "name": self.name}).encode()},
+        )
+        stored = pa.Table.from_pandas(self.table, preserve_index=False).cast(schema.remove_metadata())
+        with replacing(path) as temporary:
+            pq.write_table(stored.replace_schema_metadata(schema.metadata), temporary, compression="zstd")
+
+    def split(self, name: str) -> Corpus:
+        """The images of one split, file order kept.
+
+        Raises:
+            InputError: If no image has this split.
+        """
+        chosen = (self.table["split"] == name).to_numpy(dtype=bool)
+        if not chosen.any():
+            known = ", ".join(f"'{split}'" for split in self.splits)
+            raise InputError(f"split '{name}' of '{self.name}' has no images; it has only {known}.")
+        return Corpus(self.name, self.table[chosen])
+
+    @cached_property
+    def _first_rows(self) -> np.ndarray:
+        """``[images]`` row of each image's first caption."""
+        return np.flatnonzero(_starts(self.table["image_id"].to_numpy()))
+
+    @cached_property
+    def images(self) -> pd.DataFrame:
+        """One row per image in file order: ``image_id``, ``filename``, ``split``, ``category``."""
+        rows = self.table.iloc[self._first_rows]
+        return rows[["image_id", *OF_AN_IMAGE]].reset_index(drop=True)
+
+    @cached_property
+    def captions(self) -> list[str]:
+        """All captions in file order."""
+        return [str(caption) for caption in self.table["caption"]]
+
+    @cached_property
+    def image_of_caption(self) -> np.ndarray:
+        """``[captions]`` int64, the row of each caption's image in ``images`` of this (sub)corpus."""
+        return np.cumsum(_starts(self.table["image_id"].to_numpy()), dtype=np.int64) - 1
+
+    @property
+    def n_images(self) -> int:
+        """Number of images."""
+        return len(self._first_rows)
+
+    @property
+    def n_captions(self) -> int:
+        """Number of captions."""
+        return len(self.table)
+
+    @property
+    def splits(self) -> list[str]:
+        """Names of the splits in the order of their first image."""
+        return [str(split) for split in pd.unique(self.table["split"])]
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus('{self.name}', {self.n_images} images, {self.n_captions} captions, splits {self.splits})"
+        )
+
+
+def clean_caption(text: str) -> str:
+    """One line: every run of white space, line breaks of any kind included, becomes one space."""
+    return " ".join(text.split())
+
+
+def _starts(image_ids: np.ndarray) -> np.ndarray:
+    """``[captions]`` true where a caption's image is not the image of the caption before."""
+    starts = np.ones(len(image_ids), dtype=bool)
+    starts[1:] = image_ids[1:] != image_ids[:-1]
+    return starts
+
+
+def _checked(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The table in its fixed form, or an ``InputError`` that names the first wrong row."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"a corpus needs a name, but its name is {name!r}.")
+    missing = [column for column in COLUMNS if column not in table.columns]
+    unknown = [str(column) for column in table.columns if column not in COLUMNS]
+    if missing or unknown:
+        what = f"lacks the column '{missing[0]}'" if missing else f"has an unknown column '{unknown[0]}'"
+        raise InputError(f"the table of '{name}' {what}; the columns are {', '.join(COLUMNS)}.")
+    if len(table) == 0:
+        raise InputError(f"'{name}' has no images; a corpus needs at least one image with a caption.")
+    table = table[list(COLUMNS)].reset_index(drop=True)
+    for column in COLUMNS:
+        _check_texts(name, table, column)
+    table = table.astype({column: "str" for column in COLUMNS})
+    _check_captions(name, table)
+    _check_images(name, table)
+    return table
+
+
+def _check_texts(name: str, table: pd.DataFrame, column: str) -> None:
+    values = table[column]
+    missing = values.isna().to_numpy(dtype=bool)
+    if column != "category" and missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(f"'{name}', row {row}: {column} is missing{_beside(table, row, column)}.")
+    for row, value in enumerate(values):
+        if missing[row]:
+            continue
+        if not isinstance(value, str):
+            raise InputError(f"'{name}', row {row}: {column} is {value!r}; it must be text.")
+        if column != "caption" and not value.strip():
+            raise InputError(f"'{name}', row {row}: {column} is empty{_beside(table, row, column)}.")
+
+
+def _beside(table: pd.DataFrame, row: int, column: str) -> str:
+    return "" if column == "image_id" else f" (image '{table['image_id'].iloc[row]}')"
+
+
+def _check_captions(name: str, table: pd.DataFrame) -> None:
+    for row, caption in enumerate(table["caption"]):
+        wrong = (
+            "is empty"
+            if not caption.strip()
+            else "holds a line break"
+            if _LINE_BREAK.search(caption)
+            else None
+        )
+        if wrong:
+            image, caption_id = table["image_id"].iloc[row], table["caption_id"].iloc[row]
+            raise InputError(f"'{name}', row {row}: caption '{caption_id}' of image '{image}' {wrong}.")
+    twice = table["caption_id"].duplicated().to_numpy(dtype=bool)
+    if twice.any():
+        row = int(np.flatnonzero(twice)[0])
+        value = table["caption_id"].iloc[row]
+        raise InputError(
+            f"'{name}', row {row}: caption_id '{value}' occurs a second time; it must be unique."
+        )
+
+
+def _check_images(name: str, table: pd.DataFrame) -> None:
+    image_ids = table["image_id"].to_numpy()
+    starts = _starts(image_ids)
+    first_rows = np.flatnonzero(starts)
+    again = pd.Series(image_ids[first_rows]).duplicated().to_numpy(dtype=bool)
+    if again.any():
+        row = int(first_rows[np.flatnonzero(again)[0]])
+        raise InputError(
+            f"'{name}', row {row}: a caption of image '{image_ids[row]}' stands apart from its others; "
+            "captions of an image must follow each other."
+        )
+    first_of = first_rows[np.cumsum(starts) - 1]
+    for column in OF_AN_IMAGE:
+        values: Sequence[str] | np.ndarray = table[column].fillna("").to_numpy()
+        differs = np.flatnonzero(np.asarray(values != values[first_of], dtype=bool))
+        if len(differs):
+            row = int(differs[0])
+            raise InputError(
+                f"'{name}', row {row}: {column} of image '{image_ids[row]}' is '{values[row]}' "
+                f"but '{values[first_of[row]]}' at its first caption; an image has one {column}."
+            )
