@@ -15,8 +15,8 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
     """Open a zip archive after a look at all its entries.
 
     Raises:
-        InputError: If the file is missing, is no zip or is truncated, or if an entry would leave the folder it
-            is unpacked to. We never unpack, but an archive with such an entry was not made by who it claims.
+        InputError: If the file is missing, is no zip or is truncated, or if an entry would leave the folder
+            it is unpacked to. We never unpack, but an archive with such an entry is not what it claims to be.
     """
     path = Path(path)
     try:

@@ -9,7 +9,7 @@ import warnings
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
 from fivesentences.errors import InputError
@@ -26,8 +26,8 @@ class Photographs:
     A filename is looked up as it stands, then below any folder inside, so ``x.jpg`` finds
     ``Flicker8k_Dataset/x.jpg``. COCO's photographs lie in two archives: give both.
 
-    Objects can be pickled and used from threads and worker processes: only the paths travel, and every process
-    opens the archive for itself (a forked process must not share the parent's place in the file).
+    Objects can be pickled and used from threads and worker processes: only the paths travel, and every
+    process opens the archive for itself (a forked process must not share the parent's place in the file).
     """
 
     def __init__(self, path: Path | str, *more: Path | str):
@@ -153,7 +153,7 @@ def decode(data: bytes, where: str) -> Image.Image:
     except Image.DecompressionBombError:
         raise InputError(f"{where}: more than {MOST_PIXELS} pixels; the image is refused.") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
-        reason = "not an image" if isinstance(error, Image.UnidentifiedImageError) else str(error).rstrip(".")
+        reason = "not an image" if isinstance(error, UnidentifiedImageError) else str(error).rstrip(".")
         raise InputError(
             f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again."
         ) from None

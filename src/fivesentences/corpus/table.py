@@ -32,13 +32,13 @@ class Corpus:
     Attributes:
         name: What the dataset is called, such as ``flickr8k``.
         table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``,
-            ``split`` (text) and ``category`` (text or missing). Captions of an image stand together; the usual
-            splits are ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
+            ``split`` (text) and ``category`` (text or missing). Captions of an image stand together; the
+            usual splits are ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
 
     Raises:
         InputError: If a column is missing or unknown, a value is missing, a caption is empty or holds a line
-            break, a caption_id occurs twice, the captions of an image are apart or disagree about its filename,
-            split or category, or there is no image at all.
+            break, a caption_id occurs twice, the captions of an image are apart or disagree about its
+            filename, split or category, or there is no image at all.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Corpus:
         return cls(label["name"], stored.to_pandas())
 
     def write(self, path: Path | str) -> None:
-        """Write one parquet table with the name and the format's version in its schema, whole or not at all."""
+        """Write one parquet table, name and format version in its schema, whole or not at all."""
         schema = pa.schema(
             [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
             metadata={_METADATA: json.dumps({"format": FORMAT, "name": self.name}).encode()},
@@ -163,7 +163,7 @@ def _checked(name: str, table: pd.DataFrame) -> pd.DataFrame:
     table = table[list(COLUMNS)].reset_index(drop=True)
     for column in COLUMNS:
         _check_texts(name, table, column)
-    table = table.astype({column: "str" for column in COLUMNS})
+    table = table.astype(dict.fromkeys(COLUMNS, "str"))
     _check_captions(name, table)
     _check_images(name, table)
     return table
