@@ -208,14 +208,24 @@ class ColumnSpec(Strict):
     direction: Direction | None = None
     formula: Variant = "released"
     ground_truth: Literal["kept", "removed"] = "kept"
+    m: int = Field(default=0, ge=0, description="SR@k: how many foreign items are relevant; 0 for every other metric")
+    style: Literal["", "recall", "vse_recall"] = Field(default="", description="SR@k: share found, or any found")
+
+    @model_validator(mode="after")
+    def _semantic_recall_is_complete(self) -> ColumnSpec:
+        semantic_recall = self.metric.startswith("SR@")
+        if semantic_recall != (self.m > 0) or semantic_recall != (self.style != ""):
+            raise ValueError(f"metric is {self.metric}; m and style belong to SR@k, which needs both")
+        return self
 
 
 class PublishedSetting(Strict):
     """What print was made with; a difference is shown only where a run used the same."""
 
-    dataset: Name
+    dataset: Name | dict[Name, Name] = Field(description="or one dataset for each role")
     features: str
-    phi: str
+    phi: str | None = Field(default=None, description="null where print has no semantic metric")
+    images: int | None = Field(default=None, ge=1, description="images of the test gallery")
 
 
 class TableSpec(Strict):
@@ -228,6 +238,7 @@ class TableSpec(Strict):
     published: Name | None = Field(default=None, description="file in config/published without .csv")
     published_setting: PublishedSetting | None = None
     also_print: list[str] = Field(default=[], description="printed rows shown without a row of ours")
+    notes: list[str] = Field(default=[], description="sentences below the table, such as errata of print")
 
 
 class FigureSpec(Strict):
@@ -238,6 +249,8 @@ class FigureSpec(Strict):
     drawing: Literal["semantic_recall_over_m"]
     rows: list[RowSpec] = Field(min_length=1)
     k: int = Field(default=5, ge=1)
+    formula: Variant = "released"
+    notes: list[str] = []
 
 
 class Study(Strict):
@@ -245,7 +258,7 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec]
-    labels: dict[Name, str] = Field(default={}, description="how a loss or model is called in tables")
+    labels: dict[Name, str] = Field(default={}, description="what tables call a loss, model, role or dataset")
     tables: dict[Name, TableSpec] = {}
     figures: dict[Name, FigureSpec] = {}
 
