@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,15 @@ def mirror() -> Path:
 def parity_folder() -> Path:
     """Numbers that released code returned: PARITY_FIXTURES, or the copies beside the tests."""
     return Path(os.environ.get("PARITY_FIXTURES") or Path(__file__).parent / "fixtures" / "parity")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None]:
+    """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure."""
+    report = yield
+    if report.skipped and item.get_closest_marker("data") and os.environ.get("FIVESENTENCES_MIRROR"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: skipped although FIVESENTENCES_MIRROR is set ({report.longrepr[-1]})"
+    return report

@@ -1,0 +1,51 @@
+"""Many runs' JSON files as one tidy table: one row a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fivesentences.errors import InputError
+from fivesentences.storage import read_json, replacing, write_json
+
+RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "phi", "split"]
+GALLERY_COLUMNS = ["images", "captions", "tie_rule"]
+VALUE_COLUMNS = ["metric", "direction", "formula", "ground_truth", "m", "style", "value"]
+COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
+
+
+def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
+    """Read the metrics of many runs into one table with the columns ``COLUMNS``.
+
+    Raises:
+        InputError: If a file is not what ``evaluate_run`` writes.
+    """
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        content = read_json(file)
+        try:
+            about = {"scale": scale} | {key: content[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
+            rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in content["values"]]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{file}: {error} is missing; evaluate the run again.") from None
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def summary(tidy: pd.DataFrame) -> dict[str, Any]:
+    """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare."""
+    head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"])]
+    found: dict[str, Any] = {}
+    for row in head.itertuples():
+        name = row.metric if row.ground_truth != "removed" else f"{row.metric} without ground truth"
+        found.setdefault(str(row.run), {})[name] = round(float(row.value), 4)
+    return found
+
+
+def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
+    """Write the table as parquet and its summary as JSON beside it."""
+    with replacing(out) as temporary:
+        tidy.to_parquet(temporary, index=False)
+    write_json(Path(out).with_suffix(".json"), summary(tidy))
