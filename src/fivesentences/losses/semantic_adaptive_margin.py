@@ -1,0 +1,220 @@
+"""Semantic Adaptive Margin (SAM): a triplet's margin grows with how much better its positive describes the image.
+
+Source: "Is An Image Worth Five Sentences?", section 5, and its released code. The two differ in seven ways that move
+the numbers. Each is one field of ``Rules``, so that each can be switched, read and tested by itself; ``PAPER`` and
+``RELEASED`` are the two ends.
+
+Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from fivesentences.errors import InputError
+
+Negatives = Literal["random", "closest", "furthest"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Where the paper and the released code part.
+
+    Attributes:
+        positive: ``"excluded"``: a negative is never the query's own positive. ``"skipped"``: the positive is not
+            masked; the *second* entry of the ranking is taken in the hope that the first is the positive. So
+            ``closest`` is the positive itself when exactly one item beats it (a constant term without gradient), and
+            ``furthest`` is the second furthest item.
+        t2i_search: ``"columns"``: a caption looks for its negative image down its column. ``"rows"``: the search
+            for t2i runs along rows too; entry (i, m_i) then reads "image i is the negative of caption m_i", so that
+            some captions get none and others several.
+        ranking: what is ranked: the ``"similarity"``, or its ``"gap"`` to the positive, ``S_ij - S_ii`` for i2t and
+            ``S_ij - S_jj`` for t2i. Only along rows does the gap order items differently.
+        margin_negative: ``"own"``: a margin is made of the negative that enters its hinge. ``"crossed"``: i2t hinges
+            use the margins made of the t2i negatives, and the reverse.
+        margin_of: ``"query"``: a hinge uses the margin of its own query. ``"column"``: margins are spread over the
+            columns of the cost matrix, so the hinge at (image i, caption n) uses the margin of sample n.
+        cap: largest margin, or None. There is no lower bound: a margin may be negative.
+    """
+
+    positive: Literal["excluded", "skipped"] = "excluded"
+    t2i_search: Literal["columns", "rows"] = "columns"
+    ranking: Literal["similarity", "gap"] = "similarity"
+    margin_negative: Literal["own", "crossed"] = "own"
+    margin_of: Literal["query", "column"] = "query"
+    cap: float | None = None
+
+
+PAPER = Rules()
+RELEASED = Rules(
+    positive="skipped",
+    t2i_search="rows",
+    ranking="gap",
+    margin_negative="crossed",
+    margin_of="column",
+    cap=1.0,
+)
+
+
+class Chosen(NamedTuple):
+    """Which negative each of the B samples got.
+
+    Attributes:
+        i2t: ``[B]``; ``i2t[i]`` = the negative caption of image i.
+        t2i: ``[B]``; searched down columns, ``t2i[j]`` = the negative image of caption j; searched along rows,
+            ``t2i[i]`` = the caption whose negative is image i.
+    """
+
+    i2t: Tensor
+    t2i: Tensor
+
+
+class SemanticAdaptiveMargin(nn.Module):
+    """Triplet loss with one negative a direction and margin ``(phi_positive - phi_negative) / temperature``.
+
+    Both phi are taken against the positive image's reference captions. The paper adds this loss to an ordinary
+    ``TripletLoss``; the released code weighs it 5 (Flickr30K) or 10 (COCO).
+
+    Args:
+        temperature: tau of the paper, 3, 5 or 10 for CIDEr's 0..10 scale; above 0.
+        negatives: ``"random"`` (drawn from torch's global CPU generator, uniform over the others, each direction by
+            itself), ``"closest"`` or ``"furthest"`` (by similarity). In print ``closest`` is "hard" and ``furthest``
+            "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is ``furthest``, or
+            rather the second furthest. Of equal scores the lower index comes first.
+        variant: ``"paper"``, ``"released"``; or ``Rules`` of one's own.
+        weight: Factor of the whole loss.
+        max_margin: Largest margin; None: 1.0 if released, otherwise none.
+
+    Raises:
+        InputError: If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        temperature: float,
+        negatives: Negatives = "random",
+        variant: Literal["paper", "released"] | Rules = "paper",
+        weight: float = 1.0,
+        max_margin: float | None = None,
+    ):
+        super().__init__()
+        if not temperature > 0:
+            raise InputError(f"SemanticAdaptiveMargin: temperature is {temperature}; it must be above 0.")
+        if negatives not in ("random", "closest", "furthest"):
+            raise InputError(
+                f"SemanticAdaptiveMargin: negatives is {negatives!r}; it is one of 'random', 'closest', 'furthest'."
+            )
+        if isinstance(variant, str):
+            if variant not in ("paper", "released"):
+                raise InputError(f"SemanticAdaptiveMargin: variant is {variant!r}; it is 'paper' or 'released'.")
+            variant = PAPER if variant == "paper" else RELEASED
+        self.temperature, self.negatives, self.rules, self.weight = temperature, negatives, variant, weight
+        self.max_margin = variant.cap if max_margin is None else max_margin
+
+    def forward(self, similarity: Tensor, phi: Tensor, indices: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """The loss, a scalar; the gradient flows into ``similarity`` only.
+
+        Args:
+            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+            phi: ``[B captions, B images]`` of the same pairs.
+            indices: The negatives (i2t, t2i) as in ``Chosen``, each ``[B]``, instead of choosing them here.
+
+        Raises:
+            InputError: If the shapes disagree.
+        """
+        batch = len(similarity)
+        if similarity.shape != (batch, batch) or phi.shape != (batch, batch):
+            raise InputError(
+                f"SemanticAdaptiveMargin: similarity is {list(similarity.shape)} and phi {list(phi.shape)}; "
+                "both must be square and equal, one row and one column a pair of the batch."
+            )
+        if batch < 2:
+            return similarity.sum() * 0.0  # no negative in sight
+        with torch.no_grad():
+            chosen = self.choose(similarity) if indices is None else Chosen(*indices)
+            margin_i2t, margin_t2i = self.margins(phi, chosen)
+        return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
+
+    def choose(self, similarity: Tensor) -> Chosen:
+        """The negatives of a batch."""
+        if self.negatives == "random":
+            return Chosen(random_others(similarity), random_others(similarity))
+        return Chosen(
+            search_i2t(similarity, self.negatives, self.rules), search_t2i(similarity, self.negatives, self.rules)
+        )
+
+    def margins(self, phi: Tensor, indices: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
+        from_i2t, from_t2i = (adaptive_margin(phi, negative, self.temperature, self.max_margin) for negative in indices)
+        return (from_t2i, from_i2t) if self.rules.margin_negative == "crossed" else (from_i2t, from_t2i)
+
+    def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
+        positive = similarity.diagonal()
+        sample = torch.arange(len(similarity), device=similarity.device)
+        # Each direction: which (image, caption) is the negative pair, and which sample's positive it is held against.
+        if self.rules.t2i_search == "columns":
+            t2i_image, t2i_caption = chosen.t2i, sample
+        else:
+            t2i_image, t2i_caption = sample, chosen.t2i
+        if self.rules.margin_of == "column":
+            margin_i2t, margin_t2i = margin_i2t[chosen.i2t], margin_t2i[t2i_caption]
+        i2t = (similarity[sample, chosen.i2t] - positive + margin_i2t).clamp(min=0)
+        t2i = (similarity[t2i_image, t2i_caption] - positive[t2i_caption] + margin_t2i).clamp(min=0)
+        return i2t.sum() + t2i.sum()
+
+    def extra_repr(self) -> str:
+        """Settings, for printing."""
+        return (
+            f"temperature={self.temperature}, negatives={self.negatives!r}, rules={self.rules}, "
+            f"weight={self.weight}, max_margin={self.max_margin}"
+        )
+
+
+def search_i2t(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
+    """The negative caption of each image, ``[B]``: ``closest`` or ``furthest`` under ``rules``."""
+    ranked = similarity - similarity.diagonal()[:, None] if rules.ranking == "gap" else similarity
+    return _pick_in_rows(ranked, negatives, rules)
+
+
+def search_t2i(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
+    """The t2i negatives, ``[B]``; what an entry means depends on ``rules.t2i_search``, see ``Chosen``."""
+    ranked = similarity - similarity.diagonal()[None, :] if rules.ranking == "gap" else similarity
+    return _pick_in_rows(ranked.T if rules.t2i_search == "columns" else ranked, negatives, rules)
+
+
+def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
+    closest = negatives == "closest"
+    if rules.positive == "skipped":
+        return scores.argsort(dim=1, descending=closest, stable=True)[:, 1]
+    own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+    if closest:
+        return scores.masked_fill(own, -torch.inf).argmax(dim=1)  # argmax and argmin: the first of equals
+    return scores.masked_fill(own, torch.inf).argmin(dim=1)
+
+
+def random_others(similarity: Tensor) -> Tensor:
+    """For each of B samples another one, uniform, from torch's global CPU generator (on any device); ``[B]``."""
+    batch = len(similarity)
+    drawn = torch.randint(batch - 1, (batch,))
+    return (drawn + (drawn >= torch.arange(batch))).to(similarity.device)
+
+
+def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None) -> Tensor:
+    """``(phi_positive - phi_negative) / temperature``, at most ``cap``; both against the sample's own image.
+
+    Args:
+        phi: ``[B captions, B images]``.
+        negative: ``[B]``, the sample whose caption is the negative of each sample.
+        temperature: Divides the difference.
+        cap: Largest margin or None; there is no smallest.
+
+    Returns:
+        ``[B]`` margins in units of the similarity.
+    """
+    sample = torch.arange(len(phi), device=phi.device)
+    margin = (phi.diagonal() - phi[negative, sample]) / temperature
+    return margin if cap is None else margin.clamp(max=cap)

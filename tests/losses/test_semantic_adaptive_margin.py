@@ -1,0 +1,239 @@
+"""SAM against released numbers, a slow version of the paper's equations, and each difference by itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.losses import SemanticAdaptiveMargin
+from fivesentences.losses.semantic_adaptive_margin import (
+    PAPER,
+    RELEASED,
+    adaptive_margin,
+    random_others,
+    search_i2t,
+    search_t2i,
+)
+
+OURS = {"soft": "closest", "hard": "furthest", "random": "random"}  # released option -> what it does
+
+
+def batch_of(size: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    similarity = torch.rand(size, size, generator=generator, dtype=torch.float64)
+    phi = 2 * torch.rand(size, size, generator=generator, dtype=torch.float64) + 3 * torch.eye(size)
+    return similarity, phi
+
+
+def value_and_gradient(loss, similarity, phi, indices=None):
+    similarity = similarity.detach().clone().requires_grad_()
+    value = loss(similarity, phi, indices)
+    (gradient,) = torch.autograd.grad(value, similarity)
+    return value.item(), gradient.numpy()
+
+
+# --- released -----------------------------------------------------------------------------------------------
+
+
+def released_cases(fixture):
+    for key in fixture.files:
+        if key.startswith("out64/") and key.endswith("/loss"):
+            _, case, option, tau, _ = key.split("/")
+            yield case, option, float(tau.removeprefix("tau")), f"{case}/{option}/{tau}"
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    "out, dtype, tolerance", [("out64", torch.float64, 1e-6), ("out", torch.float32, 1e-5)], ids=["float64", "float32"]
+)
+def test_released_variant_equals_the_released_loss(parity_folder: Path, out, dtype, tolerance):
+    # Margins are float32 inside the release, so its float64 values carry an error of 1e-7.
+    with np.load(parity_folder / "sam_loss.npz", allow_pickle=False) as fixture:
+        settings = json.loads(str(fixture["hparams"]))
+        compared = set()
+        for case, option, tau, name in released_cases(fixture):
+            similarity = torch.as_tensor(fixture[f"in/{case}/S"], dtype=dtype)
+            phi = torch.as_tensor(fixture[f"in/{case}/phi"], dtype=dtype).T  # there [image, caption]
+            loss = SemanticAdaptiveMargin(tau, OURS[option], "released", max_margin=settings["margin_cap"])
+            given = tuple(torch.as_tensor(fixture[f"out/{name}/index_{way}"]) for way in ("i2t", "t2i"))
+            if option != "random":
+                for ours, theirs in zip(loss.choose(similarity), given, strict=True):
+                    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+            value, gradient = value_and_gradient(loss, similarity, phi, given if option == "random" else None)
+            np.testing.assert_allclose(value, fixture[f"{out}/{name}/loss"], atol=tolerance, rtol=tolerance)
+            np.testing.assert_allclose(gradient, fixture[f"{out}/{name}/dloss_dS"], atol=tolerance)
+            for ours, theirs in zip(loss.margins(phi, given), ("margin_s", "margin_im"), strict=True):
+                np.testing.assert_allclose(ours.numpy(), fixture[f"out/{name}/{theirs}"], atol=1e-6)
+            compared.add((option, tau))
+    assert compared == {(option, tau) for option in OURS for tau in settings["taus"]}
+
+
+def test_released_margins_are_capped_at_one_unless_told_otherwise():
+    assert SemanticAdaptiveMargin(10, variant="released").max_margin == 1.0
+    assert SemanticAdaptiveMargin(10, variant="released", max_margin=0.3).max_margin == 0.3
+    assert SemanticAdaptiveMargin(10, variant="paper").max_margin is None
+
+
+# --- paper --------------------------------------------------------------------------------------------------
+
+
+def slow_paper(similarity, phi, tau, negatives, chosen=None) -> float:
+    """Equations of the paper, one triplet at a time; phi[c, i] is caption c against image i."""
+    pick = {"closest": max, "furthest": min}.get(negatives)
+    total, batch = 0.0, len(similarity)
+    for p in range(batch):
+        others = [j for j in range(batch) if j != p]
+        m = chosen[0][p] if chosen else pick(others, key=lambda j: similarity[p, j])
+        k = chosen[1][p] if chosen else pick(others, key=lambda i: similarity[i, p])
+        total += max(0.0, (phi[p, p] - phi[m, p]) / tau + similarity[p, m] - similarity[p, p])
+        total += max(0.0, (phi[p, p] - phi[k, p]) / tau + similarity[k, p] - similarity[p, p])
+    return total
+
+
+@pytest.mark.parametrize("negatives", ["closest", "furthest"])
+@pytest.mark.parametrize("tau", [3.0, 10.0])
+def test_paper_variant_equals_its_equations_one_triplet_at_a_time(negatives, tau):
+    for seed in range(5):
+        similarity, phi = batch_of(6, seed)
+        loss = SemanticAdaptiveMargin(tau, negatives, "paper")(similarity, phi).item()
+        assert loss == pytest.approx(slow_paper(similarity.numpy(), phi.numpy(), tau, negatives), abs=1e-12)
+
+
+def test_given_indices_are_used_and_weight_multiplies():
+    similarity, phi = batch_of(5)
+    chosen = (torch.tensor([1, 2, 3, 4, 0]), torch.tensor([4, 3, 1, 0, 2]))
+    expected = slow_paper(similarity.numpy(), phi.numpy(), 10, "given", [c.tolist() for c in chosen])
+    loss = SemanticAdaptiveMargin(10, "random", "paper", weight=5.0)(similarity, phi, chosen)
+    assert loss.item() == pytest.approx(5 * expected, abs=1e-12)
+
+
+def test_random_negatives_follow_torchs_seed_and_are_uniform_over_the_others():
+    loss, (similarity, phi) = SemanticAdaptiveMargin(10, "random", "paper"), batch_of(6)
+    torch.manual_seed(1)
+    first = loss(similarity, phi).item()
+    torch.manual_seed(1)
+    assert loss(similarity, phi).item() == first
+    drawn = torch.stack([random_others(similarity) for _ in range(3000)])  # [draws, samples]
+    share = torch.stack([(drawn == other).double().mean(dim=0) for other in range(6)])  # [others, samples]
+    assert (share.diagonal() == 0).all()
+    np.testing.assert_allclose(share[~torch.eye(6, dtype=torch.bool)].numpy(), 0.2, atol=0.04)
+
+
+# --- each difference of losses.md 2.3 by itself -------------------------------------------------------------
+
+
+def difference(field: str):
+    """The paper's rules with one field as released."""
+    return replace(PAPER, **{field: getattr(RELEASED, field)})
+
+
+def test_paper_and_released_differ_in_every_rule():
+    assert all(getattr(PAPER, field.name) != getattr(RELEASED, field.name) for field in fields(PAPER))
+
+
+def test_difference_1_released_furthest_is_the_second_furthest():
+    similarity = torch.tensor([[0.9, 0.3, 0.2, 0.1], [0.0, 0.9, 0.0, 0.0], [0.0, 0.0, 0.9, 0.0], [0.0, 0.0, 0.0, 0.9]])
+    assert search_i2t(similarity, "furthest", PAPER)[0] == 3
+    assert search_i2t(similarity, "furthest", difference("positive"))[0] == 2
+    # While the positive tops its row, both agree on the closest.
+    assert search_i2t(similarity, "closest", PAPER)[0] == search_i2t(similarity, "closest", RELEASED)[0] == 1
+
+
+def test_difference_4_released_closest_may_be_the_positive_itself_and_then_has_no_gradient():
+    similarity = torch.tensor([[0.5, 0.7, 0.1], [0.1, 0.9, 0.2], [0.1, 0.2, 0.9]], dtype=torch.float64)
+    phi = torch.tensor([[3.0, 0.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 3.0]], dtype=torch.float64)
+    assert search_i2t(similarity, "closest", PAPER)[0] == 1
+    assert search_i2t(similarity, "closest", difference("positive"))[0] == 0
+    own = (torch.tensor([0, 1, 2]), torch.tensor([0, 1, 2]))
+    value, gradient = value_and_gradient(SemanticAdaptiveMargin(10, "closest", "released"), similarity, phi, own)
+    assert value == 0  # both margins are phi_ii - phi_ii
+    assert (gradient == 0).all()
+
+
+def test_difference_3_released_t2i_searches_rows_and_reads_them_as_columns():
+    similarity = torch.tensor([[0.9, 0.8, 0.1], [0.2, 0.9, 0.3], [0.4, 0.5, 0.9]], dtype=torch.float64)
+    # Down the columns: caption 0 -> image 2, caption 1 -> image 0, caption 2 -> image 1.
+    assert search_t2i(similarity, "closest", PAPER).tolist() == [2, 0, 1]
+    # Along the rows: image 0 -> caption 1, image 1 -> caption 2, image 2 -> caption 1; caption 0 gets none.
+    rows = difference("t2i_search")
+    assert search_t2i(similarity, "closest", rows).tolist() == [1, 2, 1]
+    phi = 5 * torch.eye(3, dtype=torch.float64)
+    _, gradient = value_and_gradient(SemanticAdaptiveMargin(5, "closest", rows), similarity, phi)
+    _, columns = value_and_gradient(SemanticAdaptiveMargin(5, "closest", PAPER), similarity, phi)
+    # i2t pushes (0,1), (1,2), (2,1); t2i of the rows pushes the same three, t2i of the columns (2,0), (0,1), (1,2).
+    np.testing.assert_array_equal(gradient, [[-1, 2, 0], [0, -3, 2], [0, 2, -2]])
+    np.testing.assert_array_equal(columns, [[-2, 2, 0], [0, -2, 2], [1, 1, -2]])
+
+
+def test_difference_3_released_t2i_ranks_by_the_gap_to_the_columns_positive():
+    similarity = torch.tensor([[0.9, 0.6, 0.5], [0.1, 0.9, 0.2], [0.1, 0.2, 0.3]])
+    rows, gaps = difference("t2i_search"), replace(difference("t2i_search"), ranking="gap")
+    assert search_t2i(similarity, "closest", rows)[0] == 1  # 0.6 > 0.5
+    assert search_t2i(similarity, "closest", gaps)[0] == 2  # 0.6 - 0.9 < 0.5 - 0.3
+    assert search_i2t(similarity, "closest", gaps)[0] == search_i2t(similarity, "closest", rows)[0] == 1
+
+
+def test_difference_5_released_margin_is_that_of_the_column():
+    similarity = torch.zeros(3, 3, dtype=torch.float64)
+    phi = torch.tensor([[6.0, 0.0, 0.0], [1.0, 4.0, 0.0], [0.0, 1.0, 2.0]], dtype=torch.float64)
+    chosen = (torch.tensor([1, 2, 0]), torch.tensor([1, 2, 0]))  # margins by sample: 0.5, 0.3, 0.2
+    own, column = (SemanticAdaptiveMargin(10, "random", rules).forward for rules in (PAPER, difference("margin_of")))
+    weight = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)  # look at sample 0 alone: the others are satisfied
+    satisfied = similarity + torch.diag(10 * (1 - weight))
+    assert own(satisfied, phi, chosen).item() == pytest.approx(0.5 + 0.5)
+    # The i2t hinge at (image 0, caption 1) takes sample 1's margin; t2i hinges stand in their own column anyway.
+    assert column(satisfied, phi, chosen).item() == pytest.approx(0.3 + 0.5)
+
+
+def test_difference_6_released_margins_cross_the_directions():
+    similarity = torch.zeros(3, 3, dtype=torch.float64) + torch.diag(torch.tensor([0.0, 10.0, 10.0]))
+    phi = torch.tensor([[6.0, 0.0, 0.0], [1.0, 6.0, 0.0], [4.0, 0.0, 6.0]], dtype=torch.float64)
+    chosen = (torch.tensor([1, 0, 0]), torch.tensor([2, 0, 0]))  # sample 0: caption 1 in i2t, image 2 in t2i
+    for rules, expected in ((PAPER, (0.5, 0.2)), (difference("margin_negative"), (0.2, 0.5))):
+        loss = SemanticAdaptiveMargin(10, "random", rules)
+        margins = [margin[0].item() for margin in loss.margins(phi, chosen)]
+        assert margins == pytest.approx(expected)
+    # The i2t hinge alone tells them apart: give caption 1 a similarity of -0.3.
+    similarity[0, 1], similarity[2, 0] = -0.3, -10
+    assert SemanticAdaptiveMargin(10, "random", PAPER)(similarity, phi, chosen).item() == pytest.approx(0.2)
+    crossed = SemanticAdaptiveMargin(10, "random", difference("margin_negative"))
+    assert crossed(similarity, phi, chosen).item() == 0
+
+
+def test_difference_7_released_margins_are_capped_from_above_only():
+    phi = torch.tensor([[9.0, 4.0], [1.0, 2.0]])
+    other = torch.tensor([1, 0])
+    np.testing.assert_allclose(adaptive_margin(phi, other, 4.0, None).numpy(), [2.0, -0.5])
+    np.testing.assert_allclose(adaptive_margin(phi, other, 4.0, 1.0).numpy(), [1.0, -0.5])
+
+
+# --- edges --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("negatives", ["random", "closest", "furthest"])
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_a_batch_of_one_pair_costs_nothing(negatives, variant):
+    value, gradient = value_and_gradient(
+        SemanticAdaptiveMargin(10, negatives, variant), torch.ones(1, 1), torch.ones(1, 1)
+    )
+    assert value == 0
+    assert (gradient == 0).all()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"temperature": 0}, {"negatives": "hard"}, {"variant": "official"}], ids=lambda a: next(iter(a))
+)
+def test_bad_settings_are_refused_in_a_sentence(arguments):
+    with pytest.raises(InputError, match="SemanticAdaptiveMargin: "):
+        SemanticAdaptiveMargin(**{"temperature": 10, **arguments})
+
+
+def test_phi_of_another_batch_is_refused():
+    with pytest.raises(InputError, match=r"phi \[3, 3\]"):
+        SemanticAdaptiveMargin(10)(torch.zeros(4, 4), torch.zeros(3, 3))

@@ -1,0 +1,94 @@
+"""Triplet losses against released numbers and against a slow version written from the equations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.losses import TripletLoss
+
+
+def random_similarity(batch: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(batch, batch, generator=generator, dtype=torch.float64).requires_grad_()
+
+
+def value_and_gradient(loss, similarity, *more):
+    similarity = similarity.detach().clone().requires_grad_()
+    value = loss(similarity, *more)
+    (gradient,) = torch.autograd.grad(value, similarity)
+    return value.item(), gradient.numpy()
+
+
+def slow_knn_margin(similarity: np.ndarray, margin: float, k: int) -> float:
+    total = 0.0
+    for scores in (similarity, similarity.T):
+        for i, row in enumerate(scores):
+            nearest = sorted((row[j] for j in range(len(row)) if j != i), reverse=True)[:k]
+            total += sum(max(0.0, margin - row[i] + other) for other in nearest)
+    return total
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("negatives, released", [("hardest", "triplet_max"), ("all", "triplet_sum")])
+def test_values_and_gradients_equal_the_released_losses(parity_folder: Path, negatives, released):
+    with np.load(parity_folder / "losses.npz", allow_pickle=False) as fixture:
+        settings = json.loads(str(fixture["hparams"]))
+        compared = 0
+        for key in (key for key in fixture.files if key.startswith("in/") and key.endswith("/S")):
+            case = key.split("/")[1]
+            for margin in settings["margins"]:
+                name = f"{case}/{released}_m{margin:g}"
+                for out, dtype, tolerance in (("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)):
+                    similarity = torch.as_tensor(fixture[key], dtype=dtype)
+                    value, gradient = value_and_gradient(TripletLoss(margin, negatives), similarity)
+                    np.testing.assert_allclose(value, fixture[f"{out}/{name}/loss"], atol=tolerance, rtol=tolerance)
+                    np.testing.assert_allclose(gradient, fixture[f"{out}/{name}/dloss_dS"], atol=tolerance)
+                    compared += 1
+    assert compared >= 2 * len(settings["margins"]) * len(settings["batches"])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_nearest_k_equals_a_slow_version_of_the_equation(k):
+    similarity = random_similarity(7)
+    expected = slow_knn_margin(similarity.detach().numpy(), 0.2, k)
+    assert TripletLoss(0.2, k)(similarity).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("k, same", [(1, "hardest"), (8, "all"), (100, "all")])
+def test_k_of_one_is_the_hardest_and_k_of_all_others_is_all(k, same):
+    ours = value_and_gradient(TripletLoss(0.2, k), random_similarity(9))
+    theirs = value_and_gradient(TripletLoss(0.2, same), random_similarity(9))
+    assert ours[0] == pytest.approx(theirs[0], abs=1e-12)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12)
+
+
+def test_of_equal_negatives_the_lower_index_gets_the_gradient():
+    similarity = torch.full((4, 4), 0.5, dtype=torch.float64)
+    for negatives in ("hardest", 1):
+        _, gradient = value_and_gradient(TripletLoss(0.2, negatives), similarity)
+        # Row 0 picks column 1, every other row column 0; columns likewise; each positive is pushed twice.
+        expected = np.diag([-2.0] * 4)
+        for i in range(4):
+            other = 1 if i == 0 else 0
+            expected[i, other] += 1
+            expected[other, i] += 1
+        np.testing.assert_array_equal(gradient, expected)
+
+
+@pytest.mark.parametrize("negatives", ["all", "hardest", 3])
+def test_a_batch_of_one_pair_costs_nothing(negatives):
+    value, gradient = value_and_gradient(TripletLoss(0.2, negatives), torch.ones(1, 1))
+    assert value == 0
+    assert (gradient == 0).all()
+
+
+@pytest.mark.parametrize("arguments", [{"margin": -0.1}, {"negatives": 0}, {"negatives": "hard"}, {"negatives": 1.5}])
+def test_bad_settings_are_refused_in_a_sentence(arguments):
+    with pytest.raises(InputError, match="TripletLoss: "):
+        TripletLoss(**arguments)

@@ -1,0 +1,146 @@
+"""VSE++ against released numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.losses import TripletLoss
+from fivesentences.models import MODELS, build_model, from_released
+
+OPTIONS = {"": {}, "order/": {"measure": "order", "use_abs": True}, "no_imgnorm/": {"normalise_images": False}}
+
+
+@pytest.fixture(scope="module")
+def released(parity_folder: Path):
+    with np.load(parity_folder / "vsepp.npz", allow_pickle=False) as fixture:
+        return {key: fixture[key] for key in fixture.files}
+
+
+def weights(released, dtype):
+    return {
+        key.removeprefix("param/"): torch.as_tensor(value, dtype=dtype)
+        for key, value in released.items()
+        if key.startswith("param/")
+    }
+
+
+def inputs(released, dtype):
+    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
+    return images.to(dtype), captions, lengths
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
+def test_every_output_equals_the_released_code(released, out, dtype, atol):
+    margin = json.loads(str(released["hparams"]))["margin"]
+    left = {key for key in released if key.startswith(f"{out}/")}
+    for prefix, options in OPTIONS.items():
+        model = from_released("vsepp", weights(released, dtype), **options)
+        images, captions, lengths = inputs(released, dtype)
+        similarity = model(images, captions, lengths).detach().requires_grad_()
+        ours = {
+            "img_emb": model.encode_images(images),
+            "cap_emb": model.encode_captions(captions, lengths),
+            "sim": similarity,
+        }
+        for name, negatives in (("loss_max", "hardest"), ("loss_sum", "all")):
+            ours[name] = TripletLoss(margin, negatives)(similarity)
+            (ours[f"d{name}_dsim"],) = torch.autograd.grad(ours[name], similarity)
+        for name, value in ours.items():
+            key = f"{out}/{prefix}{name}"
+            if key in released:
+                np.testing.assert_allclose(value.detach().numpy(), released[key], atol=atol, rtol=atol, err_msg=key)
+                left.discard(key)
+    assert not left
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype, atol", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_every_gradient_equals_the_released_code(released, dtype, atol):
+    margin = json.loads(str(released["hparams"]))["margin"]
+    left = {key for key in released if key.startswith("grad64/")}
+    names = {"image_projection": "img_enc.fc", "words": "txt_enc.embed", "sentence": "txt_enc.rnn"}
+    for loss, negatives in (("loss_max", "hardest"), ("loss_sum", "all")):
+        model = from_released("vsepp", weights(released, dtype))
+        TripletLoss(margin, negatives)(model(*inputs(released, dtype))).backward()
+        for name, parameter in model.named_parameters():
+            module, _, rest = name.partition(".")
+            key = f"grad64/{loss}/{names[module]}.{rest}"
+            expected = released[key]
+            error = np.abs(parameter.grad.numpy() - expected).max() / np.abs(expected).max()
+            assert error <= atol, key
+            left.discard(key)
+    assert not left
+
+
+@pytest.mark.parity
+def test_the_order_of_captions_only_permutes_the_columns(released):
+    images, captions, lengths = inputs(released, torch.float64)
+    model = from_released("vsepp", weights(released, torch.float64))
+    shuffled = torch.randperm(len(captions), generator=torch.Generator().manual_seed(0))
+    np.testing.assert_allclose(
+        model(images, captions[shuffled], lengths[shuffled]).detach().numpy(),
+        model(images, captions, lengths)[:, shuffled].detach().numpy(),
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parity
+def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released):
+    good = weights(released, torch.float32)
+    for bad, what in (
+        ({k: v for k, v in good.items() if k != "txt_enc.rnn.bias_hh_l0"}, "bias_hh_l0"),
+        ({k: v for k, v in good.items() if k != "img_enc.fc.weight"}, "img_enc.fc.weight"),
+        ({**good, "sim_enc.weight": good["img_enc.fc.weight"]}, "sim_enc.weight"),
+        ({**good, "img_enc.fc.bias": torch.zeros(3)}, "image_projection.bias"),
+    ):
+        with pytest.raises(InputError, match=what):
+            from_released("vsepp", bad)
+
+
+def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
+    gru = torch.nn.GRU(6, 8, num_layers=2)
+    state = {f"txt_enc.rnn.{name}": value.detach().numpy() for name, value in gru.named_parameters()}
+    state |= {"img_enc.fc.weight": np.ones((8, 5), np.float32), "img_enc.fc.bias": np.zeros(8, np.float32)}
+    state |= {"txt_enc.embed.weight": np.eye(9, 6, dtype=np.float32)}
+    model = from_released("vsepp", state)
+    tokens, lengths = torch.tensor([[1, 4, 2], [1, 2, 0]]), torch.tensor([3, 2])
+    _, last = gru(torch.as_tensor(state["txt_enc.embed.weight"])[tokens[:1]].transpose(0, 1))
+    expected = torch.nn.functional.normalize(last[-1], dim=1)
+    np.testing.assert_allclose(
+        model.encode_captions(tokens, lengths)[:1].detach().numpy(), expected.detach().numpy(), atol=1e-6
+    )
+
+
+def test_fresh_weights_are_drawn_as_released_and_by_seed():
+    torch.manual_seed(3)
+    model = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
+    bound = math.sqrt(6 / (40 + 20))
+    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
+    assert (model.image_projection.bias == 0).all()
+    assert 0.095 < model.words.weight.abs().max().item() <= 0.1
+    assert model.sentence.weight_hh_l0.abs().max().item() <= 1 / math.sqrt(20)
+    torch.manual_seed(3)
+    again = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+
+
+def test_a_zero_image_gets_zero_scores_and_finite_gradients():
+    model = build_model("vsepp", image_dim=3, vocabulary_size=9, embedding=4, word=2)
+    similarity = model(torch.zeros(1, 3), torch.tensor([[1, 4, 2]]), torch.tensor([3]))
+    similarity.sum().backward()
+    assert similarity.item() == 0
+    assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
+
+
+def test_an_unknown_model_is_refused_with_a_hint():
+    with pytest.raises(InputError, match="did you mean 'vsepp'"):
+        build_model("vsep", image_dim=3, vocabulary_size=9)
+    assert "vsepp" in MODELS
