@@ -25,9 +25,7 @@ def parity_folder() -> Path:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure."""
     report = yield
     if report.skipped and item.get_closest_marker("data") and os.environ.get("FIVESENTENCES_MIRROR"):

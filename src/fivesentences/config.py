@@ -374,41 +374,43 @@ def read(kind: type[Block], path: Path | str) -> Block:
 
 
 def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:
-    # Discriminated and plain unions put their branch's name into the location; a person wrote only the keys.
-    keys = [str(key) for key in mistake["loc"] if not _is_branch(str(key))]
-    key = ".".join(keys) or "the file"
+    keys = _keys_as_written(mistake["loc"])
+    key, value, context = ".".join(keys) or "the file", mistake["input"], mistake.get("ctx", {})
     if mistake["type"] == "extra_forbidden":
-        known = _keys_beside(kind, [str(part) for part in mistake["loc"]])
-        close = difflib.get_close_matches(keys[-1], known, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else f" Known keys: {', '.join(sorted(known))}." if known else ""
+        close = difflib.get_close_matches(keys[-1], sorted(_known_keys(kind)), n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else " Remove it; config/README.md lists the known keys."
         return f"{where}: {key} is not a known key.{hint}"
     if mistake["type"] == "missing":
         return f"{where}: {key} is missing."
-    value = mistake["input"]
+    if mistake["type"] == "union_tag_invalid":
+        return f"{where}: {key}.loader is '{context['tag']}'; expected one of {context['expected_tags']}."
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "value_error":
-        return f"{where}: {message}." if keys == [] else f"{where}: {key}: {message}."
-    hint = ""
-    if keys and "fraction" in keys[-1] and isinstance(value, (int, float)) and 1 < value <= 100:
+        return f"{where}: {key}: {message}." if keys else f"{where}: {message}."
+    if keys and "fraction" in key and isinstance(value, int | float) and 1 < value <= 100:
         return f"{where}: {key} is {value!r}; a fraction lies in (0, 1]. Did you mean {value / 100:g}?"
-    shown = repr(value) if not isinstance(value, (dict, list)) or len(repr(value)) < 60 else type(value).__name__
-    message = message[0].lower() + message[1:]
-    return f"{where}: {key} is {shown}; {message}.{hint}"
+    shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
+    return f"{where}: {key} is {shown}; {message[0].lower()}{message[1:]}."
 
 
-def _is_branch(part: str) -> bool:
-    return part in LOADERS or part in {"int", "float", "str", "list", "dict"} or "[" in part or "constrained" in part
+def _keys_as_written(location: tuple[int | str, ...]) -> list[str]:
+    """The keys a person wrote: pydantic puts the names of union branches between them."""
+    parts = [str(part) for part in location]
+    if parts[:1] == ["datasets"] and parts[2:3] and parts[2] in LOADERS:
+        del parts[2]
+    return [part for part in parts if "[" not in part and part not in {"int", "float", "str", "constrained-int"}]
 
 
-def _keys_beside(kind: type[BaseModel], loc: list[str]) -> list[str]:
-    """Names of the fields beside the last part of a location, as far as plain blocks lead there."""
-    block: Any = kind
-    for part in loc[:-1]:
-        field = getattr(block, "model_fields", {}).get(part)
-        candidate = field.annotation if field is not None else None
-        arguments = [candidate, *getattr(candidate, "__args__", ())]
-        models = [a for a in arguments if isinstance(a, type) and issubclass(a, BaseModel)]
-        if not models:
-            return []
-        block = models[0]
-    return list(getattr(block, "model_fields", {}))
+def _known_keys(annotation: Any) -> set[str]:
+    """Names of all fields in the blocks that an annotation leads to."""
+    names: set[str] = set()
+    for model in _models_in(annotation):
+        for name, field in model.model_fields.items():
+            names |= {name} | _known_keys(field.annotation)
+    return names
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]

@@ -11,12 +11,14 @@ from fivesentences.paper.rows import runs_of_figure, runs_of_scale, runs_of_tabl
 DATA, CORPUS, FEATURES = Path("data"), Path("results/corpus"), Path("results/features")
 SEMANTICS, TRAINING = Path("results/semantics"), Path("results/training")
 EVALUATION, PAPER = Path("results/evaluation"), Path("results/paper")
+# Relative to the working folder, so that a run elsewhere (`--directory`) finds the project's own files.
+PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
 
 try:
     SCALE = check(Scale, dict(config), CONFIG)
-    CATALOGUE = read(Catalogue, "config/datasets.yaml")
-    STUDIES = {name: read(Study, f"config/studies/{name}.yaml") for name in SCALE.studies}
+    CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
+    STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
     RUNS = runs_of_scale(STUDIES, SCALE)
 except InputError as error:
     raise WorkflowError(str(error)) from None

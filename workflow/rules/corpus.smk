@@ -14,6 +14,7 @@ rule download:
         "logs/benchmarks/corpus/download/{file}.tsv"
     params:
         entry=lambda wc: DOWNLOADS[wc.file],
+        catalogue=str(PROJECT / "config" / "datasets.yaml"),
     resources:
         mem_mb=500,
         runtime="8h",

@@ -6,7 +6,7 @@ rule make_table:
         "{wildcards.table} of {wildcards.study} at scale {wildcards.scale}"
     input:
         metrics=lambda wc: metrics_of(runs_of_table(STUDIES[wc.study], wc.table, SCALE)),
-        study="config/studies/{study}.yaml",
+        study=str(PROJECT / "config" / "studies" / "{study}.yaml"),
         published=published_of,
     output:
         multiext(str(PAPER / "{scale}" / "{study}" / "{table}"), csv=".csv", markdown=".md", latex=".tex", data=".json"),
@@ -34,7 +34,7 @@ rule plot_figure:
         "{wildcards.figure} of {wildcards.study} at scale {wildcards.scale}"
     input:
         metrics=lambda wc: metrics_of(runs_of_figure(STUDIES[wc.study], wc.figure, SCALE)),
-        study="config/studies/{study}.yaml",
+        study=str(PROJECT / "config" / "studies" / "{study}.yaml"),
     output:
         multiext(str(PAPER / "{scale}" / "{study}" / "{figure}"), pdf=".pdf", csv=".csv"),
         png=report(

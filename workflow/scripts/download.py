@@ -8,6 +8,6 @@ from fivesentences.corpus.download import fetch, find_mirror
 
 with log_to(snakemake.log[0]):
     dataset, file = snakemake.params.entry
-    catalogue = read(Catalogue, "config/datasets.yaml")
+    catalogue = read(Catalogue, snakemake.params.catalogue)
     data = Path(snakemake.output.file[: -len(snakemake.wildcards.file)])
     fetch(catalogue.datasets[dataset], dataset, file, data, find_mirror(snakemake.config.get("mirror")))

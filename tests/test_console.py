@@ -1,0 +1,50 @@
+"""Logs and errors: one sentence on the terminal, everything in the log."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fivesentences.console import Bar, log_to, track
+from fivesentences.errors import InputError
+
+
+def test_an_input_error_is_one_sentence_in_log_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end, log_to(tmp_path / "logs" / "a.log"):
+        print("what the job printed")
+        raise InputError("captions.txt: line 3 is empty.")
+    assert end.value.code == 1
+    assert capsys.readouterr().err == "Error: captions.txt: line 3 is empty.\n"
+    assert (tmp_path / "logs" / "a.log").read_text() == (
+        "what the job printed\nError: captions.txt: line 3 is empty.\n"
+    )
+
+
+def test_another_error_keeps_its_traceback_in_the_log(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), log_to(tmp_path / "a.log"):
+        1 / 0  # noqa: B018
+    assert "Traceback" in (tmp_path / "a.log").read_text()
+
+
+def test_a_bar_off_the_terminal_ends_with_a_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(track(range(3), "count", total=3)) == [0, 1, 2]
+    assert capsys.readouterr().err.splitlines()[-1].startswith("count: 3/3 after")
+
+
+def test_a_bar_shows_the_note(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar("train", total=1) as bar:
+        bar.advance(note="loss 0.5")
+    assert "loss 0.5" in capsys.readouterr().err
+
+
+def test_the_core_imports_neither_torch_nor_snakemake() -> None:
+    code = (
+        "import sys, fivesentences.cli, fivesentences.corpus, fivesentences.corpus.download, fivesentences.semantics,"
+        " fivesentences.retrieval, fivesentences.metrics, fivesentences.evaluation\n"
+        "heavy = {'torch', 'snakemake', 'matplotlib', 'skimage', 'numba', 'timm'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

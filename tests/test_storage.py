@@ -1,0 +1,59 @@
+"""Files are whole or absent, and names stay inside their folder."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.storage import inside, read_json, replacing, sha256_of, write_json
+
+
+def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
+    path = tmp_path / "kept.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_temporary_file_keeps_the_suffix_and_the_folder(tmp_path: Path) -> None:
+    with replacing(tmp_path / "new" / "array.npy") as temporary:
+        assert temporary.suffix == ".npy"
+        assert temporary.parent == tmp_path / "new"
+        temporary.write_bytes(b"whole")
+    assert (tmp_path / "new" / "array.npy").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "..", "", "C:/x", "..\\x"])
+def test_a_name_that_would_leave_its_folder_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="refused"):
+        inside(tmp_path, name)
+
+
+def test_a_name_inside_is_joined(tmp_path: Path) -> None:
+    assert inside(tmp_path, "a/b.jpg") == tmp_path / "a" / "b.jpg"
+
+
+def test_sha256_is_that_of_hashlib(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 9000
+    (tmp_path / "f").write_bytes(data)
+    assert sha256_of(tmp_path / "f") == hashlib.sha256(data).hexdigest()
+
+
+def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"b": [1, 2.5, "é"]})
+    assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "a.json", float("nan"))
+    assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
+
+
+def test_broken_json_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{\n"a": }')
+    with pytest.raises(InputError, match=r"a\.json: line 2 is not JSON"):
+        read_json(tmp_path / "a.json")
