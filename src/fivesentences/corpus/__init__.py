@@ -1,6 +1,27 @@
 """Datasets as one typed table of images and captions, and the photographs beside it."""
 
+from fivesentences.corpus.download import fetch, find_mirror
+from fivesentences.corpus.flickr8k import load_flickr8k
+from fivesentences.corpus.folder import load_folder
+from fivesentences.corpus.fractions import take_fraction
+from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.corpus.loading import load
 from fivesentences.corpus.photographs import Photographs, decode
+from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
 
-__all__ = ["COLUMNS", "Corpus", "Photographs", "clean_caption", "decode"]
+__all__ = [
+    "COLUMNS",
+    "Corpus",
+    "Photographs",
+    "clean_caption",
+    "decode",
+    "fetch",
+    "find_mirror",
+    "load",
+    "load_flickr8k",
+    "load_folder",
+    "load_karpathy",
+    "load_precomp",
+    "take_fraction",
+]

@@ -25,9 +25,7 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
         raise InputError(f"{path}: there is no such file.") from None
     except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
         reason = str(error).rstrip(".")
-        raise InputError(
-            f"{path} is not a whole zip archive ({reason}); delete it and fetch it again."
-        ) from None
+        raise InputError(f"{path} is not a whole zip archive ({reason}); delete it and fetch it again.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
     for name in archive.namelist():
@@ -58,9 +56,7 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         size = archive.getinfo(name).file_size
         if size > LARGEST_ENTRY:
-            raise InputError(
-                f"{shown}: entry '{name}' unpacks to {size} bytes; more than {LARGEST_ENTRY} are refused."
-            )
+            raise InputError(f"{shown}: entry '{name}' unpacks to {size} bytes; more than {LARGEST_ENTRY} are refused.")
         return archive.read(name)
     except KeyError:
         raise InputError(f"{shown}: there is no entry '{name}'.") from None

@@ -95,9 +95,7 @@ class Photographs:
         if not found:
             raise InputError(f"{shown}: there is no photograph '{filename}'.")
         if len(found) > 1:
-            raise InputError(
-                f"{shown}: '{filename}' could be '{found[0]}' or '{found[1]}'; name its folder too."
-            )
+            raise InputError(f"{shown}: '{filename}' could be '{found[0]}' or '{found[1]}'; name its folder too.")
         return places[found[0]]
 
     def _look(self) -> dict[str, tuple[Path, str]]:
@@ -144,9 +142,7 @@ def decode(data: bytes, where: str) -> Image.Image:
             image = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = image.size
         if width * height > MOST_PIXELS:
-            raise InputError(
-                f"{where}: {width} x {height} pixels are more than {MOST_PIXELS}; the image is refused."
-            )
+            raise InputError(f"{where}: {width} x {height} pixels are more than {MOST_PIXELS}; the image is refused.")
         return image.convert("RGB")
     except InputError:
         raise
@@ -154,6 +150,4 @@ def decode(data: bytes, where: str) -> Image.Image:
         raise InputError(f"{where}: more than {MOST_PIXELS} pixels; the image is refused.") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
         reason = "not an image" if isinstance(error, UnidentifiedImageError) else str(error).rstrip(".")
-        raise InputError(
-            f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again."
-        ) from None
+        raise InputError(f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again.") from None

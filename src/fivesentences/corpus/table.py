@@ -132,9 +132,7 @@ class Corpus:
         return [str(split) for split in pd.unique(self.table["split"])]
 
     def __repr__(self) -> str:
-        return (
-            f"Corpus('{self.name}', {self.n_images} images, {self.n_captions} captions, splits {self.splits})"
-        )
+        return f"Corpus('{self.name}', {self.n_images} images, {self.n_captions} captions, splits {self.splits})"
 
 
 def clean_caption(text: str) -> str:
@@ -190,13 +188,7 @@ def _beside(table: pd.DataFrame, row: int, column: str) -> str:
 
 def _check_captions(name: str, table: pd.DataFrame) -> None:
     for row, caption in enumerate(table["caption"]):
-        wrong = (
-            "is empty"
-            if not caption.strip()
-            else "holds a line break"
-            if _LINE_BREAK.search(caption)
-            else None
-        )
+        wrong = "is empty" if not caption.strip() else "holds a line break" if _LINE_BREAK.search(caption) else None
         if wrong:
             image, caption_id = table["image_id"].iloc[row], table["caption_id"].iloc[row]
             raise InputError(f"'{name}', row {row}: caption '{caption_id}' of image '{image}' {wrong}.")
@@ -204,9 +196,7 @@ def _check_captions(name: str, table: pd.DataFrame) -> None:
     if twice.any():
         row = int(np.flatnonzero(twice)[0])
         value = table["caption_id"].iloc[row]
-        raise InputError(
-            f"'{name}', row {row}: caption_id '{value}' occurs a second time; it must be unique."
-        )
+        raise InputError(f"'{name}', row {row}: caption_id '{value}' occurs a second time; it must be unique.")
 
 
 def _check_images(name: str, table: pd.DataFrame) -> None:

@@ -1,0 +1,48 @@
+"""From captions as a loader meets them to a ``Corpus``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
+from fivesentences.errors import InputError
+
+# Names of the same split in different releases; "restval" is the part of COCO's validation images that
+# Karpathy's split moved to training.
+SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
+
+
+class Row(NamedTuple):
+    """One caption; the fields are the columns of ``Corpus.table``."""
+
+    image_id: str
+    filename: str
+    caption_id: str
+    caption: str
+    split: str
+    category: str | None = None
+
+
+def caption_at(text: str, where: str) -> str:
+    """A caption in one line.
+
+    Raises:
+        InputError: If nothing but white space is in it; the sentence begins with ``where``.
+    """
+    caption = clean_caption(text)
+    if not caption:
+        raise InputError(f"{where} is empty; give the caption or leave the image out.")
+    return caption
+
+
+def split_named(name: str) -> str:
+    """``train``, ``dev`` or ``test`` for the names that releases use; other names stay."""
+    name = name.strip()
+    return SPLITS.get(name, name)
+
+
+def corpus_of(name: str, rows: list[Row]) -> Corpus:
+    """The corpus of these captions."""
+    return Corpus(name, pd.DataFrame(rows, columns=list(COLUMNS), dtype=object))

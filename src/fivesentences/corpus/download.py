@@ -1,0 +1,320 @@
+"""Files of the catalogue: from a mirror or from their host, resumed, checked, whole or absent.
+
+What is compared: a file of a mirror with the mirror's ``SHA256SUMS``; a download with ``sha256`` of
+``config/datasets.yaml``. Where neither is known, the checksum of the first copy is written to
+``<file>.sha256`` beside the data, and later copies from the same source are compared with that. A mirror
+that has a ``SHA256SUMS`` must list the file; one without is treated like a host. A file that a person put in
+place is taken as it is and its checksum recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import requests
+
+from fivesentences.config import CatalogueEntry, CatalogueFile
+from fivesentences.console import Bar
+from fivesentences.errors import InputError
+from fivesentences.storage import inside, replacing, sha256_of
+
+CHUNK = 1 << 20
+ATTEMPTS = 4
+SECONDS_BETWEEN_ATTEMPTS = 2.0
+TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
+MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
+
+
+def find_mirror(configured: Path | str | None) -> Path | None:
+    """The mirror that the configuration names, else the environment variable FIVESENTENCES_MIRROR, else none.
+
+    Raises:
+        InputError: If the folder it names is not there.
+    """
+    named = configured or os.environ.get("FIVESENTENCES_MIRROR") or None
+    if named is not None and not Path(named).is_dir():
+        origin = "mirror" if configured else "FIVESENTENCES_MIRROR"
+        raise InputError(f"{origin} is '{named}', which is no folder; correct it or leave it out.")
+    return None if named is None else Path(named)
+
+
+def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | str, mirror: Path | None) -> Path:
+    """Bring one file of the catalogue to the data folder, or check the one that is there.
+
+    Args:
+        entry: The dataset's entry in the catalogue.
+        dataset: The entry's name, for messages.
+        file: Name of the file in ``entry.files``.
+        data_folder: Where ``path`` of the file begins.
+        mirror: A folder laid out like the data folder, or none; what it lacks comes from the host.
+
+    Returns:
+        Path of the whole, checked file.
+
+    Raises:
+        InputError: If the file is unknown, a checksum or size differs, the download fails (what arrived stays
+            in ``<file>.<tag>.part`` and the next call goes on there), or only a person can fetch it.
+    """
+    if file not in entry.files:
+        raise InputError(f"{dataset} has no file '{file}'; the catalogue lists {', '.join(entry.files)}.")
+    item = entry.files[file]
+    target = inside(data_folder, item.path)
+    place = None if mirror is None else inside(mirror, item.path)
+    if target.exists():
+        _check_present(item, target, mirror)
+    elif mirror is not None and place is not None and place.exists():
+        _copy(item, target, mirror, place)
+    elif item.url is None:
+        todo = item.fetch_by_hand or "it cannot be downloaded by a program."
+        raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
+    else:
+        _download(item, item.url, target)
+    return target
+
+
+# --- checksums ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What stands in ``<file>.sha256``; ``sha256sum --check`` reads it too."""
+
+    sha256: str
+    source: str
+
+    @staticmethod
+    def path(target: Path) -> Path:
+        return target.with_name(f"{target.name}.sha256")
+
+    @classmethod
+    def read(cls, target: Path) -> _Record | None:
+        path = cls.path(target)
+        if not path.exists():
+            return None
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
+        if found is None:
+            raise InputError(f"{path} holds no SHA-256; delete it to record the file's checksum anew.")
+        source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
+        return cls(found[1], source[1] if source else PERSON)
+
+    def write(self, target: Path) -> None:
+        with replacing(self.path(target)) as temporary:
+            temporary.write_text(f"# from {self.source}\n{self.sha256}  {target.name}\n", encoding="utf-8")
+
+
+def _listed_in_mirror(item: CatalogueFile, mirror: Path) -> str | None:
+    """The checksum that the mirror's list gives; none if it has no list."""
+    sums = mirror / "SHA256SUMS"
+    if not sums.exists():
+        return None
+    wanted = PurePosixPath(item.path)
+    for number, line in enumerate(sums.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+?)\s*", line)
+        if found is None:
+            raise InputError(f"{sums}, line {number} is '{line[:40]}'; expected <SHA-256>  <path>.")
+        if PurePosixPath(found[2]) == wanted:
+            return found[1].lower()
+    raise InputError(f"{sums} does not list '{item.path}'; add its line (sha256sum {item.path}).")
+
+
+def _compare(what: Path, actual: str, expected: str, listed: str, cure: str) -> None:
+    if actual != expected:
+        raise InputError(f"{what}: its SHA-256 is {actual[:16]}... but {listed} says {expected[:16]}...; {cure}.")
+
+
+def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
+    actual, record = sha256_of(target), _Record.read(target)
+    cure = "delete the file and run again"
+    if record is not None:
+        _compare(target, actual, record.sha256, _Record.path(target).name, cure)
+        if item.sha256 is not None and record.source != MIRROR:
+            _compare(target, actual, item.sha256, "the catalogue", cure)
+        return
+    in_mirror = None
+    if mirror is not None and inside(mirror, item.path).exists():
+        in_mirror = _listed_in_mirror(item, mirror)
+    if in_mirror is not None and actual == in_mirror:
+        _Record(actual, MIRROR).write(target)
+        return
+    if item.sha256 is not None:
+        _compare(target, actual, item.sha256, "the catalogue", cure)
+    elif in_mirror is not None and item.url is not None:
+        _compare(target, actual, in_mirror, "the mirror's SHA256SUMS", cure)
+    _Record(actual, PERSON).write(target)
+
+
+def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, expected: str | None, listed: str) -> None:
+    """Compare a fresh copy with what is known of it, else with the record of an earlier one; then record it."""
+    cure = "nothing was kept; run again, and if it stays so, the source has changed"
+    if expected is not None:
+        _compare(target, actual, expected, listed, cure)
+    else:
+        record = _Record.read(target)
+        if record is not None and record.source == source:
+            name = _Record.path(target).name
+            _compare(target, actual, record.sha256, name, f"{cure}: delete {name} to accept that")
+    _Record(actual, source).write(target)
+
+
+# --- from a mirror ------------------------------------------------------------------------------------------
+
+
+def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
+    listed = _listed_in_mirror(item, mirror)
+    digest, size = hashlib.sha256(), place.stat().st_size
+    with replacing(target) as temporary:
+        with place.open("rb") as source, temporary.open("wb") as copy, _Megabytes(f"copy {item.path}", size) as bar:
+            while chunk := source.read(CHUNK):
+                digest.update(chunk)
+                copy.write(chunk)
+                bar.add(len(chunk))
+        where = "the mirror's SHA256SUMS" if listed else "the catalogue"
+        _check_new(item, target, digest.hexdigest(), MIRROR, listed or item.sha256, where)
+
+
+# --- from a host --------------------------------------------------------------------------------------------
+
+
+def _download(item: CatalogueFile, url: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            part = _receive(url, target, item.size)
+            break
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+            if attempt == ATTEMPTS:
+                arrived = sum(found.stat().st_size for found in _parts(target))
+                reason = type(error).__name__
+                raise InputError(
+                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to go on there."
+                ) from None
+            print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
+            time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
+        except requests.RequestException as error:
+            raise InputError(f"{url} cannot be fetched ({type(error).__name__}: {error}).") from None
+    try:
+        size = part.stat().st_size
+        if item.size is not None and size != item.size:
+            raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
+        _check_new(item, target, sha256_of(part), HOST, item.sha256, "the catalogue")
+    except InputError:
+        part.unlink()  # kept, it would be taken for complete next time and fail for ever
+        raise
+    with part.open("rb") as written:
+        os.fsync(written.fileno())
+    part.replace(target)
+
+
+def _parts(target: Path) -> list[Path]:
+    """What earlier, interrupted downloads left."""
+    pattern = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.part")
+    return sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
+
+
+def _receive(url: str, target: Path, size: int | None) -> Path:
+    """Bring the part file to its full length, from where an earlier call stopped if the host allows.
+
+    The part's name holds a tag of the host's version of the file (ETag or date, and length), so that bytes of
+    two versions are never joined.
+    """
+    for part in _parts(target):
+        done = part.stat().st_size
+        if done == 0:
+            part.unlink()
+            continue
+        with _get(url, done) as response:
+            total = _total(response)
+            if response.status_code == 416 and total == done:
+                return part  # it was complete; the kill came before it got its name
+            if response.status_code == 206 and part == _part_path(target, response) and _begins_at(response, done):
+                _append(response, part, done, total or size)
+                return part
+        part.unlink()
+    with _get(url, 0) as response:
+        part = _part_path(target, response)
+        part.unlink(missing_ok=True)
+        _append(response, part, 0, _total(response) or size)
+    return part
+
+
+def _get(url: str, start: int) -> requests.Response:
+    # Not compressed: lengths and offsets must be those of the file itself.
+    headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    response = requests.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    if response.status_code >= 400 and not (start and response.status_code == 416):
+        response.close()
+        if response.status_code >= 500 or response.status_code == 429:
+            raise requests.ConnectionError(f"the host answered {response.status_code}")
+        raise InputError(
+            f"{url}: the host answered {response.status_code} {response.reason}; correct the url in the "
+            "catalogue or put the file in place by hand."
+        )
+    return response
+
+
+def _total(response: requests.Response) -> int | None:
+    """Length of the whole file as the host states it."""
+    if "Content-Range" in response.headers:
+        length = response.headers["Content-Range"].rpartition("/")[2]
+        return int(length) if length.isdigit() else None
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isdigit() and response.status_code == 200 else None
+
+
+def _begins_at(response: requests.Response, start: int) -> bool:
+    return response.headers.get("Content-Range", "").replace(" ", "").startswith(f"bytes{start}-")
+
+
+def _part_path(target: Path, response: requests.Response) -> Path:
+    version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+    tag = hashlib.sha256(f"{version} {_total(response)}".encode()).hexdigest()[:12]
+    return target.with_name(f"{target.name}.{tag}.part")
+
+
+def _append(response: requests.Response, part: Path, done: int, total: int | None) -> None:
+    with part.open("ab") as file, _Megabytes(f"download {part.name}", total or 0, done) as bar:
+        for chunk in _chunks(response):
+            file.write(chunk)
+            bar.add(len(chunk))
+    arrived = part.stat().st_size
+    if total is not None and arrived < total:
+        raise requests.ConnectionError(f"{arrived} of {total} bytes arrived")
+
+
+def _chunks(response: requests.Response) -> Iterator[bytes]:
+    # Small enough that a kill loses little of what arrived.
+    yield from response.iter_content(chunk_size=CHUNK // 4)
+
+
+class _Megabytes:
+    """A bar that counts in MB what is added in bytes."""
+
+    def __init__(self, description: str, total: int, done: int = 0):
+        self._bytes, self._shown = done, done // 10**6
+        self._bar = Bar(f"{description} [MB]", max(1, -(-total // 10**6)), self._shown)
+
+    def __enter__(self) -> _Megabytes:
+        self._bar.__enter__()
+        return self
+
+    def add(self, count: int) -> None:
+        self._bytes += count
+        whole = self._bytes // 10**6
+        if whole > self._shown:
+            self._bar.advance(whole - self._shown)
+            self._shown = whole
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.__exit__(None, None, None)

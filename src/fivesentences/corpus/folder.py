@@ -1,0 +1,75 @@
+"""A user's own data: a folder (or zip) of photographs and a CSV of (filename, caption, split)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
+from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.text import read_bytes, text_of
+from fivesentences.errors import InputError
+
+NEEDED = ("filename", "caption", "split")
+
+
+def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str, name: str) -> Corpus:
+    """Read a CSV with a header and one row per caption.
+
+    Columns are ``filename``, ``caption``, ``split`` and, if you like, ``category``; others are ignored. Rows of
+    an image need not stand together: images come in the order of their first row, captions in the order of
+    theirs. Split ``val`` becomes ``dev``. An image's id is its filename.
+
+    Raises:
+        InputError: If the CSV is not UTF-8 or malformed, a column or value is missing, an image has two splits,
+            or there is no such photograph; the sentence names the line.
+    """
+    path = Path(captions_csv)
+    archive = photographs if isinstance(photographs, Photographs) else Photographs(photographs)
+    images: dict[str, list[Row]] = {}
+    for line, values in _records(text_of(read_bytes(path), path.name), path):
+        where = f"{path}, line {line}"
+        filename, split = values["filename"].strip(), split_named(values["split"])
+        if not filename or not split:
+            raise InputError(f"{where}: {'split' if filename else 'filename'} is empty.")
+        if filename not in images and filename not in archive:
+            raise InputError(f"{where}: there is no photograph '{filename}' in {archive.paths[0]}.")
+        rows = images.setdefault(filename, [])
+        caption = caption_at(values["caption"], f"{where}: the caption of '{filename}'")
+        category = values.get("category", "").strip() or None
+        rows.append(Row(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
+        for key, one, other in (("split", rows[0].split, split), ("category", rows[0].category, category)):
+            if one != other:
+                raise InputError(f"{where}: {key} of '{filename}' is '{other}' but '{one}' before; use one.")
+    if not images:
+        raise InputError(f"{path} has a header but no captions.")
+    return corpus_of(name, [row for rows in images.values() for row in rows])
+
+
+def _records(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and values of each row; a quoted caption may hold commas and line breaks."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [column.strip() for column in next(reader, [])]
+        for column in NEEDED:
+            if header.count(column) != 1:
+                found = ", ".join(header) or "nothing"
+                raise InputError(
+                    f"{path}: the header must name the column '{column}' once; it is {found}, "
+                    f"expected {', '.join(NEEDED)}."
+                )
+        line = reader.line_num + 1
+        for values in reader:
+            if values and len(values) != len(header):
+                raise InputError(
+                    f"{path}, line {line}: {len(values)} values under {len(header)} columns; put a caption that "
+                    "holds a comma in double quotes."
+                )
+            if values:
+                yield line, dict(zip(header, values, strict=True))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num} is not CSV ({error}).") from None

@@ -1,0 +1,114 @@
+"""Karpathy's ``dataset_*.json`` (Flickr30K, COCO) from a zip archive, a folder or the file itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
+from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.text import read_bytes, text_of
+from fivesentences.errors import InputError
+
+
+def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Corpus:
+    """Read a dataset in the JSON schema of Karpathy and Li (2015), file order kept.
+
+    An image's id is its ``cocoid``, else its filename without the suffix; its filename is joined to
+    ``filepath`` where there is one (``val2014/COCO_val2014_....jpg``). A caption is its ``raw`` text, else its
+    ``tokens`` joined by spaces; its id is the ``sentid``. Split ``val`` becomes ``dev``, ``restval`` ``train``.
+
+    Args:
+        path: A zip archive, a folder, or the ``.json`` file.
+        name: What to call the corpus; in an archive of several datasets ``dataset_<name>.json`` is taken.
+        member: The JSON inside the archive or folder, where that does not decide it.
+
+    Raises:
+        InputError: If there is no such JSON or several, it is damaged or lacks a field, an image has no
+            caption, or the number of its sentences is not that of its ``sentids``.
+    """
+    data, where = _find(Path(path), name, member)
+    try:
+        content = json.loads(text_of(data, where))
+    except (json.JSONDecodeError, RecursionError) as error:
+        place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it"
+        raise InputError(f"{where}: {place} is not JSON ({getattr(error, 'msg', error)}); fetch it again.") from None
+    images = content.get("images") if isinstance(content, dict) else None
+    if not isinstance(images, list):
+        raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
+    return corpus_of(name, [row for number, image in enumerate(images) for row in _rows_of_image(image, number, where)])
+
+
+def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
+    """The JSON's bytes and what to call it in an error."""
+    if path.suffix.lower() == ".json" and not path.is_dir():
+        return read_bytes(path), path.name
+    if path.is_dir():
+        found = sorted(file.relative_to(path).as_posix() for file in path.rglob("*.json"))
+        chosen = _choose(found, path, name, member)
+        return read_bytes(path / chosen), chosen
+    with open_zip(path) as archive:
+        found = [entry for entry in entries(archive) if entry.lower().endswith(".json")]
+        chosen = _choose(found, path, name, member)
+        return read_entry(archive, chosen), f"{path.name}: {chosen}"
+
+
+def _choose(found: list[str], path: Path, name: str, member: str | None) -> str:
+    if member is not None:
+        chosen = [entry for entry in found if entry == member] or [
+            entry for entry in found if PurePosixPath(entry).name == member
+        ]
+        if len(chosen) == 1:
+            return chosen[0]
+        listed = ", ".join(found) or "no .json at all"
+        raise InputError(f"{path}: member '{member}' is not (or not only once) in it; it holds {listed}.")
+    if len(found) > 1:
+        found = [entry for entry in found if PurePosixPath(entry).name == f"dataset_{name}.json"] or found
+    if len(found) != 1:
+        listed = ", ".join(found)
+        what = f"several .json files ({listed}); say which with member=" if found else "no .json file"
+        raise InputError(f"{path} holds {what}.")
+    return found[0]
+
+
+def _rows_of_image(image: Any, number: int, where: str) -> list[Row]:
+    where = f"{where}: images[{number}]"
+    if not isinstance(image, dict):
+        raise InputError(f"{where} is {type(image).__name__}; it must be an object.")
+    filename, split = (_text_field(image, key, where) for key in ("filename", "split"))
+    where = f"{where} ('{filename}')"
+    image_id = str(image["cocoid"]) if image.get("cocoid") is not None else PurePosixPath(filename).stem
+    sentences = image.get("sentences")
+    if not isinstance(sentences, list) or not sentences:
+        raise InputError(f"{where} has no sentences; each image needs a caption.")
+    sentids = image.get("sentids")
+    if isinstance(sentids, list) and len(sentids) != len(sentences):
+        raise InputError(f"{where} has {len(sentences)} sentences but {len(sentids)} sentids; one is missing.")
+    if image.get("filepath"):
+        filename = f"{str(image['filepath']).strip('/')}/{filename}"
+    rows = []
+    for index, sentence in enumerate(sentences):
+        caption = caption_at(_raw(sentence, f"{where}, sentence {index}"), f"{where}, sentence {index}")
+        sentid = sentence.get("sentid")
+        caption_id = str(sentid) if sentid is not None else f"{image_id}#{index}"
+        rows.append(Row(image_id, filename, caption_id, caption, split_named(split)))
+    return rows
+
+
+def _raw(sentence: Any, where: str) -> str:
+    raw = sentence.get("raw") if isinstance(sentence, dict) else None
+    tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
+    if isinstance(raw, str):
+        return raw
+    if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
+        return " ".join(tokens)
+    raise InputError(f"{where} has neither 'raw' text nor 'tokens'.")
+
+
+def _text_field(image: dict[str, Any], key: str, where: str) -> str:
+    value = image.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where}: {key} is {value!r}; it must be text.")
+    return value

@@ -1,0 +1,32 @@
+"""The loader that a dataset's configuration names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fivesentences.config import CatalogueData, FolderData, PrecompData
+from fivesentences.corpus.flickr8k import load_flickr8k
+from fivesentences.corpus.folder import load_folder
+from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.corpus.precomp import load_precomp
+from fivesentences.corpus.table import Corpus
+
+
+def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
+    """Read the dataset ``name`` as its block of the configuration says.
+
+    Args:
+        name: What to call the corpus.
+        data: The dataset's block.
+        captions: The downloaded captions, or the folder or CSV that the block names.
+
+    Raises:
+        InputError: As the loader does.
+    """
+    if isinstance(data, PrecompData):
+        return load_precomp(captions, data.prefix, name=name)
+    if isinstance(data, FolderData):
+        return load_folder(data.photographs, captions, name)
+    if data.loader == "flickr8k":
+        return load_flickr8k(captions, name)
+    return load_karpathy(captions, name, data.member)
