@@ -1,0 +1,98 @@
+"""Numbers in print: the transcribed tables of ``config/published``, one CSV a table and one line a number."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fivesentences.errors import InputError
+
+COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
+# What print calls its datasets, as roles of a study.
+ROLES = {
+    "Flickr30K": "flickr30k",
+    "MSCOCO": "coco",
+    "Wikipedia": "wikipedia",
+    "NUS-WIDE-10k": "nuswide",
+    "Pascal Sentences": "pascal",
+}
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """One row of a printed table; ``values`` are by (direction or "", metric), None where print has a dash."""
+
+    row: str
+    dataset: str
+    split: str
+    method: str
+    setting: Mapping[str, str]
+    values: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        """The role that print's dataset plays in a study, such as ``flickr30k``."""
+        return ROLES.get(self.dataset, self.dataset.lower())
+
+    @property
+    def fraction(self) -> float:
+        """Share of the training data, in (0, 1]; 1 where print does not say."""
+        return float(self.setting.get("train_fraction", "100%").removesuffix("%")) / 100
+
+    @property
+    def where(self) -> str:
+        """Dataset and split in words, such as ``Flickr30K 1K test``."""
+        return f"{self.dataset} {self.split}".strip()
+
+
+def read_published(path: Path | str) -> dict[str, PrintedRow]:
+    """Read a printed table, by the value of its column ``row``, in file order.
+
+    Raises:
+        InputError: If the file or a column is missing, a value is no number, or a number stands there twice.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; a study's `published` names one of its folder.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
+    lines = csv.DictReader(text.splitlines())
+    missing = [column for column in COLUMNS if column not in (lines.fieldnames or ())]
+    if missing:
+        raise InputError(f"{path}: the column '{missing[0]}' is missing; columns are {', '.join(COLUMNS)}.")
+    found: dict[str, PrintedRow] = {}
+    values: dict[str, dict[tuple[str, str], float | None]] = {}
+    for number, line in enumerate(lines, start=2):
+        if None in line.values() or None in line:
+            raise InputError(f"{path}: line {number} has not {len(COLUMNS)} fields.")
+        row, key = line["row"], (line["direction"], line["metric"])
+        of_row = values.setdefault(row, {})
+        if key in of_row:
+            raise InputError(f"{path}: line {number} gives {' '.join(key).strip()} of row {row} a second time.")
+        of_row[key] = _number(line["value"], f"{path}: line {number}")
+        setting = dict(part.split("=", 1) for part in line["setting"].split(";") if "=" in part)
+        found[row] = PrintedRow(row, line["dataset"], line["split"], line["method"], setting, of_row)
+    return found
+
+
+def printed_row(printed: Mapping[str, PrintedRow], row: str, where: str) -> PrintedRow:
+    """The printed row of that name.
+
+    Raises:
+        InputError: If print has no such row; ``where`` says who asked.
+    """
+    if row not in printed:
+        raise InputError(f"{where} names the printed row '{row}', but print has only: {', '.join(printed)}.")
+    return printed[row]
+
+
+def _number(text: str, where: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where} has the value '{text}', which is no number.") from None

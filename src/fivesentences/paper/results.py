@@ -1,0 +1,133 @@
+"""Looking up single values in the tidy table of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fivesentences.config import ColumnSpec
+from fivesentences.errors import InputError
+
+NEEDED = (
+    "run", "split", "images", "captions", "tie_rule", "phi",
+    "metric", "direction", "formula", "ground_truth", "m", "style", "value",
+)  # fmt: skip
+PHI = {"cider": "CIDEr", "spice": "SPICE", "bleu": "BLEU", "rouge": "ROUGE-L"}
+TIE_RULES = {"index": "are ordered by index, lower first"}
+
+
+def is_semantic(metric: str) -> bool:
+    """Whether a metric depends on phi."""
+    return metric.startswith(("N@", "SR@")) or metric == "Nsum"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a value is a value of; the fields are those of the tidy table, empty where they do not apply."""
+
+    metric: str
+    direction: str = ""
+    formula: str = ""
+    ground_truth: str = ""
+    m: int = 0
+    style: str = ""
+    phi: str = ""
+
+    @classmethod
+    def of_column(cls, column: ColumnSpec, phi: str) -> Measure:
+        """The measure that a column asks for; formula, ground truth and phi count for semantic metrics only."""
+        direction = column.direction or ""
+        if not is_semantic(column.metric):
+            return cls(column.metric, direction)
+        return cls(column.metric, direction, column.formula, column.ground_truth, column.m, column.style, phi)
+
+    def __str__(self) -> str:
+        details = [self.formula and f"{self.formula} formula", self.ground_truth and f"own items {self.ground_truth}"]
+        details += [f"m {self.m}" if self.m else "", self.style and f"style {self.style}", self.phi]
+        named = ", ".join(detail for detail in details if detail)
+        return f"{self.metric} {self.direction}".strip() + (f" ({named})" if named else "")
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """What a run was tested on."""
+
+    images: int
+    captions: int
+    tie_rule: str
+
+
+class Results:
+    """Values of runs, from the tidy table (one row a value) that the evaluation collects.
+
+    Args:
+        frame: The tidy table; columns as in ``NEEDED`` (more are ignored).
+        split: Only values of this split are seen.
+
+    Raises:
+        InputError: If a column is missing, or one measure of a run has two values.
+    """
+
+    def __init__(self, frame: pd.DataFrame, split: str = "test") -> None:
+        missing = [column for column in NEEDED if column not in frame.columns]
+        if missing:
+            raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
+        self._values: dict[tuple[str, Measure], float] = {}
+        self._galleries: dict[str, Gallery] = {}
+        texts = ["run", "split", "tie_rule", "phi", "metric", "direction", "formula", "ground_truth", "style"]
+        frame = frame.loc[frame["split"] == split, list(NEEDED)]
+        frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in texts})
+        frame = frame.assign(m=frame["m"].fillna(0).astype(int))
+        for line in frame.to_dict("records"):
+            run, metric = str(line["run"]), str(line["metric"])
+            measure = Measure(metric, str(line["direction"]))
+            if is_semantic(metric):
+                details = (str(line[name]) for name in ("formula", "ground_truth"))
+                measure = Measure(metric, measure.direction, *details, line["m"], str(line["style"]), str(line["phi"]))
+            if (run, measure) in self._values:
+                raise InputError(f"the table of results has two values of {measure} for the run '{run}'.")
+            self._values[run, measure] = float(line["value"])
+            gallery = Gallery(int(line["images"]), int(line["captions"]), str(line["tie_rule"]))
+            if self._galleries.setdefault(run, gallery) != gallery:
+                raise InputError(f"the run '{run}' was tested on two galleries; evaluate it again.")
+
+    def value(self, run: str, measure: Measure) -> float:
+        """One number.
+
+        Raises:
+            InputError: If the run has no such value, or it is not a number.
+        """
+        value = self._values.get((run, measure))
+        if value is None:
+            what = "has no results at all" if run not in self._galleries else f"has no value of {measure}"
+            raise InputError(f"the run '{run}' {what}; evaluate it again before making tables.")
+        if value != value:
+            raise InputError(f"the run '{run}' has NaN as its {measure}; evaluate it again before making tables.")
+        return value
+
+    def relevant_counts(self, run: str, measure: Measure) -> list[int]:
+        """Values of m for which a run has this semantic recall, rising (the measure's own m is ignored).
+
+        Raises:
+            InputError: If there is none.
+        """
+        found: Mapping[int, None] = {
+            other.m: None
+            for name, other in self._values
+            if name == run and Measure(**{**vars(other), "m": measure.m}) == measure
+        }
+        if not found:
+            raise InputError(f"the run '{run}' has no value of {measure} for any m; evaluate it again.")
+        return sorted(found)
+
+    def gallery(self, run: str) -> Gallery:
+        """What a run was tested on.
+
+        Raises:
+            InputError: If the run has no results.
+        """
+        if run not in self._galleries:
+            raise InputError(f"the run '{run}' has no results at all; evaluate it again before making tables.")
+        return self._galleries[run]

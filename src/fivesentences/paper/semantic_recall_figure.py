@@ -1,0 +1,121 @@
+"""Figure 3 of five_sentences: recall and semantic recall of foreign items over the number of relevant ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import MaxNLocator
+
+from fivesentences.paper.figures import Figure
+
+# Okabe and Ito's colours, dark enough for thin lines and text on white; told apart by the colour-blind.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
+STYLES = {
+    "vse_recall": "Recall@{k}: any relevant item found",
+    "recall": "Semantic recall@{k}: share of relevant items found",
+}
+STYLE: dict[str, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "fivesentences",
+}
+
+
+def draw(figure: Figure, png: Path, pdf: Path) -> None:
+    """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=(7.2, 4.9))
+        if figure.data.empty:
+            canvas.text(0.5, 0.5, f"No line of this figure is made at the scale {figure.scale}.", ha="center")
+        else:
+            _panels(canvas, figure.data)
+        FigureCanvasAgg(canvas)
+        canvas.savefig(png, format="png", dpi=200, metadata={"Software": None})
+        FigureCanvasPdf(canvas)
+        canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def _panels(canvas: Canvas, data: pd.DataFrame) -> None:
+    axes = canvas.subplots(2, 2, sharex=True)
+    canvas.subplots_adjust(left=0.075, right=0.735, top=0.92, bottom=0.09, wspace=0.2, hspace=0.22)
+    k = int(data["k"].iloc[0])
+    for row, (direction, where) in enumerate(DIRECTIONS.items()):
+        for column, (style, title) in enumerate(STYLES.items()):
+            panel = axes[row, column]
+            part = data[(data["direction"] == direction) & (data["style"] == style)]
+            ends = _lines(panel, part)
+            if row == 0:
+                panel.set_title(title.format(k=k), loc="left", pad=8)
+            if row == 1:
+                panel.set_xlabel("relevant images m")
+            if column == 0:
+                panel.set_ylabel(f"{where} (%)")
+            if column == 1:
+                _label_ends(panel, ends)
+
+
+def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
+    """Draw one line a loss with its band; return (label, colour, last m, last mean) of each."""
+    ends = []
+    for index, (label, line) in enumerate(data.groupby("label", sort=False)):
+        colour = COLOURS[index % len(COLOURS)]
+        m, mean, spread = (line[name].to_numpy(dtype=float) for name in ("m", "mean", "spread"))
+        panel.plot(m, mean, color=colour, linewidth=1.3, marker=MARKERS[index % len(MARKERS)], markersize=3.6, zorder=3)
+        if np.isfinite(spread).all():
+            panel.fill_between(m, mean - spread, mean + spread, color=colour, alpha=0.14, linewidth=0)
+        ends.append((str(label), colour, float(m[-1]), float(mean[-1])))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.yaxis.set_major_locator(MaxNLocator(5))
+    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
+    panel.set_axisbelow(True)
+    panel.margins(x=0.04)
+    return ends
+
+
+def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
+    """Write every label at the right of its line's end, moved apart where ends are close, with a thin leader."""
+    low, high = panel.get_ylim()
+    apart = (high - low) * 0.105
+    ends = sorted(ends, key=lambda end: end[3])
+    places = spread_apart([end[3] for end in ends], apart, low, high)
+    for (label, colour, m, mean), place in zip(ends, places, strict=True):
+        panel.annotate(
+            label,
+            xy=(m, mean),
+            xytext=(1.07, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            fontsize=7.5,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 2, "shrinkB": 3},
+            annotation_clip=False,
+        )
+
+
+def spread_apart(values: list[float], apart: float, low: float, high: float) -> list[float]:
+    """Rising values moved so that neighbours are at least ``apart``, by least squares, inside [low, high] if they fit."""
+    # With the spacing taken out, what is left to solve is isotonic regression: pool neighbours that are out of order.
+    blocks: list[list[float]] = []
+    for index, value in enumerate(values):
+        blocks.append([value - index * apart])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    places = [float(np.mean(block)) for block in blocks for _ in block]
+    top = high - (len(values) - 1) * apart
+    return [min(max(place, low), max(top, low)) + index * apart for index, place in enumerate(places)]
