@@ -1,0 +1,9 @@
+"""Images as numbers: extraction into memory-mapped arrays, and reading them back for training.
+
+Neither needs torch to be imported; only networks do.
+"""
+
+from fivesentences.features.extract import GRID_DESCRIPTORS, extract_features
+from fivesentences.features.reading import FeatureTable, Preparation
+
+__all__ = ["GRID_DESCRIPTORS", "FeatureTable", "Preparation", "extract_features"]

@@ -1,0 +1,262 @@
+"""From photographs to one array of features, in chunks that a killed run finds again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from PIL import Image
+
+from fivesentences.console import Bar
+from fivesentences.corpus.archives import open_zip
+from fivesentences.corpus.photographs import Photographs, decode
+from fivesentences.errors import InputError
+from fivesentences.features import grid_descriptors
+from fivesentences.features.chunks import Chunks
+from fivesentences.features.workers import Workers
+from fivesentences.storage import replacing, sha256_of
+
+if TYPE_CHECKING:
+    from fivesentences.features.networks import Network
+
+Layout = Literal["global", "grid"]
+Storage = Literal["auto", "float32", "float16"]
+
+GRID_DESCRIPTORS = "grid_descriptors"
+CHUNK = 64  # images: a few seconds of work, so little is lost when a run is killed
+# Rows longer than this are stored as float16: ResNet-152's 7 x 7 x 2048 for COCO's 123,287 images would be 49 GB in
+# float32. A relative error of 0.0005 is far below what the features vary by. Pooled vectors cost little: float32.
+LONGEST_FLOAT32_ROW = 8192
+
+
+class Extractor(Protocol):
+    """Turns images into features, in two steps that may happen in different processes."""
+
+    on_accelerator: bool
+
+    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
+        """One RGB image as bytes of a fixed shape."""
+
+    def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """Prepared images ``[n, ...]`` as features ``[n, dim]`` or ``[n, regions, dim]``."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a worker needs to know to build the extractor for itself."""
+
+    extractor: str
+    layout: Layout
+    weights: Path | None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One chunk of work."""
+
+    chunk: int
+    filenames: tuple[str, ...]
+    photographs: tuple[Path, ...]
+    recipe: Recipe
+
+
+def extract_features(
+    photographs: Photographs,
+    images: pd.DataFrame,
+    extractor: str,
+    layout: Layout,
+    out: Path,
+    *,
+    workers: int,
+    weights: Path | None = None,
+    storage: Storage = "auto",
+    chunk_size: int = CHUNK,
+) -> None:
+    """Describe every image and write one array, one row an image, in the table's order.
+
+    Writes ``out`` (``[images, dim]`` for ``global``, ``[images, regions, dim]`` for ``grid``; regions row by row
+    from the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename). Until both
+    stand, finished chunks lie in ``.<stem>.chunks`` beside ``out``; started again after a kill, the function goes
+    on from them. A chunk belongs to one extractor, layout, set of weights, list and content of photographs.
+
+    On a CPU each worker decodes and describes whole chunks on one thread; with a CUDA device workers decode and
+    this process describes. The numbers do not depend on how many workers there are.
+
+    Args:
+        photographs: Where the images are.
+        images: ``image_id`` and ``filename``, one row an image.
+        extractor: ``grid_descriptors`` or any name of timm's, such as ``vgg19`` or ``resnet152``.
+        layout: ``global`` or ``grid``.
+        out: The ``.npy`` to write.
+        workers: Processes beside this one; 0 works here. On a CPU each holds a copy of the network.
+        weights: A safetensors file for a timm network; without it timm downloads its own.
+        storage: ``auto`` stores rows of more than 8,192 numbers as float16, others as float32.
+        chunk_size: Images of a chunk.
+
+    Raises:
+        InputError: If there are no images, an image is not there or cannot be decoded, the extractor is unknown,
+            its weights do not fit or cannot be had, or a feature is not finite. Finished chunks stay.
+    """
+    out = Path(out)
+    ids, filenames = _check(photographs, images, layout, storage, out)
+    recipe, built, identity = _resolve(extractor, layout, weights)
+    identity |= {"extractor": extractor, "layout": layout, "storage": storage}
+    identity |= {"images": _digest(zip(ids, filenames, strict=True)), "photographs": _digest(_contents(photographs))}
+    chunks = Chunks(out, identity, len(ids), chunk_size)
+    missing = chunks.missing()
+
+    on_accelerator = built is not None and built.on_accelerator
+    if missing and built is not None and not on_accelerator and weights is None:
+        recipe = replace(recipe, weights=_saved_weights(built, chunks.folder))
+    tasks = [Task(chunk, filenames[chunks.rows_of(chunk)], photographs.paths, recipe) for chunk in missing]
+    done = len(ids) - sum(rows.stop - rows.start for rows in map(chunks.rows_of, missing))
+    with Workers(workers) as pool, Bar(f"{extractor} {layout} features", len(ids), done) as bar:
+        work: Callable[[Task], npt.NDArray[Any]] = prepare_chunk if on_accelerator else describe_chunk
+        for task, array in pool.map(work, tasks):
+            features = built.describe(array) if built is not None and on_accelerator else array
+            chunks.save(task.chunk, _stored(features, storage, ids[chunks.rows_of(task.chunk)], extractor))
+            bar.advance(len(features))
+    _extractor.cache_clear()  # with workers=0 the network would stay in this process
+
+    with replacing(out.with_suffix(".images.parquet")) as temporary:
+        pd.DataFrame({"image_id": ids, "filename": filenames}).to_parquet(temporary, index=False)
+    chunks.assemble()
+    chunks.remove()
+
+
+# --- in a worker --------------------------------------------------------------------------------------------
+
+
+def prepare_chunk(task: Task) -> npt.NDArray[np.uint8]:
+    """Read and decode a chunk of photographs as the extractor wants them: ``[images, ...]``."""
+    extractor, photographs = _extractor(task.recipe), _photographs(task.photographs)
+    shown = " and ".join(str(path) for path in task.photographs)
+    return np.stack(
+        [
+            extractor.prepare(decode(photographs.read(filename), f"{shown}: photograph '{filename}'"))
+            for filename in task.filenames
+        ]
+    )
+
+
+def describe_chunk(task: Task) -> npt.NDArray[np.float32]:
+    """Features of a chunk of photographs: ``[images, ...]``."""
+    return _extractor(task.recipe).describe(prepare_chunk(task))
+
+
+@lru_cache(maxsize=1)
+def _extractor(recipe: Recipe) -> Extractor:
+    if recipe.extractor == GRID_DESCRIPTORS:
+        return grid_descriptors.GridDescriptors(recipe.layout)
+    from fivesentences.features.networks import Network
+
+    return Network(recipe.extractor, recipe.layout, recipe.weights, recipe.device)
+
+
+@lru_cache(maxsize=1)
+def _photographs(paths: tuple[Path, ...]) -> Photographs:
+    return Photographs(*paths)
+
+
+# --- in the main process ------------------------------------------------------------------------------------
+
+
+def _check(
+    photographs: Photographs, images: pd.DataFrame, layout: str, storage: str, out: Path
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Image ids and filenames, after everything that can be told before any work."""
+    for name, value, known in (("layout", layout, get_args(Layout)), ("storage", storage, get_args(Storage))):
+        if value not in known:
+            raise InputError(f"{name} is '{value}'; it is one of {', '.join(known)}.")
+    if out.suffix != ".npy":
+        raise InputError(f"{out}: features are written as .npy; give a name that ends so.")
+    if missing := {"image_id", "filename"} - set(images.columns):
+        raise InputError(f"the table of images has no column {' and no '.join(sorted(missing))}.")
+    ids, filenames = tuple(images["image_id"].astype(str)), tuple(images["filename"].astype(str))
+    if not ids:
+        raise InputError(f"{out.name}: there are no images to describe; the table of images is empty.")
+    if len(set(ids)) < len(ids):
+        twice = images["image_id"][images["image_id"].duplicated()].iloc[0]
+        raise InputError(f"image '{twice}' stands twice in the table of images; features have one row an image.")
+    for filename in filenames:
+        if filename not in photographs:
+            photographs.read(filename)  # says where it is not
+    return ids, filenames
+
+
+def _resolve(extractor: str, layout: Layout, weights: Path | None) -> tuple[Recipe, Network | None, dict[str, Any]]:
+    """The recipe, the network if this process needs it, and what the numbers depend on."""
+    if extractor == GRID_DESCRIPTORS:
+        if weights is not None:
+            raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {weights} was given; leave `weights` out.")
+        return Recipe(extractor, layout, None), None, {"version": grid_descriptors.VERSION}
+    import timm
+
+    from fivesentences.features import networks
+
+    networks.check_name(extractor, (GRID_DESCRIPTORS,))
+    recipe = Recipe(extractor, layout, weights, networks.best_device())
+    built = None
+    if weights is None or recipe.device != "cpu":
+        # Built here to run here, or to download the weights once and not in every worker.
+        built = networks.Network(extractor, layout, weights, recipe.device)
+    elif not Path(weights).is_file():
+        raise InputError(f"{weights}: there is no such file of weights.")
+    content = sha256_of(weights) if weights is not None else networks.digest(built.module) if built else ""
+    return recipe, built, {"version": timm.__version__, "weights": content}
+
+
+def _saved_weights(network: Network, folder: Path) -> Path:
+    from fivesentences.features.networks import save_weights
+
+    path = folder / "weights.safetensors"
+    if not path.exists():
+        with replacing(path) as temporary:
+            save_weights(network.module, temporary)
+    return path
+
+
+def _contents(photographs: Photographs) -> Iterator[tuple[object, ...]]:
+    """What tells one set of photographs from another without reading them: checksums of a zip, times in a folder."""
+    for path in photographs.paths:
+        if path.is_dir():
+            for name in photographs.names():
+                if (path / name).is_file():
+                    facts = (path / name).stat()
+                    yield name, facts.st_size, facts.st_mtime_ns
+        else:
+            with open_zip(path) as archive:
+                yield from ((entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist())
+
+
+def _digest(rows: Iterable[tuple[object, ...]]) -> str:
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(repr(row).encode())
+    return total.hexdigest()
+
+
+def _stored(
+    features: npt.NDArray[np.float32], storage: Storage, ids: tuple[str, ...], extractor: str
+) -> npt.NDArray[Any]:
+    """Features in the type they are stored in, checked to be finite."""
+    if storage == "auto":
+        storage = "float16" if features[0].size > LONGEST_FLOAT32_ROW else "float32"
+    with np.errstate(over="ignore"):
+        stored = features.astype(storage)
+    bad = ~np.isfinite(stored.reshape(len(ids), -1)).all(axis=1)
+    if bad.any():
+        first = int(bad.argmax())
+        reason = "is not finite; the weights or the image are damaged"
+        if np.isfinite(features[first]).all():
+            reason = "is too large for float16; store as float32"
+        raise InputError(f"{extractor}: a feature of image '{ids[first]}' {reason}.")
+    return stored

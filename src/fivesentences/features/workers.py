@@ -1,0 +1,161 @@
+"""Worker processes that survive neither their parent nor a script without ``if __name__ == "__main__"``.
+
+``multiprocessing`` starts its processes by importing the main script again, which in a plain script (a Snakemake
+script is one) would run it again, or by forking, which deadlocks once torch has started threads; and the workers of
+``ProcessPoolExecutor`` stay behind when their parent is killed with -9. Here a worker is a fresh interpreter that
+reads tasks from a pipe and ends when the pipe does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Any, TypeVar
+
+from fivesentences.errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# Work is shared out by tasks: a worker that also split its sums over threads would only get in the others' way.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+COMMAND = "from fivesentences.features.workers import serve; serve()"
+
+
+class Workers:
+    """A number of worker processes; with ``count`` 0 everything happens in this process.
+
+    Use as a context manager. The processes start with the first task and are ended with the block.
+    """
+
+    def __init__(self, count: int):
+        if count < 0:
+            raise InputError(f"workers is {count}; give 0 (no worker processes) or more.")
+        self.count = count
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    _close(pipe)
+
+    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
+        """Yield each task with ``function(task)`` as they get done, in any order.
+
+        ``function`` must be importable by name; an exception of a task ends the map. Only a few results are
+        ever waiting to be taken, so a slow reader is not buried.
+
+        Raises:
+            InputError: As ``function`` raised it.
+            RuntimeError: If ``function`` raised anything else (with the worker's traceback) or a worker died.
+        """
+        if self.count == 0:
+            for task in tasks:
+                yield task, function(task)
+            return
+        for _ in range(min(self.count, len(tasks)) - len(self._processes)):
+            process = _start()
+            self._processes.append(process)
+            self._idle.put(process)
+        # One thread for each process: it waits at the pipes, the work is done elsewhere.
+        threads = ThreadPoolExecutor(self.count)
+        running: dict[Future[Result], Task] = {}
+        left = iter(tasks)
+        try:
+            while True:
+                for task in left:
+                    running[threads.submit(self._ask, function, task)] = task
+                    if len(running) >= self.count + 2:
+                        break
+                if not running:
+                    return
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(done), done.result()
+        finally:
+            for future in running:
+                future.cancel()
+            threads.shutdown(wait=False)
+
+    def _ask(self, function: Callable[[Task], Result], task: Task) -> Result:
+        process = self._idle.get()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            pickle.dump((function, task), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
+            good, answer = pickle.load(process.stdout)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            code = process.wait()
+            raise RuntimeError(
+                f"a worker process ended with code {code} before it answered; with -9 memory may have run out: "
+                "use fewer workers"
+            ) from None
+        self._idle.put(process)
+        if good:
+            return answer  # type: ignore[no-any-return]
+        if isinstance(answer, InputError):
+            raise answer
+        raise RuntimeError(f"in a worker process:\n{answer}")
+
+
+def _start() -> subprocess.Popen[bytes]:
+    # -P: the working folder must not shadow modules, as with `python -c` it could.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **ENVIRONMENT},
+    )
+
+
+def _close(pipe: Any) -> None:
+    with contextlib.suppress(OSError):  # something was still to be written to a process that has gone
+        pipe.close()
+
+
+def serve() -> None:
+    """A worker's life: read a function and its task, send back what it returns, until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c reaches the parent too, which ends us
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever libraries print must not mix with the answers
+    while True:
+        try:
+            function, task = pickle.load(tasks)
+        except EOFError:
+            return
+        answer: tuple[bool, Any]
+        try:
+            answer = True, function(task)
+        except InputError as error:
+            answer = False, error
+        except Exception:
+            answer = False, traceback.format_exc()
+        try:
+            pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the parent was killed; nothing is left to be told to anybody
