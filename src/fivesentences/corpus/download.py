@@ -316,5 +316,7 @@ class _Megabytes:
             self._bar.advance(whole - self._shown)
             self._shown = whole
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:  # all arrived; a last, broken megabyte counts as one
+            self._bar.advance(max(0, self._bar.total - self._shown))
         self._bar.__exit__(None, None, None)
