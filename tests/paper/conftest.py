@@ -67,7 +67,7 @@ def made_up(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000) 
     rows: list[dict[str, Any]] = []
     for run in runs:
         draw = np.random.default_rng(abs(hash_of(run.name)))
-        level = 8 + 22 * run.fraction + 4 * draw.random() + (3 if run.loss.sam is not None else 0)
+        level = 6 + 16 * run.fraction + 4 * draw.random() + (3 if run.loss.sam is not None else 0)
         base = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "model": run.model.name}
         base |= {"loss": run.loss.folder, "fraction": run.fraction, "seed": run.seed, "features": run.features.stem}
         base |= {"phi": phi, "split": "test", "images": images, "captions": 5 * images, "tie_rule": "index"}
@@ -82,7 +82,7 @@ def made_up(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000) 
         recalls = []
         for direction, shift in (("i2t", 3.0), ("t2i", 0.0)):
             for k, factor in ((1, 1.0), (5, 2.2), (10, 2.9)):
-                recalls.append(noisy(factor * (level + shift)))
+                recalls.append(min(noisy(factor * (level + shift)), 99.0))
                 add(f"R@{k}", direction, recalls[-1])
             add("Med r", direction, float(round(noisy(12.0))))
             add("Mean r", direction, noisy(55.0))

@@ -13,7 +13,7 @@ def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, m
     Without a measure phi is not looked at. An empty list means that a difference may be taken.
     """
     if setting is None:
-        return ["setting, which the study does not tell"]
+        return ["dataset"]  # the study does not tell, so nothing may be compared
     differs = []
     if row.dataset != dataset_in_print(setting, row.role):
         differs.append("dataset")

@@ -10,6 +10,8 @@ from fivesentences.paper.published import PrintedRow
 from fivesentences.paper.results import PHI, TIE_RULES, Results, is_semantic
 from fivesentences.paper.rows import Row
 
+PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
+
 
 def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Results) -> list[str]:
     """Datasets, galleries, seeds and tie rule behind the rows that are there."""
@@ -20,7 +22,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         gallery = results.gallery(run.name)
         named = labels.get(dataset, dataset)
         plays = ":" if dataset == role else f" plays the role of {labels.get(role, role)}, with"
-        prepared = run.features.prepare.replace("_", " ")
+        prepared = PREPARED[run.features.prepare]
         notes.append(
             f"{named}{plays} {gallery.images:,} test images and {gallery.captions:,} captions; "
             f"features {run.features.stem} ({prepared})."
@@ -99,7 +101,7 @@ def _on_print(
     setting = spec.published_setting
     if beside:
         differs = _unique(part for row in beside for part in unlike_print(row, setting, results, None))
-        theirs = ", ".join(_unique(printed[row.published].where for row in beside if row.published in printed))
+        theirs = ", ".join(_unique(printed[str(row.published)].where for row in beside))
         features = f" with {setting.features} features" if setting is not None else ""
         if differs:
             notes.append(

@@ -12,8 +12,8 @@ from fivesentences.paper.tables import Table
 from fivesentences.storage import replacing
 
 LEAD = (
-    "Made by one command from photographs and captions. Every number of ours stands beside the number in print where print "
-    "has one; a difference is shown only where dataset, features, gallery and semantic metric are those of the paper.",
+    "Made by one command from photographs and captions. Every number of ours stands beside the number in print, where "
+    "there is one; a difference is shown only where dataset, features, gallery and semantic metric are the paper's.",
 )
 _TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
 _FIGURE_FILES = (("PDF", "pdf"), ("PNG", "png"), ("numbers as CSV", "csv"))

@@ -84,8 +84,9 @@ class Results:
             run, metric = str(line["run"]), str(line["metric"])
             measure = Measure(metric, str(line["direction"]))
             if is_semantic(metric):
-                details = (str(line[name]) for name in ("formula", "ground_truth"))
-                measure = Measure(metric, measure.direction, *details, line["m"], str(line["style"]), str(line["phi"]))
+                formula, ground_truth = str(line["formula"]), str(line["ground_truth"])
+                details = (formula, ground_truth, int(line["m"]), str(line["style"]), str(line["phi"]))
+                measure = Measure(metric, measure.direction, *details)
             if (run, measure) in self._values:
                 raise InputError(f"the table of results has two values of {measure} for the run '{run}'.")
             self._values[run, measure] = float(line["value"])

@@ -69,8 +69,9 @@ def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
     Raises:
         InputError: If two different runs would have one name.
     """
-    things = [*study.tables.values(), *study.figures.values()]
-    return runs_of_rows(row for thing in things for row in expand_rows(thing.rows, study, scale))
+    tables = (row for table in study.tables.values() for row in expand_rows(table.rows, study, scale))
+    figures = (row for figure in study.figures.values() for row in expand_rows(figure.rows, study, scale))
+    return runs_of_rows(itertools.chain(tables, figures))
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:

@@ -11,19 +11,18 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure as Canvas
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
 from fivesentences.paper.figures import Figure
 
 # Okabe and Ito's colours, dark enough for thin lines and text on white; told apart by the colour-blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
+WIDTH, LABEL_SIZE = 7.4, 7.5  # inches, points
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
-STYLES = {
-    "vse_recall": "Recall@{k}: any relevant item found",
-    "recall": "Semantic recall@{k}: share of relevant items found",
-}
-STYLE: dict[str, Any] = {
+STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
+STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8.5,
     "axes.linewidth": 0.6,
@@ -39,7 +38,7 @@ STYLE: dict[str, Any] = {
 def draw(figure: Figure, png: Path, pdf: Path) -> None:
     """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
     with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(7.2, 4.9))
+        canvas = Canvas(figsize=(WIDTH, 4.9))
         if figure.data.empty:
             canvas.text(0.5, 0.5, f"No line of this figure is made at the scale {figure.scale}.", ha="center")
         else:
@@ -52,7 +51,10 @@ def draw(figure: Figure, png: Path, pdf: Path) -> None:
 
 def _panels(canvas: Canvas, data: pd.DataFrame) -> None:
     axes = canvas.subplots(2, 2, sharex=True)
-    canvas.subplots_adjust(left=0.075, right=0.735, top=0.92, bottom=0.09, wspace=0.2, hspace=0.22)
+    # Room for the longest label, in points, beside the right-hand panels.
+    widest = max(TextPath((0, 0), label, size=LABEL_SIZE).get_extents().width for label in data["label"].unique())
+    right = 1 - (widest / 72 + 0.22) / WIDTH
+    canvas.subplots_adjust(left=0.07, right=right, top=0.93, bottom=0.085, wspace=0.18, hspace=0.16)
     k = int(data["k"].iloc[0])
     for row, (direction, where) in enumerate(DIRECTIONS.items()):
         for column, (style, title) in enumerate(STYLES.items()):
@@ -101,14 +103,25 @@ def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
             textcoords="axes fraction",
             color=colour,
             va="center",
-            fontsize=7.5,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 2, "shrinkB": 3},
+            fontsize=LABEL_SIZE,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "alpha": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 0.5,
+                "shrinkB": 3,
+            },
             annotation_clip=False,
         )
 
 
 def spread_apart(values: list[float], apart: float, low: float, high: float) -> list[float]:
-    """Rising values moved so that neighbours are at least ``apart``, by least squares, inside [low, high] if they fit."""
+    """Rising values moved so that neighbours are at least ``apart``, as little as possible in least squares.
+
+    The result stays inside [low, high] where that many fit.
+    """
     # With the spacing taken out, what is left to solve is isotonic regression: pool neighbours that are out of order.
     blocks: list[list[float]] = []
     for index, value in enumerate(values):

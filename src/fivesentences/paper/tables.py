@@ -13,9 +13,9 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from fivesentences.config import PublishedSetting, Scale, Study, TableSpec
+from fivesentences.config import Scale, Study, TableSpec
 from fivesentences.errors import InputError
-from fivesentences.paper.comparability import dataset_in_print, unlike_print
+from fivesentences.paper.comparability import unlike_print
 from fivesentences.paper.notes import notes_of_table
 from fivesentences.paper.published import PrintedRow, printed_row, read_published
 from fivesentences.paper.results import PHI, Measure, Results, is_semantic
@@ -123,6 +123,11 @@ class Table:
     groups: tuple[Group, ...]
     notes: tuple[str, ...]
 
+    @property
+    def spreads(self) -> bool:
+        """Whether any cell has a spread, that is, whether there was more than one seed."""
+        return any(cell.spread is not None for group in self.groups for row in group.rows for cell in row.cells)
+
     def write(self, path: Path | str) -> None:
         """Store as JSON; ``Table.read`` gives the same table back."""
         write_json(path, TypeAdapter(Table).dump_python(self, mode="json"))
@@ -169,8 +174,12 @@ def build_table(
         dataset = str(of_group[0].dataset)
         lines = [_our_line(row, columns, results, spec, printed, study, where) for row in of_group]
         lines = _mark_best(lines, columns)
+        # Features are left out of this: a printed row without one of ours has another model anyway.
+        same_data = not {"dataset", "gallery size"} & set(
+            unlike_print(of_group[0], spec.published_setting, results, None)
+        )
         lines += [
-            _printed_line(row, columns, spec.published_setting, role, dataset)
+            _printed_line(row, columns, same_data)
             for row in beside
             if row.role == role and math.isclose(row.fraction, fraction)
         ]
@@ -234,11 +243,8 @@ def _our_line(
     return TableRow("ours", row.model, row.loss, labels, row.published or "", same_data, tuple(cells))
 
 
-def _printed_line(
-    row: PrintedRow, columns: Sequence[Column], setting: PublishedSetting | None, role: str, dataset: str
-) -> TableRow:
+def _printed_line(row: PrintedRow, columns: Sequence[Column], same_data: bool) -> TableRow:
     cells = tuple(Cell(published=row.values.get(_printed_key(column))) for column in columns)
-    same_data = setting is not None and dataset_in_print(setting, role) == dataset
     return TableRow("print", row.method, "", (row.method, ""), row.row, same_data, cells)
 
 

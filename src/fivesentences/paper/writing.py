@@ -78,7 +78,8 @@ def latex(table: Table) -> str:
         ]
         for row in group.rows:
             for stub, cells in _lines_of_row(row, _latex_cell):
-                lines.append(" & ".join([*(escape_latex(text) for text in stub), *cells]) + r" \\")
+                numbers = [cell.replace(MINUS, "$-$") for cell in cells]
+                lines.append(" & ".join([*(escape_latex(text) for text in stub), *numbers]) + r" \\")
     if table.groups:
         lines += [r"\bottomrule", r"\end{tabular}}"]
     else:

@@ -1,0 +1,58 @@
+"""Photographs of a corpus with their captions on one sheet, so that a reader sees what the numbers are about."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from fivesentences.corpus import Corpus, Photographs, decode
+from fivesentences.paper.html import Picture
+from fivesentences.storage import read_json, replacing, write_json
+
+COLUMNS, ROWS = 4, 2
+WIDTH = 46  # characters of a caption's line
+
+
+def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
+    """Draw images spread evenly over the corpus, each above its captions.
+
+    Args:
+        corpus: Usually the test split.
+        photographs: Where its images are.
+        out: A ``.json`` (the texts); the sheet lies beside it as ``.png``.
+
+    Raises:
+        InputError: If a photograph is missing or cannot be decoded.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    chosen = np.unique(np.linspace(0, corpus.n_images - 1, COLUMNS * ROWS).round().astype(int))
+    figure = Figure(figsize=(3.1 * COLUMNS, 4.1 * ROWS), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(ROWS, COLUMNS, squeeze=False).ravel()
+    for axis in axes:
+        axis.set_axis_off()
+    for axis, image in zip(axes, chosen, strict=False):
+        filename = corpus.images.filename.iloc[image]
+        axis.imshow(decode(photographs.read(filename), filename))
+        captions = [corpus.captions[row] for row in np.flatnonzero(corpus.image_of_caption == image)]
+        text = "\n".join(textwrap.fill(caption, WIDTH, subsequent_indent="   ") for caption in captions)
+        # A dollar sign would start a formula.
+        axis.text(0, -0.04, text.replace("$", r"\$"), transform=axis.transAxes, va="top", fontsize=7.5, linespacing=1.3)
+    with replacing(out.with_suffix(".png")) as temporary:
+        figure.savefig(temporary, dpi=130, metadata={"Software": None})
+    write_json(out, {"dataset": corpus.name, "images": len(chosen), "of": corpus.n_images})
+
+
+def read_examples(path: Path) -> Picture:
+    """The sheet as a picture for the page.
+
+    Raises:
+        InputError: If its texts are missing.
+    """
+    texts = read_json(path)
+    about = f"{texts['images']} of the {texts['of']} test images of {texts['dataset']}, each with its captions."
+    return Picture(path.with_suffix(".png"), f"What {texts['dataset']} looks like", (about,))
