@@ -1,0 +1,7 @@
+"""From a corpus and features to weights and similarities: the loop, its data, and exact resume."""
+
+from fivesentences.training.checkpoint import TrainedModel, load_trained
+from fivesentences.training.run import read_run, train_run
+from fivesentences.training.vocabulary import Vocabulary
+
+__all__ = ["TrainedModel", "Vocabulary", "load_trained", "read_run", "train_run"]

@@ -1,0 +1,64 @@
+"""Captions as numbers, images as prepared vectors, and the order in which a run sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fivesentences.training.vocabulary import PAD, Vocabulary
+
+
+@dataclass(frozen=True)
+class EncodedCaptions:
+    """Word numbers of many captions, one after the other; made once, so that a batch costs no loop over captions.
+
+    Attributes:
+        numbers: ``[words of all captions]`` int64.
+        starts: ``[captions]`` where each begins.
+        lengths: ``[captions]`` how long each is, ``<start>`` and ``<end>`` included.
+    """
+
+    numbers: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, captions: Sequence[str], vocabulary: Vocabulary) -> EncodedCaptions:
+        """Encode captions."""
+        encoded = [vocabulary.encode(caption) for caption in captions]
+        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        numbers = np.fromiter(chain.from_iterable(encoded), np.int64, int(lengths.sum()))
+        return cls(numbers, np.cumsum(lengths) - lengths, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Chosen captions, padded to the longest of them: tokens ``[rows, longest]``, lengths ``[rows]``."""
+        lengths = self.lengths[rows]
+        position = np.arange(lengths.max())
+        inside = position < lengths[:, None]  # [rows, longest]
+        tokens = np.full(inside.shape, PAD, dtype=np.int64)
+        tokens[inside] = self.numbers[(self.starts[rows][:, None] + position)[inside]]
+        return torch.from_numpy(tokens), torch.from_numpy(lengths)
+
+
+def epoch_order(captions: int, seed: int, epoch: int) -> np.ndarray:
+    """``[captions]`` the order of an epoch; a function of its arguments alone, so that any moment can be resumed."""
+    return np.random.default_rng([seed, epoch]).permutation(captions)
+
+
+def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:
+    """The order cut into batches, from batch ``first`` on; the last one may be smaller."""
+    for start in range(first * size, len(order), size):
+        yield order[start : start + size]
+
+
+def batches_by_length(lengths: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """All captions in batches of similar length, longest first, so that hardly any padding is computed."""
+    yield from batches_of(np.argsort(-lengths, kind="stable"), size)

@@ -1,0 +1,115 @@
+"""One run from files to files: weights, vocabulary, history, and the similarities of dev and test."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+import yaml
+
+from fivesentences.config import RunSpec, Strict, check, read_yaml
+from fivesentences.storage import replacing, sha256_of
+from fivesentences.training.checkpoint import ResumeFolder, write_weights
+from fivesentences.training.data import RunData
+from fivesentences.training.loop import Training, reproducible
+from fivesentences.training.scoring import similarity_of
+
+
+class RunFile(Strict):
+    """``run.yaml``: a run's settings and the files it read."""
+
+    corpus: str
+    features: str
+    run: RunSpec
+
+
+def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
+    """Settings, corpus and features of a ``run.yaml``; relative paths count from the working directory.
+
+    Raises:
+        InputError: If the file is missing or a key or value is wrong.
+    """
+    content = check(RunFile, read_yaml(path), str(path))
+    return content.run, Path(content.corpus), Path(content.features)
+
+
+def train_run(
+    spec: RunSpec,
+    corpus: Path,
+    features: Path,
+    folder: Path,
+    *,
+    device: str = "auto",
+    seconds_between_saves: float = 30.0,
+) -> None:
+    """Train one model; killed at any moment and started again, it ends with the same bits.
+
+    Writes into ``folder``: ``weights.safetensors`` (best dev score; see ``load_trained``), ``vocabulary.json``,
+    ``run.yaml``, ``history.csv`` (a row an epoch) and ``similarity_dev.npy``, ``similarity_test.npy`` (float32
+    ``[images, captions]`` of the best weights, file order). ``folder/resume`` holds the state of an unfinished run; it
+    is used only by a run with the same settings, the same content of the input files and the same versions, and
+    removed at the end.
+
+    Args:
+        spec: Settings.
+        corpus: A corpus as parquet, with the splits train, dev and test.
+        features: A ``.npy`` with its table of images beside it.
+        folder: Made if need be.
+        device: ``"cpu"``, ``"cuda"``, or ``"auto"``: CUDA where there is one.
+        seconds_between_saves: The state is saved at each epoch's end and this often within one.
+
+    Raises:
+        InputError: If the inputs do not fit, hold NaN, or training diverges.
+    """
+    corpus, features, folder = Path(corpus), Path(features), Path(folder)
+    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    with reproducible(spec.threads, place):
+        data = RunData.read(spec, corpus, features)
+        training = Training(spec, data, place)
+        resume = ResumeFolder(folder / "resume", _fingerprint(spec, corpus, features, place))
+        state, sentence = resume.load()
+        if sentence:
+            print(sentence, file=sys.stderr, flush=True)
+        if state is not None:
+            training.restore(state)
+        training.train(resume, seconds_between_saves)
+        _write_outputs(training, corpus, features, folder)
+    resume.remove()  # last: until here a killed run can write its outputs again
+
+
+def _write_outputs(training: Training, corpus: Path, features: Path, folder: Path) -> None:
+    spec, data, best = training.spec, training.data, training.best
+    assert best is not None  # every run has an epoch
+    training.model.load_state_dict(best)
+    for name, split in (("dev", data.dev), ("test", data.test)):
+        with replacing(folder / f"similarity_{name}.npy") as temporary:
+            np.save(temporary, similarity_of(training.model, split))
+    data.vocabulary.write(folder / "vocabulary.json")
+    with replacing(folder / "run.yaml") as temporary:
+        content = RunFile(corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")
+        temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    history = pd.DataFrame(training.history).astype({"epoch": int})
+    history["best"] = (history.index == history[training.scores.column].idxmax()).astype(int)
+    with replacing(folder / "history.csv") as temporary:
+        history.to_csv(temporary, index=False, lineterminator="\n")
+    write_weights(folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[-1])
+    for left in folder.glob(".*.partial.*"):  # of an earlier, killed attempt
+        left.unlink(missing_ok=True)
+
+
+def _fingerprint(spec: RunSpec, corpus: Path, features: Path, device: torch.device) -> dict[str, str]:
+    """Everything that the bits of a run depend on; an unfinished state of another fingerprint is of no use."""
+    return {
+        "the run's settings": spec.model_dump_json(),
+        "the corpus file": sha256_of(corpus),
+        "the features file": sha256_of(features),
+        "the features' table of images": sha256_of(features.with_suffix(".images.parquet")),
+        "the version of fivesentences": version("fivesentences"),
+        "the version of torch": str(torch.__version__),
+        "the device": f"{device.type} {platform.machine()}",
+    }

@@ -1,0 +1,98 @@
+"""A corpus and features small enough to train on in a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fivesentences.config import FeatureSpec, LossSpec, ModelSpec, RunSpec, SamSpec
+from fivesentences.corpus import Corpus
+
+NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]
+WORDS = [*NOUNS, "red", "blue", "small", "large", "runs", "sits", "jumps", "sleeps", "near", "under"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    corpus: Path
+    features: Path
+
+    def __iter__(self):
+        return iter((self.corpus, self.features))
+
+
+def write_inputs(folder: Path, sizes=(24, 8, 8), seed: int = 0) -> Inputs:
+    """Images with four words each; their features are noisy counts of the words, their captions name some of them."""
+    rng = np.random.default_rng(seed)
+    rows, features = [], []
+    for split, count in zip(("train", "dev", "test"), sizes, strict=True):
+        for image in range(count):
+            words = rng.choice(len(WORDS), size=4, replace=False)
+            features.append(3 * np.isin(np.arange(len(WORDS)), words) + rng.normal(size=len(WORDS)))
+            for number in range(3):
+                said = rng.permutation(words)[: int(rng.integers(2, 5))]
+                caption = "A " + " ".join(WORDS[w] for w in said) + "."
+                rows.append(
+                    (f"{split}{image}", f"{split}{image}.jpg", f"{split}{image}-{number}", caption, split, None)
+                )
+    columns = ["image_id", "filename", "caption_id", "caption", "split", "category"]
+    corpus = Corpus("tiny", pd.DataFrame(rows, columns=columns))
+    folder.mkdir(parents=True, exist_ok=True)
+    corpus.write(folder / "corpus.parquet")
+    np.save(folder / "features.npy", np.array(features, dtype=np.float32))
+    corpus.images[["image_id", "filename"]].to_parquet(folder / "features.images.parquet")
+    return Inputs(folder / "corpus.parquet", folder / "features.npy")
+
+
+def make_spec(**changes) -> RunSpec:
+    settings = {
+        "dataset": "tiny",
+        "features": FeatureSpec(extractor="counts"),
+        "model": ModelSpec(name="vsepp", embedding=12, word=8),
+        "loss": LossSpec(triplet="hardest", sam=SamSpec(negatives="random")),
+        "epochs": 4,
+        "batch_size": 16,
+        "learning_rate": 0.01,
+        "min_word_count": 1,
+    }
+    return RunSpec(**{**settings, **changes})
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory) -> Inputs:
+    return write_inputs(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def spec_of():
+    return make_spec
+
+
+@pytest.fixture
+def inputs_in():
+    return write_inputs
+
+
+OUTPUTS = (
+    "weights.safetensors",
+    "vocabulary.json",
+    "run.yaml",
+    "history.csv",
+    "similarity_dev.npy",
+    "similarity_test.npy",
+)
+
+
+@pytest.fixture
+def outputs_of():
+    """Bytes of all outputs of a run folder, and a check that nothing else lies there."""
+
+    def read(folder: Path) -> dict[str, bytes]:
+        assert sorted(path.name for path in folder.iterdir()) == sorted(OUTPUTS)
+        return {name: (folder / name).read_bytes() for name in OUTPUTS}
+
+    return read

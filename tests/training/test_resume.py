@@ -1,0 +1,194 @@
+"""A run that is stopped at any moment and started again ends with the bits of one left alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.training import run as run_module
+from fivesentences.training import train_run
+from fivesentences.training.checkpoint import ResumeFolder
+from fivesentences.training.loop import Training
+
+
+class Stopped(BaseException):
+    """Stands for a kill."""
+
+
+@pytest.fixture
+def undisturbed(inputs, spec_of, tmp_path, outputs_of):
+    train_run(spec_of(), *inputs, tmp_path / "undisturbed")
+    return outputs_of(tmp_path / "undisturbed")
+
+
+def stop_after(monkeypatch, owner, name: str, calls: int) -> None:
+    """Let ``owner.name`` work ``calls`` times, then stop the run."""
+    original, left = getattr(owner, name), [calls]
+
+    def counted(*arguments, **named):
+        if left[0] == 0:
+            raise Stopped
+        left[0] -= 1
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+@pytest.mark.parametrize("batches", [0, 1, 3, 5, 7, 19])  # 5 batches an epoch, 4 epochs
+@pytest.mark.parametrize("between_saves", [0.0, 1e9], ids=["saved each batch", "saved each epoch"])
+def test_stopped_between_any_two_batches(
+    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, batches, between_saves
+):
+    with monkeypatch.context() as patch:
+        stop_after(patch, Training, "_train_batch", batches)
+        with pytest.raises(Stopped):
+            train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=between_saves)
+    trained = []
+    with monkeypatch.context() as patch:
+        original = Training._train_batch
+        patch.setattr(Training, "_train_batch", lambda self, rows: (trained.append(rows), original(self, rows)))
+        train_run(spec_of(), *inputs, tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == undisturbed
+    # Nothing that was saved is computed again.
+    assert len(trained) == 20 - (batches if between_saves == 0 else batches // 5 * 5)
+
+
+@pytest.mark.parametrize("files", range(4))
+def test_stopped_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, files):
+    with monkeypatch.context() as patch:
+        stop_after(patch, run_module, "replacing", files)
+        with pytest.raises(Stopped):
+            train_run(spec_of(), *inputs, tmp_path / "run")
+    with monkeypatch.context() as patch:
+        stop_after(patch, Training, "_train_batch", 0)  # nothing is trained again
+        train_run(spec_of(), *inputs, tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == undisturbed
+
+
+def test_stopped_while_the_dev_score_is_computed(inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_after(patch, Training, "_end_epoch", 2)
+        with pytest.raises(Stopped):
+            train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=0)
+    train_run(spec_of(), *inputs, tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == undisturbed
+
+
+def test_a_finished_run_may_be_trained_again(inputs, spec_of, tmp_path, outputs_of, undisturbed):
+    for _ in range(2):
+        train_run(spec_of(), *inputs, tmp_path / "run")
+        assert outputs_of(tmp_path / "run") == undisturbed
+
+
+def test_a_changed_setting_or_input_starts_over_and_says_so(
+    inputs_in, spec_of, tmp_path, outputs_of, monkeypatch, capsys
+):
+    inputs = inputs_in(tmp_path / "inputs")
+    with monkeypatch.context() as patch:
+        stop_after(patch, Training, "_train_batch", 7)
+        with pytest.raises(Stopped):
+            train_run(spec_of(), *inputs, tmp_path / "run")
+    capsys.readouterr()
+    np.save(inputs.features, np.load(inputs.features) * 2)
+    changed = spec_of(learning_rate=0.02)
+    train_run(changed, *inputs, tmp_path / "run")
+    said = capsys.readouterr().err
+    assert "the run's settings, the features file changed; training starts over" in said
+    train_run(changed, *inputs, tmp_path / "alone")
+    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "alone")
+
+
+def test_a_state_that_cannot_be_read_starts_over_and_runs_no_pickle(inputs, spec_of, tmp_path, outputs_of, undisturbed):
+    class Malicious:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    for content in (b"", b"not a state", Malicious()):
+        state = tmp_path / "run/resume/state.pt"
+        state.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            state.write_bytes(content)
+        else:
+            torch.save({"fingerprint": content}, state)
+        train_run(spec_of(), *inputs, tmp_path / "run")
+        assert outputs_of(tmp_path / "run") == undisturbed
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_diverged_run_is_trained_from_the_start_after_the_rate_is_lowered(
+    inputs, spec_of, tmp_path, outputs_of, undisturbed
+):
+    with pytest.raises(InputError, match="lower the rate"):
+        train_run(spec_of(learning_rate=1e38), *inputs, tmp_path / "run", seconds_between_saves=0)
+    train_run(spec_of(), *inputs, tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == undisturbed
+
+
+def test_a_state_is_replaced_as_a_whole(tmp_path, monkeypatch):
+    resume = ResumeFolder(tmp_path / "resume", {"a": "b"})
+    resume.save({"epoch": 1, "step": 2})
+
+    def half(content, path):
+        path.write_bytes(b"half")
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "save", half)
+        with pytest.raises(Stopped):
+            resume.save({"epoch": 1, "step": 3})
+    state, said = resume.load()
+    assert state == {"fingerprint": {"a": "b"}, "epoch": 1, "step": 2}
+    assert "epoch 2, batch 2" in said
+
+
+# Imports torch once, then starts the run in a fresh process for every line it reads.
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from fivesentences.training import read_run, train_run
+
+spec, corpus, features = read_run(sys.argv[1])
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        train_run(spec, corpus, features, Path(sys.argv[2]), seconds_between_saves=0.0)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_killed_at_random_moments(inputs, spec_of, tmp_path, outputs_of):
+    spec = spec_of(epochs=60)  # seconds of training, each batch of it saved
+    train_run(spec, *inputs, tmp_path / "undisturbed")
+    command = [sys.executable, "-c", PROGRAM, tmp_path / "undisturbed/run.yaml", tmp_path / "run"]
+    moments, saved = random.Random(20), []
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
+    ) as starter:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        for _ in range(6):
+            starter.stdin.write("\n")
+            child = int(starter.stdout.readline())
+            time.sleep(moments.uniform(0.05, 0.5))
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            if int(starter.stdout.readline()) == -signal.SIGKILL:
+                saved.append((tmp_path / "run/resume/state.pt").exists())
+        starter.stdin.write("\n")
+        starter.stdout.readline()
+        assert int(starter.stdout.readline()) == 0
+        starter.stdin.close()
+    assert any(saved)  # at least one kill found a run under way
+    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")

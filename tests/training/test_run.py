@@ -1,0 +1,173 @@
+"""A run from files to files, its determinism, and its errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fivesentences.config import FeatureSpec, LossSpec, ModelSpec, SamSpec
+from fivesentences.corpus import Corpus, take_fraction
+from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable
+from fivesentences.training import load_trained, read_run, train_run
+
+
+def rsum(similarity: np.ndarray, captions_per_image: int = 3) -> float:
+    """Sum of recalls written from the definition; scores of a trained network have no ties."""
+    images, captions = similarity.shape
+    own = np.arange(captions) // captions_per_image == np.arange(images)[:, None]
+    best_own = np.where(own, similarity, -np.inf).max(axis=1, keepdims=True)
+    i2t = (similarity > best_own).sum(axis=1)
+    t2i = (similarity > similarity.T[own.T][None, :]).sum(axis=0)
+    return sum(100 * np.mean(ranks < k) for ranks in (i2t, t2i) for k in (1, 5, 10))
+
+
+def test_a_run_learns_and_records_what_it_did(inputs_in, spec_of, tmp_path, outputs_of):
+    spec = spec_of(epochs=12)
+    train_run(spec, *inputs_in(tmp_path / "inputs", sizes=(80, 8, 8)), tmp_path / "run")
+    outputs_of(tmp_path / "run")
+    history = pd.read_csv(tmp_path / "run/history.csv")
+    assert history["epoch"].tolist() == list(range(1, 13))
+    assert history["loss"].iloc[-1] < 0.5 * history["loss"].iloc[0]
+    assert history["learning_rate"].tolist() == pytest.approx([0.01] * 6 + [0.001] * 6)
+    dev, test = (np.load(tmp_path / f"run/similarity_{split}.npy") for split in ("dev", "test"))
+    assert dev.shape == test.shape == (8, 24)
+    assert dev.dtype == test.dtype == np.float32
+    # The weights that are kept are those of the first epoch with the best dev Rsum.
+    assert history["best"].sum() == 1
+    assert history.loc[history["best"] == 1, "dev_Rsum"].item() == history["dev_Rsum"].max()
+    assert rsum(dev) == pytest.approx(history["dev_Rsum"].max(), abs=1e-9)
+    chance = np.mean([rsum(np.random.default_rng(seed).random((8, 24))) for seed in range(200)])
+    assert rsum(test) > 1.3 * chance
+
+
+def test_equal_runs_give_equal_bytes_and_another_seed_does_not(inputs, spec_of, tmp_path, outputs_of):
+    for name, seed in (("one", 0), ("two", 0), ("three", 1)):
+        torch.rand(5)  # the caller's generator is neither used nor moved
+        train_run(spec_of(seed=seed), *inputs, tmp_path / name)
+    one, two, three = (outputs_of(tmp_path / name) for name in ("one", "two", "three"))
+    assert one == two
+    assert one["weights.safetensors"] != three["weights.safetensors"]
+
+
+def test_torchs_settings_and_generator_are_left_alone(inputs, spec_of, tmp_path):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    threads = torch.get_num_threads()
+    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    assert torch.equal(torch.rand(3), expected)
+    assert torch.get_num_threads() == threads
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        LossSpec(triplet="all"),
+        LossSpec(triplet=3),
+        LossSpec(triplet=None, sam=SamSpec(negatives="closest", variant="released")),
+        LossSpec(triplet="hardest", sam=SamSpec(negatives="furthest", weight=5.0, max_margin=0.5)),
+    ],
+    ids=lambda loss: loss.folder,
+)
+def test_every_loss_trains(inputs, spec_of, tmp_path, loss):
+    train_run(spec_of(loss=loss, epochs=5), *inputs, tmp_path)
+    history = pd.read_csv(tmp_path / "history.csv")
+    assert history["loss"].iloc[-1] < history["loss"].iloc[0]
+
+
+def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tmp_path):
+    train_run(spec_of(selection="ncs"), *inputs, tmp_path)
+    history = pd.read_csv(tmp_path / "history.csv")
+    assert history.loc[history["best"] == 1, "dev_Nsum"].item() == history["dev_Nsum"].max()
+    assert history["dev_Nsum"].between(0, 600).all()
+
+
+def test_vocabulary_and_preparation_come_from_the_runs_own_training_images(inputs, spec_of, tmp_path):
+    spec = spec_of(fraction=0.25, min_word_count=2)
+    train_run(spec, *inputs, tmp_path)
+    trained = load_trained(tmp_path)
+    part = take_fraction(Corpus.read(inputs.corpus).split("train"), 0.25)
+    rows = FeatureTable.open(inputs.features).rows(part.images["image_id"].tolist())
+    np.testing.assert_allclose(trained.preparation.mean, rows.mean(axis=0), atol=1e-5)
+    words = " ".join(part.captions).lower().replace(".", "").split()
+    assert set(trained.vocabulary.words[4:]) == {word for word in words if words.count(word) >= 2}
+
+
+def test_a_finished_run_scores_images_and_captions_again(inputs, spec_of, tmp_path):
+    train_run(spec_of(), *inputs, tmp_path)
+    trained = load_trained(tmp_path)
+    assert trained.spec == spec_of()
+    test = Corpus.read(inputs.corpus).split("test")
+    rows = FeatureTable.open(inputs.features).rows(test.images["image_id"].tolist())
+    stored = np.load(tmp_path / "similarity_test.npy")
+    for column in (0, 10):
+        tokens = torch.tensor([trained.vocabulary.encode(test.captions[column])])
+        with torch.no_grad():
+            scores = trained.model(
+                torch.from_numpy(trained.preparation.apply(rows)), tokens, torch.tensor([tokens.shape[1]])
+            )
+        np.testing.assert_allclose(scores[:, 0].numpy(), stored[:, column], atol=1e-5)
+
+
+def test_run_yaml_trains_the_same_run_again(inputs, spec_of, tmp_path, outputs_of):
+    train_run(spec_of(), *inputs, tmp_path / "one")
+    spec, corpus, features = read_run(tmp_path / "one/run.yaml")
+    assert spec == spec_of()
+    train_run(spec, corpus, features, tmp_path / "two")
+    assert outputs_of(tmp_path / "one") == outputs_of(tmp_path / "two")
+
+
+# --- bad input ----------------------------------------------------------------------------------------------
+
+
+def test_nan_features_end_in_one_sentence_and_leave_finished_outputs_alone(inputs_in, spec_of, tmp_path, outputs_of):
+    inputs = inputs_in(tmp_path / "inputs")
+    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    before = outputs_of(tmp_path / "run")
+    features = np.load(inputs.features)
+    features[3, 5] = np.nan
+    np.save(inputs.features, features)
+    with pytest.raises(InputError, match="train3") as error:
+        train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    assert "\n" not in str(error.value)
+    assert outputs_of(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize("missing", ["train", "dev", "test"])
+def test_a_split_without_images_ends_in_one_sentence(inputs, spec_of, tmp_path, missing):
+    table = Corpus.read(inputs.corpus).table
+    Corpus("tiny", table[table["split"] != missing]).write(tmp_path / "corpus.parquet")
+    with pytest.raises(InputError, match=f"'{missing}'"):
+        train_run(spec_of(), tmp_path / "corpus.parquet", inputs.features, tmp_path / "run")
+
+
+def test_a_rate_that_is_too_high_ends_in_one_sentence(inputs, spec_of, tmp_path):
+    with pytest.raises(InputError, match="lower the rate"):
+        train_run(spec_of(learning_rate=1e38), *inputs, tmp_path)
+
+
+def test_a_grid_for_a_model_of_global_vectors_ends_in_one_sentence(inputs_in, spec_of, tmp_path):
+    inputs = inputs_in(tmp_path / "inputs")
+    np.save(inputs.features, np.load(inputs.features)[:, None, :].repeat(4, axis=1))
+    with pytest.raises(InputError, match=r"set features\.layout to 'global'"):
+        train_run(spec_of(features=FeatureSpec(extractor="counts", layout="grid")), *inputs, tmp_path / "run")
+
+
+def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_path):
+    train_run(spec_of(epochs=1), *inputs, tmp_path)
+    weights = tmp_path / "weights.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="not a whole safetensors file"):
+        load_trained(tmp_path)
+    other = ModelSpec(name="vsepp", embedding=4, word=8)
+    train_run(spec_of(epochs=1, model=other), *inputs, tmp_path / "other")
+    weights.write_bytes((tmp_path / "other/weights.safetensors").read_bytes())
+    load_trained(tmp_path)  # the settings travel with the weights
+    weights.unlink()
+    with pytest.raises(InputError, match="no such file"):
+        load_trained(tmp_path)
