@@ -48,7 +48,7 @@ def table_sheet(table: Table) -> str:
 
 
 def page(title: str, lead: Sequence[str], sections: Sequence[Section], photographs: Sequence[Picture] = ()) -> str:
-    """The page of a scale: some photographs with their captions, then the tables and figures of every paper.
+    """The page of a scale: sheets of photographs, then the tables and figures of every paper.
 
     Raises:
         InputError: If a picture is missing or is neither PNG nor JPEG.

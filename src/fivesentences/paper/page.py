@@ -25,7 +25,7 @@ def write_page(
     """Write ``folder/index.html`` from the tables and figures that lie in ``folder/<study>/<name>.*``.
 
     The page holds its pictures itself, so that it can be sent to someone; only the links to other formats need the
-    folder. ``photographs`` are shown above everything with their texts (captions).
+    folder. ``photographs`` (sheets, see ``examples``) are shown above everything.
 
     Raises:
         InputError: If a table or figure of a study has not been made, or a picture is neither PNG nor JPEG.

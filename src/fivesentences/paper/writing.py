@@ -57,7 +57,7 @@ def latex(table: Table) -> str:
         r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table*}[t]",
         r"\centering\footnotesize\setlength{\tabcolsep}{3.5pt}",
-        rf"\caption{{{escape_latex(f'{table.title}. {table.caption}')}}}",
+        rf"\caption{{{escape_latex(f'{table.title}. {table.caption}')}}}\medskip",
         rf"\label{{tab:{table.study.replace('_', '-')}-{table.name.replace('_', '-')}}}",
     ]
     if table.groups:
@@ -78,7 +78,9 @@ def latex(table: Table) -> str:
         ]
         for row in group.rows:
             for stub, cells in _lines_of_row(row, _latex_cell):
-                numbers = [cell.replace(MINUS, "$-$") for cell in cells]
+                # What has no spread of its own keeps room for one, so that numbers stand below each other.
+                room = r"\phantom{\,{\tiny$\pm$0.0}}" if table.spreads else ""
+                numbers = [cell.replace(MINUS, "$-$") + (room if cell and "pm" not in cell else "") for cell in cells]
                 lines.append(" & ".join([*(escape_latex(text) for text in stub), *numbers]) + r" \\")
     if table.groups:
         lines += [r"\bottomrule", r"\end{tabular}}"]
