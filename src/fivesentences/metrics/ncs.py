@@ -1,0 +1,197 @@
+"""Normalised Cumulative Semantic score: how much of the phi that could be retrieved at k was retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import (
+    DIRECTIONS,
+    Ranking,
+    checked_choice,
+    checked_cutoffs,
+    checked_direction,
+    checked_phi,
+    checked_similarity,
+    depth_needed,
+    mean_over_queries,
+    rank,
+)
+from fivesentences.metrics.recall import PerQuery
+from fivesentences.metrics.relevance import Relevance, slots
+
+RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
+
+Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries are empty
+
+
+def released_ncs(
+    ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, discount: str | None = None
+) -> dict[int, Scores]:
+    """Mean phi of the k retrieved items over the mean of the k largest, per query."""
+    direction, deepest = ranking.direction, max(ks)
+    ideal_ranking = relevance.ideal(direction, deepest)
+    retrieved_items = ranking.first(deepest, keep_ground_truth)
+    ideal_items = ideal_ranking.first(deepest, keep_ground_truth)
+    retrieved = relevance.values(retrieved_items, direction)
+    ideal = relevance.values(ideal_items, direction)
+    scores = {}
+    for k in ks:
+        mean_retrieved = _mean_of_first(retrieved, retrieved_items, k, discount)
+        mean_ideal = _mean_of_first(ideal, ideal_items, k, discount)
+        scores[k] = (mean_retrieved / (mean_ideal + RELEASED_EPSILON), mean_ideal == 0)
+    return scores
+
+
+def _mean_of_first(
+    values: NDArray[np.float64], items: NDArray[np.int64], k: int, discount: str | None
+) -> NDArray[np.float64]:
+    values, present = values[:, :k], items[:, :k] >= 0
+    if discount == "log":
+        values = values * np.log2(k - np.arange(values.shape[1]) + 1.0)
+    return np.asarray(values.sum(axis=1) / np.maximum(1, np.count_nonzero(present, axis=1)))
+
+
+def paper_ncs(
+    ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, m: int | None = None
+) -> dict[int, Scores]:
+    """Phi of the retrieved items that are among the m best over the phi of these m, per query; m = k by default."""
+    direction, deepest = ranking.direction, max(ks)
+    most = m or deepest
+    retrieved_items = ranking.first(deepest, keep_ground_truth)
+    ideal_items = relevance.ideal(direction, most).first(most, keep_ground_truth)
+    slot = slots(retrieved_items, ideal_items)
+    retrieved = relevance.values(retrieved_items, direction)
+    ideal = relevance.values(ideal_items, direction)
+    scores = {}
+    for k in ks:
+        size = m or k
+        credited = np.where(slot[:, :k] < min(size, ideal_items.shape[1]), retrieved[:, :k], 0.0).sum(axis=1)
+        possible = ideal[:, :size].sum(axis=1)
+        nothing = possible == 0
+        scores[k] = (credited / np.where(nothing, 1.0, possible), nothing)
+    return scores
+
+
+@overload
+def ncs(
+    similarity: ArrayLike,
+    phi: ArrayLike,
+    ks: Sequence[int] = ...,
+    direction: str = ...,
+    keep_ground_truth: bool = ...,
+    formula: str = ...,
+    m: int | None = ...,
+    discount: str | None = ...,
+    ideal_pool: str = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[False] = ...,
+) -> dict[int, float]: ...
+@overload
+def ncs(
+    similarity: ArrayLike,
+    phi: ArrayLike,
+    ks: Sequence[int] = ...,
+    direction: str = ...,
+    keep_ground_truth: bool = ...,
+    formula: str = ...,
+    m: int | None = ...,
+    discount: str | None = ...,
+    ideal_pool: str = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[True],
+) -> PerQuery: ...
+def ncs(
+    similarity: ArrayLike,
+    phi: ArrayLike,
+    ks: Sequence[int] = (1, 5, 10),
+    direction: str = "i2t",
+    keep_ground_truth: bool = True,
+    formula: str = "released",
+    m: int | None = None,
+    discount: str | None = None,
+    ideal_pool: str = "gallery",
+    image_of_caption: ArrayLike | None = None,
+    *,
+    empty: str = "zero",
+    per_query: bool = False,
+) -> dict[int, float] | PerQuery:
+    """Normalised Cumulative Semantic score of Five Sentences, macro average over queries.
+
+    ``formula="released"`` (ncs_metric, the papers' tables): mean phi of the k retrieved items over the mean of the k
+    largest phi of the query. ``formula="paper"`` (eq. 5): phi of the retrieved items that are among the m items of
+    highest phi, over the phi of these m. From captions to images, which the paper does not define, both read the
+    caption's row of phi, as released. Equal scores are ordered by index, lower first, in both rankings.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        phi: ``[captions, images]``, any real dtype, finite.
+        ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
+        direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
+        keep_ground_truth: Whether the query's own items stay; if not they leave the ranking and the ideal.
+        formula: ``"released"`` or ``"paper"``.
+        m: Size of the relevant set of ``formula="paper"``; default m = k.
+        discount: ``"log"`` weights position p (from 0) by log2(k - p + 1) in both sums (released formula; the form
+            that selects models for Flickr30K in the released training code).
+        ideal_pool: ``"gallery"``, or ``"given_rows"`` to take an image's ideal over all rows of a phi that has more
+            captions than similarity (the released 1K evaluation); captions as queries are not touched by it.
+        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
+        empty: A query whose ideal is zero counts 0 (``"zero"``, as released), is left out (``"skip"``; NaN per
+            query) or is an error (``"error"``).
+        per_query: Return one value a query.
+
+    Returns:
+        Percent for each cut-off, or ``[queries]`` percent.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, an image has no caption, or arguments contradict.
+    """
+    cutoffs = checked_cutoffs(ks)
+    side = checked_direction(direction)
+    checked_choice("formula", formula, ("released", "paper"))
+    checked_choice("discount", discount, (None, "log"))
+    checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    if formula == "released" and m is not None:
+        raise InputError(f"m is {m} but the released formula has m = k; leave m out or pass formula='paper'.")
+    if formula == "paper" and discount is not None:
+        raise InputError("discount='log' belongs to formula='released'; the paper's eq. 5 has no discount.")
+    if m is not None:
+        (m,) = checked_cutoffs((m,), "m")
+    matrix, pairing = checked_similarity(similarity, image_of_caption)
+    n_images, n_captions = matrix.shape
+    fitting = checked_phi(phi, n_images, n_captions, more_rows=ideal_pool == "given_rows")
+    relevance = Relevance(fitting, pairing)
+    ranking = rank(matrix, pairing, side, depth_needed(max(cutoffs), pairing, side))
+    scores = (
+        released_ncs(ranking, relevance, cutoffs, keep_ground_truth, discount)
+        if formula == "released"
+        else paper_ncs(ranking, relevance, cutoffs, keep_ground_truth, m)
+    )
+    return {k: mean_over_queries(*score, empty, per_query, side) for k, score in scores.items()}  # type: ignore[return-value]
+
+
+def nsum(
+    similarity: ArrayLike,
+    phi: ArrayLike,
+    ks: Sequence[int] = (1, 5, 10),
+    keep_ground_truth: bool = True,
+    formula: str = "released",
+    image_of_caption: ArrayLike | None = None,
+) -> float:
+    """Sum of ``ncs`` over cut-offs and both directions: Nsum, or Nsum(N) with the ground truth removed.
+
+    Arguments and errors as in ``ncs``; 0 to 600 for three cut-offs.
+    """
+    return sum(
+        sum(ncs(similarity, phi, ks, direction, keep_ground_truth, formula, image_of_caption=image_of_caption).values())
+        for direction in DIRECTIONS
+    )

@@ -1,0 +1,327 @@
+"""Rankings of a gallery for every query, in blocks, with one rule for ties: the lower index first.
+
+Queries are images and the gallery captions (``"i2t"``), or the other way round (``"t2i"``). Only as many items as a
+metric reads are sorted; ranks of ground-truth items are counted without sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.pairing import checked_pairing
+
+Direction = Literal["i2t", "t2i"]
+DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
+TIE_RULE = "equal scores are ordered by index, lower first"
+ELEMENTS_PER_BLOCK = 2_000_000
+
+
+# --- what is given ------------------------------------------------------------------------------------------
+
+
+def checked_direction(direction: str) -> Direction:
+    """``direction``, if it is one.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if direction == "i2t":
+        return "i2t"
+    if direction == "t2i":
+        return "t2i"
+    raise InputError(f"direction is {direction!r}; expected 'i2t' (images as queries) or 't2i' (captions as queries).")
+
+
+def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:
+    """Refuse a ``value`` of the argument ``name`` that is not among ``choices``.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; expected {' or '.join(map(repr, choices))}.")
+
+
+def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
+    """Cut-offs as a tuple of ints.
+
+    Raises:
+        InputError: If there is none, or one is not a whole number of at least 1.
+    """
+    if isinstance(ks, str | bytes) or not isinstance(ks, Sequence | np.ndarray) or not len(ks):
+        raise InputError(f"{name} is {ks!r}; give a list of cut-offs such as (1, 5, 10).")
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"{name} holds {k!r}; a cut-off is a whole number of at least 1.")
+    return tuple(int(k) for k in ks)
+
+
+def _matrix(values: ArrayLike, name: str) -> NDArray:
+    matrix = np.asarray(values)
+    if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
+        )
+    return matrix
+
+
+def checked_similarity(similarity: ArrayLike, image_of_caption: ArrayLike | None) -> tuple[NDArray, NDArray[np.int64]]:
+    """The similarity matrix and whose caption each of its columns is.
+
+    Args:
+        similarity: ``[images, captions]``, any real dtype.
+        image_of_caption: ``[captions]`` image index; default equal, image-major blocks.
+
+    Raises:
+        InputError: If the shapes disagree, or the matrix looks transposed.
+    """
+    matrix = _matrix(similarity, "similarity")
+    n_images, n_captions = matrix.shape
+    shape = list(matrix.shape)
+    if image_of_caption is None:
+        if n_images > n_captions and n_images % n_captions == 0:
+            raise InputError(
+                f"similarity is {shape} and looks transposed: rows are images and columns captions; pass similarity.T."
+            )
+        if n_captions % n_images:
+            raise InputError(
+                f"similarity is {shape}: {n_captions} captions are not equal blocks for {n_images} images; "
+                "pass image_of_caption, the image index of each caption."
+            )
+        return matrix, np.repeat(np.arange(n_images), n_captions // n_images)
+    given = np.asarray(image_of_caption)
+    if given.shape == (n_images,) and n_images != n_captions and given.size and int(given.max()) + 1 == n_captions:
+        raise InputError(
+            f"similarity is {shape} but image_of_caption names {n_captions} images and {n_images} captions: "
+            "similarity looks transposed; pass similarity.T."
+        )
+    return matrix, checked_pairing(given, n_captions, n_images)
+
+
+def checked_phi(phi: ArrayLike, n_images: int, n_captions: int, more_rows: bool = False) -> NDArray:
+    """The phi matrix, if it fits a similarity of that many images and captions.
+
+    Args:
+        phi: ``[captions, images]``.
+        n_images: Images of the similarity.
+        n_captions: Captions of the similarity.
+        more_rows: Whether phi may have further captions below those of the similarity.
+
+    Raises:
+        InputError: If it does not fit, or looks transposed.
+    """
+    matrix = _matrix(phi, "phi")
+    rows, columns = matrix.shape
+    if columns == n_images and (rows == n_captions or (more_rows and rows > n_captions)):
+        return matrix
+    fit = f"phi is [{rows}, {columns}] but similarity has {n_images} images and {n_captions} captions"
+    if (rows, columns) == (n_images, n_captions):
+        raise InputError(f"{fit}: phi looks transposed, its rows are captions and its columns images; pass phi.T.")
+    if columns == n_images and rows > n_captions:
+        raise InputError(
+            f"{fit}: to score a part of what phi covers pass phi[:{n_captions}], or ideal_pool='given_rows' to "
+            "ncs if the ideal is to be taken over all rows."
+        )
+    raise InputError(f"{fit}: the caption file differs from the one phi was made of.")
+
+
+# --- blocks and order ---------------------------------------------------------------------------------------
+
+
+def blocks_of_queries(matrix: NDArray, direction: Direction, name: str) -> Iterator[tuple[slice, NDArray]]:
+    """Consecutive queries and their scores ``[queries of the block, gallery]``, checked to be finite.
+
+    Args:
+        matrix: ``[images, captions]``.
+        direction: Whether rows (``"i2t"``) or columns (``"t2i"``) are queries.
+        name: What to call the matrix where a value is not finite; ``"phi"`` is located in its own orientation.
+
+    Raises:
+        InputError: If a value is NaN or infinite.
+    """
+    n_queries, n_gallery = matrix.shape if direction == "i2t" else matrix.shape[::-1]
+    # At least 64 queries: with fewer, a transposed read of a row-major file would touch each page many times.
+    step = max(64, ELEMENTS_PER_BLOCK // n_gallery)
+    for start in range(0, n_queries, step):
+        part = slice(start, min(n_queries, start + step))
+        block = matrix[part] if direction == "i2t" else matrix[:, part].T
+        # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
+        kind = np.float32 if block.dtype == np.float16 else block.dtype
+        kind = np.dtype(np.float64) if block.dtype.kind in "iub" else kind
+        block = np.ascontiguousarray(block, dtype=kind)
+        finite = np.isfinite(block)
+        if not finite.all():
+            query, item = (int(index[0]) for index in np.nonzero(~finite))
+            image, caption = (start + query, item) if direction == "i2t" else (item, start + query)
+            row, column = (caption, image) if name == "phi" else (image, caption)
+            raise InputError(
+                f"{name}[{row}, {column}] is {block[query, item]} (image {image}, caption {caption}); "
+                "every value must be finite."
+            )
+        yield part, block
+
+
+def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
+    """Indices of the ``depth`` largest scores of each row, largest first, equal ones by index.
+
+    Args:
+        scores: ``[rows, items]``; minus infinity is allowed.
+        depth: How many; all items if there are fewer.
+
+    Returns:
+        ``[rows, min(depth, items)]``.
+    """
+    n_items = scores.shape[1]
+    if depth >= n_items:
+        return np.argsort(-scores, axis=1, kind="stable")
+    chosen = np.argpartition(scores, n_items - depth, axis=1)[:, n_items - depth :]
+    values = np.take_along_axis(scores, chosen, axis=1)
+    lowest = values.min(axis=1, keepdims=True)
+    # Where more items share the lowest chosen score than were chosen, those of lowest index belong to the list.
+    cut_through = np.count_nonzero(scores == lowest, axis=1) > np.count_nonzero(values == lowest, axis=1)
+    for row in np.flatnonzero(cut_through):
+        greater = np.flatnonzero(scores[row] > lowest[row])
+        equal = np.flatnonzero(scores[row] == lowest[row])
+        chosen[row] = np.concatenate([greater, equal[: depth - len(greater)]])
+    chosen.sort(axis=1)
+    values = np.take_along_axis(scores, chosen, axis=1)
+    return np.take_along_axis(chosen, np.argsort(-values, axis=1, kind="stable"), axis=1)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The beginning of every query's ranking.
+
+    Attributes:
+        direction: Which side the queries are.
+        items: ``[queries, depth]`` gallery indices, best first.
+        own: ``[queries, depth]`` whether the item is ground truth of the query.
+        n_own: ``[queries]`` ground-truth items of each query in the gallery.
+        n_gallery: Items of the gallery.
+        ground_truth_rank: ``[queries]`` position, 0 is best, of the best-placed ground-truth item.
+    """
+
+    direction: Direction
+    items: NDArray[np.int64]
+    own: NDArray[np.bool_]
+    n_own: NDArray[np.int64]
+    n_gallery: int
+    ground_truth_rank: NDArray[np.int64]
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.items)
+
+    def first(self, k: int, keep_ground_truth: bool = True) -> NDArray[np.int64]:
+        """The first ``k`` items, with the query's own items or after taking them out.
+
+        Returns:
+            ``[queries, at most k]``; -1 where a query has fewer.
+        """
+        if keep_ground_truth:
+            return self.items[:, :k]
+        others_first = np.argsort(self.own, axis=1, kind="stable")[:, :k]
+        items = np.take_along_axis(self.items, others_first, axis=1)
+        return np.where(np.take_along_axis(self.own, others_first, axis=1), -1, items)
+
+
+def depth_needed(k: int, pairing: NDArray[np.int64], direction: Direction) -> int:
+    """Items to rank so that ``k`` are left after taking out the ground truth."""
+    return k + (int(np.bincount(pairing).max()) if direction == "i2t" else 1)
+
+
+def rank(
+    matrix: NDArray, pairing: NDArray[np.int64], direction: Direction, depth: int, name: str = "similarity"
+) -> Ranking:
+    """Rank the gallery for every query.
+
+    Args:
+        matrix: ``[images, captions]`` scores; there may be more captions than ``pairing`` names, which are nobody's.
+        pairing: ``[captions]`` image of each caption.
+        direction: Which side the queries are.
+        depth: How many items of each ranking are kept.
+        name: What to call the matrix in an error.
+
+    Raises:
+        InputError: If a value is not finite.
+    """
+    n_queries, n_gallery = matrix.shape if direction == "i2t" else (len(pairing), matrix.shape[0])
+    depth = min(depth, n_gallery)
+    captions_by_image = np.argsort(pairing, kind="stable")
+    captions_of_image = np.bincount(pairing, minlength=matrix.shape[0])
+    first_of_image = np.cumsum(captions_of_image) - captions_of_image
+    # Captions that are nobody's match no query.
+    owner = np.full(matrix.shape[1], -1)
+    owner[: len(pairing)] = pairing
+    items = np.empty((n_queries, depth), dtype=np.int64)
+    own = np.empty((n_queries, depth), dtype=bool)
+    ranks = np.empty(n_queries, dtype=np.int64)
+    for part, scores in blocks_of_queries(matrix[:, : len(pairing)] if direction == "t2i" else matrix, direction, name):
+        items[part] = best_first(scores, depth)
+        queries = np.arange(part.start, part.stop)
+        if direction == "i2t":
+            own[part] = owner[items[part]] == queries[:, None]
+            begin = first_of_image[queries]
+            captions = captions_by_image[begin[0] : begin[-1] + captions_of_image[queries[-1]]]
+            own_scores = scores[pairing[captions] - part.start, captions]
+            best = np.maximum.reduceat(own_scores, begin - begin[0])
+            is_best = own_scores == np.repeat(best, captions_of_image[queries])
+            target = np.minimum.reduceat(np.where(is_best, captions, n_gallery), begin - begin[0])
+        else:
+            own[part] = items[part] == pairing[queries][:, None]
+            target = pairing[queries]
+            best = scores[np.arange(len(queries)), target]
+        ranks[part] = _positions(scores, best, target)
+    n_own = captions_of_image if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
+    return Ranking(direction, items, own, n_own, n_gallery, ranks)
+
+
+def _positions(scores: NDArray, best: NDArray, target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``[rows]`` position in its row's order of the item ``target``, whose score is ``best``."""
+    before: NDArray[np.int64] = np.count_nonzero(scores > best[:, None], axis=1)
+    equal = scores == best[:, None]
+    for row in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
+        before[row] += np.count_nonzero(equal[row, : target[row]])
+    return before
+
+
+# --- from queries to a number -------------------------------------------------------------------------------
+
+
+def mean_over_queries(
+    values: NDArray[np.float64], is_empty: NDArray[np.bool_], empty: str, per_query: bool, direction: Direction
+) -> float | NDArray[np.float64]:
+    """Percent from a fraction per query, after the policy for queries that have nothing to find.
+
+    Args:
+        values: ``[queries]`` fractions.
+        is_empty: ``[queries]`` queries without relevant items, or whose ideal sum is zero.
+        empty: ``"zero"`` counts them 0, ``"skip"`` leaves them out (NaN per query), ``"error"`` refuses.
+        per_query: Whether to return one value a query.
+        direction: For the error's words.
+
+    Raises:
+        InputError: If there is an empty query and ``empty`` is ``"error"``, or every query would be left out.
+    """
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    if is_empty.any():
+        first = int(np.flatnonzero(is_empty)[0])
+        query = f"{'image' if direction == 'i2t' else 'caption'} {first}"
+        if empty == "error":
+            raise InputError(
+                f"{int(is_empty.sum())} of {len(is_empty)} queries have no relevant item or an ideal of zero, the "
+                f"first is {query}; pass empty='zero' to count them 0 or empty='skip' to leave them out."
+            )
+        if empty == "skip" and is_empty.all():
+            raise InputError("no query has a relevant item, so empty='skip' leaves none; check phi.")
+        values = np.where(is_empty, np.nan if empty == "skip" else 0.0, values)
+    if per_query:
+        return np.asarray(100.0 * values)
+    return float(100.0 * np.nanmean(values))

@@ -1,0 +1,144 @@
+"""What phi says about a gallery: the best items of every query, and the images that are alike.
+
+Made once for a phi matrix and used for every similarity matrix, cut-off and m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.metrics.ranking import (
+    ELEMENTS_PER_BLOCK,
+    Direction,
+    Ranking,
+    best_first,
+    depth_needed,
+    rank,
+)
+
+NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
+
+
+class Relevance:
+    """Rankings of the gallery by phi, made when first asked for and kept.
+
+    Args:
+        phi: ``[captions or more, images]``; rows beyond ``pairing`` belong to no image of the gallery and take
+            part in nothing but the ideal of an image.
+        pairing: ``[captions]`` image of each caption.
+    """
+
+    def __init__(self, phi: NDArray, pairing: NDArray[np.int64]):
+        self.phi, self.pairing = phi, pairing
+        self.n_captions, self.n_images = len(pairing), phi.shape[1]
+        self._ideal: dict[Direction, Ranking] = {}
+        self._neighbours: dict[bool, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        self._blank: NDArray[np.bool_] | None = None
+        self._captions_by_image = np.argsort(pairing, kind="stable")
+        self._captions_of_image = np.bincount(pairing, minlength=self.n_images)
+        self._first_of_image = np.cumsum(self._captions_of_image) - self._captions_of_image
+
+    def ideal(self, direction: Direction, k: int) -> Ranking:
+        """Ranking by phi itself, deep enough for ``k`` items without the ground truth."""
+        depth = depth_needed(k, self.pairing, direction)
+        known = self._ideal.get(direction)
+        if known is None or known.items.shape[1] < min(depth, known.n_gallery):
+            known = rank(self.phi.T, self.pairing, direction, depth, name="phi")
+            self._ideal[direction] = known
+        return known
+
+    def values(self, items: NDArray[np.int64], direction: Direction) -> NDArray[np.float64]:
+        """phi between each query and its items, ``[queries, items]``; 0 where an item is -1."""
+        queries = np.arange(len(items))[:, None]
+        present = np.maximum(items, 0)
+        found = self.phi[present, queries] if direction == "i2t" else self.phi[queries, present]
+        return np.where(items < 0, 0.0, found.astype(np.float64))
+
+    @property
+    def blank_images(self) -> NDArray[np.bool_]:
+        """``[images]`` whether phi of the image is zero for every caption."""
+        if self._blank is None:
+            anything = np.zeros(self.n_images, dtype=bool)
+            for part in _parts(self.n_captions, self.n_images):
+                anything |= self.phi[part].any(axis=0)
+            self._blank = ~anything
+        return self._blank
+
+    def neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The ``m`` images most alike to each image, as released.
+
+        Each caption of an image names the 30 images of highest phi in its row; phi is summed per image over these
+        lists, and the images are ordered by the sum. The image itself is left out unless ground truth is kept.
+
+        Returns:
+            ``[images, at most m]`` image indices, -1 where there are fewer, and their sums (0 there).
+        """
+        known = self._neighbours.get(keep_ground_truth)
+        if known is None or known[0].shape[1] < min(m, self.n_images):
+            known = self._find_neighbours(m, keep_ground_truth)
+            self._neighbours[keep_ground_truth] = known
+        return known[0][:, :m], known[1][:, :m]
+
+    def _find_neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION]
+        phi_of_lists = self.values(lists, "t2i")
+        m = min(m, self.n_images)
+        neighbours = np.empty((self.n_images, m), dtype=np.int64)
+        sums = np.empty((self.n_images, m))
+        for part in _parts(self.n_images, self.n_images):
+            images = np.arange(part.start, part.stop)
+            begin, end = self._first_of_image[images[0]], self._first_of_image[images[-1]]
+            captions = self._captions_by_image[begin : end + self._captions_of_image[images[-1]]]
+            place = (self.pairing[captions] - part.start)[:, None] * self.n_images + lists[captions]
+            size = len(images) * self.n_images
+            total = np.bincount(place.ravel(), weights=phi_of_lists[captions].ravel(), minlength=size)
+            total[np.bincount(place.ravel(), minlength=size) == 0] = -np.inf  # in no list
+            total = total.reshape(len(images), self.n_images)
+            if not keep_ground_truth:
+                total[np.arange(len(images)), images] = -np.inf
+            best = best_first(total, m)
+            best_total = np.take_along_axis(total, best, axis=1)
+            listed = best_total > -np.inf
+            neighbours[part] = np.where(listed, best, -1)
+            sums[part] = np.where(listed, best_total, 0.0)
+        return neighbours, sums
+
+    def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of captions of each image; 0 for -1."""
+        return np.where(images < 0, 0, self._captions_of_image[np.maximum(images, 0)])
+
+    def phi_of_captions_of(self, images: NDArray[np.int64]) -> NDArray[np.float64]:
+        """phi between query image ``i`` and all captions of image ``images[i, s]``, summed; ``[queries, slots]``."""
+        flat = np.maximum(images, 0).ravel()
+        count = self._captions_of_image[flat]
+        first = np.cumsum(count) - count
+        captions = self._captions_by_image[
+            np.repeat(self._first_of_image[flat] - first, count) + np.arange(count.sum())
+        ]
+        query = np.repeat(np.repeat(np.arange(len(images)), images.shape[1]), count)
+        summed = np.add.reduceat(self.phi[captions, query].astype(np.float64), first)
+        return np.where(images < 0, 0.0, summed.reshape(images.shape))
+
+
+def slots(items: NDArray[np.int64], lists: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each item stands in its row's list: ``[rows, items]``, the list's length where it does not.
+
+    -1 stands nowhere, in neither.
+    """
+    n_rows, width = lists.shape
+    found = np.full(items.shape, width, dtype=np.int64)
+    if not width:
+        return found
+    for part in _parts(n_rows, items.shape[1] * width):
+        same = (items[part, :, None] == lists[part, None, :]) & (items[part, :, None] >= 0)
+        found[part] = np.where(same.any(axis=2), same.argmax(axis=2), width)
+    return found
+
+
+def _parts(n_rows: int, elements_per_row: int) -> Iterator[slice]:
+    step = max(1, ELEMENTS_PER_BLOCK // max(1, elements_per_row))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(n_rows, start + step))
