@@ -62,9 +62,7 @@ class Corpus:
             raise InputError(f"{path}: there is no such file.") from None
         except (pa.ArrowInvalid, OSError) as error:
             reason = str(error).split("\n")[0].rstrip(".")
-            raise InputError(
-                f"{path} is not a readable parquet file ({reason}); delete it and make it again."
-            ) from None
+            raise InputError(f"{path} is no readable parquet file ({reason}); make it again.") from None
         label = json.loads((stored.schema.metadata or {}).get(_METADATA, b"{}"))
         if label.get("format") != FORMAT:
             found = label.get("format", "none")
@@ -196,7 +194,7 @@ def _check_captions(name: str, table: pd.DataFrame) -> None:
     if twice.any():
         row = int(np.flatnonzero(twice)[0])
         value = table["caption_id"].iloc[row]
-        raise InputError(f"'{name}', row {row}: caption_id '{value}' occurs a second time; it must be unique.")
+        raise InputError(f"'{name}', row {row}: caption_id '{value}' occurs twice; it must be unique.")
 
 
 def _check_images(name: str, table: pd.DataFrame) -> None:

@@ -1,0 +1,341 @@
+"""Downloads and mirrors: whole and checked, or absent; a host with Range support runs in a thread."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from fivesentences.config import Catalogue, CatalogueEntry, CatalogueFile, read
+from fivesentences.corpus import download, fetch, find_mirror
+from fivesentences.errors import InputError
+from fivesentences.storage import sha256_of
+
+DATA = np.random.default_rng(0).bytes(3_000_000)
+SHA = hashlib.sha256(DATA).hexdigest()
+
+
+class Host:
+    """A small web server: what it serves, where it hangs up, and which requests it saw."""
+
+    def __init__(self):
+        self.data, self.etag, self.ranges, self.status = DATA, '"v1"', True, 200
+        self.hang_up_after: int | None = None  # bytes of one answer
+        self.requests: list[str | None] = []
+        host = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                host.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/archive.zip"
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def answer(self, request):
+        asked = request.headers.get("Range")
+        self.requests.append(asked)
+        if self.status != 200:
+            request.send_error(self.status)
+            return
+        start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and self.ranges else 0
+        if start and start >= len(self.data):
+            request.send_response(416)
+            request.send_header("Content-Range", f"bytes */{len(self.data)}")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
+        body = self.data[start:]
+        request.send_response(206 if start else 200)
+        if start:
+            request.send_header("Content-Range", f"bytes {start}-{len(self.data) - 1}/{len(self.data)}")
+        request.send_header("Content-Length", str(len(body)))
+        if self.etag:
+            request.send_header("ETag", self.etag)
+        request.end_headers()
+        request.wfile.write(body if self.hang_up_after is None else body[: self.hang_up_after])
+
+
+@pytest.fixture
+def host():
+    host = Host()
+    yield host
+    host.server.shutdown()
+    host.server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0.0)
+
+
+def entry(url, sha256=None, size=None, **more):
+    file = CatalogueFile(
+        path="mine/archive.zip", version="1", url=url, sha256=sha256, size=size, licence="none", **more
+    )
+    return CatalogueEntry(title="Mine", files={"archive": file})
+
+
+def get(entry, folder, mirror=None):
+    return fetch(entry, "mine", "archive", folder, mirror)
+
+
+def left_in(folder):
+    return sorted(path.name for path in (folder / "mine").iterdir()) if (folder / "mine").exists() else []
+
+
+def make_mirror(folder, data=DATA, sums=True, listed=None):
+    (folder / "mine").mkdir(parents=True)
+    (folder / "mine" / "archive.zip").write_bytes(data)
+    if sums:
+        digest = hashlib.sha256(data).hexdigest() if listed is None else listed
+        (folder / "SHA256SUMS").write_text(f"{'0' * 64}  other.zip\n{digest}  mine/archive.zip\n")
+    return folder
+
+
+# --- from the host ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_download_is_whole_and_its_checksum_is_recorded(host, tmp_path, known):
+    path = get(entry(host.url, SHA if known else None, len(DATA)), tmp_path)
+    assert path == tmp_path / "mine" / "archive.zip"
+    assert path.read_bytes() == DATA
+    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
+    assert f"{SHA}  archive.zip" in (tmp_path / "mine" / "archive.zip.sha256").read_text()
+
+
+def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):
+    get(entry(host.url, SHA), tmp_path)
+    get(entry(host.url, SHA), tmp_path)
+    assert host.requests == [None]
+    (tmp_path / "mine" / "archive.zip").write_bytes(DATA[:-1])
+    with pytest.raises(InputError, match="delete the file and run again"):
+        get(entry(host.url, SHA), tmp_path)
+    assert len(host.requests) == 1
+
+
+def test_an_interrupted_download_goes_on_where_it_stopped(host, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    host.hang_up_after = 1_000_000
+    with pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to go on there"):
+        get(entry(host.url, SHA), tmp_path)
+    (part,) = left_in(tmp_path)
+    assert part.endswith(".part")
+    arrived = (tmp_path / "mine" / part).stat().st_size
+    assert 0 < arrived <= 1_000_000
+    host.hang_up_after = None
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+    assert host.requests == [None, f"bytes={arrived}-"]
+    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
+
+
+def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
+    host.hang_up_after = 1_200_000
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+    assert len(host.requests) == 3
+
+
+def leave_part(host, folder, monkeypatch):
+    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    host.hang_up_after = 1_000_000
+    with pytest.raises(InputError):
+        get(entry(host.url), folder)
+    host.hang_up_after = None
+    return folder / "mine" / left_in(folder)[0]
+
+
+def test_bytes_of_two_versions_are_never_joined(host, tmp_path, monkeypatch):
+    leave_part(host, tmp_path, monkeypatch)
+    host.data, host.etag = DATA[::-1], '"v2"'
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA[::-1]
+
+
+def test_a_host_without_ranges_is_read_from_the_start(host, tmp_path, monkeypatch):
+    leave_part(host, tmp_path, monkeypatch)
+    host.ranges = False
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA
+
+
+def test_a_download_killed_between_its_last_byte_and_its_name_is_finished(host, tmp_path, monkeypatch):
+    part = leave_part(host, tmp_path, monkeypatch)
+    part.write_bytes(DATA)
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
+
+
+def test_a_part_longer_than_the_file_is_dropped(host, tmp_path, monkeypatch):
+    part = leave_part(host, tmp_path, monkeypatch)
+    part.write_bytes(DATA + b"more")
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("sha256", "size", "sentence"),
+    [("0" * 64, None, r"but the catalogue says 0000000000000000\.\.\."), (None, 17, "3000000 bytes arrived but")],
+)
+def test_a_wrong_checksum_or_size_leaves_nothing(host, tmp_path, sha256, size, sentence):
+    with pytest.raises(InputError, match=sentence):
+        get(entry(host.url, sha256, size), tmp_path)
+    assert left_in(tmp_path) == []
+
+
+def test_a_later_download_is_compared_with_the_first(host, tmp_path):
+    path = get(entry(host.url), tmp_path)
+    path.unlink()
+    host.data = DATA[::-1]
+    with pytest.raises(InputError, match=r"archive.zip.sha256 says .*; .*delete archive.zip.sha256 to accept that"):
+        get(entry(host.url), tmp_path)
+    assert left_in(tmp_path) == ["archive.zip.sha256"]
+    host.data = DATA
+    assert get(entry(host.url), tmp_path).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(("status", "sentence"), [(404, "the host answered 404"), (503, "stopped after 0 bytes")])
+def test_a_host_that_refuses_is_one_sentence(host, tmp_path, status, sentence):
+    host.status = status
+    with pytest.raises(InputError, match=sentence) as error:
+        get(entry(host.url), tmp_path)
+    assert "\n" not in str(error.value)
+    assert left_in(tmp_path) == []
+
+
+def test_a_host_that_is_not_there_and_a_url_that_is_none_are_one_sentence(host, tmp_path):
+    host.server.server_close()
+    for url in (host.url, "nonsense://x"):
+        with pytest.raises(InputError) as error:
+            get(entry(url), tmp_path)
+        assert url in str(error.value)
+
+
+# --- by hand ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_for_a_person_says_what_to_fetch_and_where_to_put_it_and_is_then_accepted(tmp_path):
+    gated = entry(None, fetch_by_hand="ask for it at https://example.org/form.")
+    with pytest.raises(InputError) as error:
+        get(gated, tmp_path)
+    place = tmp_path / "mine" / "archive.zip"
+    assert str(error.value) == (
+        f"mine: 'archive' must be fetched by a person: ask for it at https://example.org/form. Put it at {place}."
+    )
+    place.parent.mkdir()
+    place.write_bytes(DATA)
+    assert get(gated, tmp_path) == place
+    assert SHA in (tmp_path / "mine" / "archive.zip.sha256").read_text()
+    place.write_bytes(DATA[:100])
+    with pytest.raises(InputError, match=r"archive.zip.sha256 says"):
+        get(gated, tmp_path)
+
+
+def test_a_file_put_in_place_must_have_the_catalogues_checksum(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "archive.zip").write_bytes(b"something else")
+    with pytest.raises(InputError, match="the catalogue says"):
+        get(entry("http://127.0.0.1:9/x", SHA), tmp_path)
+
+
+# --- from a mirror ------------------------------------------------------------------------------------------
+
+
+def test_a_mirror_is_used_before_the_host_and_checked_against_its_own_list(tmp_path):
+    mirror = make_mirror(tmp_path / "mirror")
+    # The catalogue's checksum and size are the host's; the mirror's file is re-encoded.
+    mine = entry("http://127.0.0.1:9/x", "0" * 64, 17)
+    path = get(mine, tmp_path / "data", mirror)
+    assert path.read_bytes() == DATA
+    assert left_in(tmp_path / "data") == ["archive.zip", "archive.zip.sha256"]
+    get(mine, tmp_path / "data", mirror)
+    get(mine, tmp_path / "data")  # without the mirror the record still tells where the file came from
+
+
+def test_a_mirror_whose_list_disagrees_or_lacks_the_file_leaves_nothing(tmp_path):
+    wrong = make_mirror(tmp_path / "wrong", listed="1" * 64)
+    with pytest.raises(InputError, match="the mirror's SHA256SUMS says 1111"):
+        get(entry(None), tmp_path / "data", wrong)
+    lacking = make_mirror(tmp_path / "lacking")
+    (lacking / "SHA256SUMS").write_text(f"{SHA}  other.zip\n")
+    with pytest.raises(InputError, match=r"SHA256SUMS does not list 'mine/archive.zip'"):
+        get(entry(None), tmp_path / "data", lacking)
+    (lacking / "SHA256SUMS").write_text("hello\n")
+    with pytest.raises(InputError, match=r"SHA256SUMS, line 1 is 'hello'"):
+        get(entry(None), tmp_path / "data", lacking)
+    assert left_in(tmp_path / "data") == []
+
+
+def test_a_mirror_without_a_list_is_recorded_first_and_compared_later(tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", sums=False)
+    path = get(entry(None), tmp_path / "data", mirror)
+    path.unlink()
+    (mirror / "mine" / "archive.zip").write_bytes(DATA[::-1])
+    with pytest.raises(InputError, match=r"archive.zip.sha256 says"):
+        get(entry(None), tmp_path / "data", mirror)
+    with pytest.raises(InputError, match="the catalogue says"):
+        get(entry(None, SHA), tmp_path / "data", mirror)
+
+
+def test_what_a_mirror_lacks_comes_from_the_host(host, tmp_path):
+    (tmp_path / "mirror").mkdir()
+    assert get(entry(host.url, SHA), tmp_path / "data", tmp_path / "mirror").read_bytes() == DATA
+
+
+def test_a_path_that_leaves_the_data_folder_is_refused(tmp_path):
+    file = CatalogueFile(path="../x", version="1", url=None, sha256=None, size=None, licence="none")
+    with pytest.raises(InputError, match="would leave the folder"):
+        get(CatalogueEntry(title="Bad", files={"archive": file}), tmp_path / "data")
+
+
+def test_an_unknown_file_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="mine has no file 'pictures'; the catalogue lists archive"):
+        fetch(entry(None), "mine", "pictures", tmp_path, None)
+
+
+def test_the_configured_mirror_goes_before_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path))
+    (tmp_path / "other").mkdir()
+    assert find_mirror(None) == tmp_path
+    assert find_mirror(tmp_path / "other") == tmp_path / "other"
+    with pytest.raises(InputError, match=r"^mirror is '.*absent', which is no folder"):
+        find_mirror(tmp_path / "absent")
+    monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path / "absent"))
+    with pytest.raises(InputError, match=r"^FIVESENTENCES_MIRROR is "):
+        find_mirror(None)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR")
+    assert find_mirror(None) is None
+
+
+# --- the catalogue ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def catalogue(pytestconfig):
+    return read(Catalogue, pytestconfig.rootpath / "config" / "datasets.yaml")
+
+
+def test_every_file_of_the_catalogue_has_a_place_of_its_own_and_a_way_to_get_it(catalogue):
+    files = [file for entry in catalogue.datasets.values() for file in entry.files.values()]
+    assert len({file.path for file in files}) == len(files)
+    for file in files:
+        assert file.url is None or file.url.startswith("http")
+        assert (file.url is None) == (file.fetch_by_hand is not None), file.path
+        assert file.version and file.licence
+
+
+@pytest.mark.data
+def test_the_catalogue_knows_every_file_of_the_mirror_and_takes_them_checked(catalogue, mirror, tmp_path):
+    listed = {file.path for entry in catalogue.datasets.values() for file in entry.files.values()}
+    sums = dict(line.split()[::-1] for line in (mirror / "SHA256SUMS").read_text().splitlines())
+    assert {path for path in sums if not path.startswith("weights/LICENSE")} <= listed
+    for name, entry in catalogue.datasets.items():
+        for file, item in entry.files.items():
+            if item.path in sums and (mirror / item.path).stat().st_size < 20_000_000:
+                assert sha256_of(fetch(entry, name, file, tmp_path, mirror)) == sums[item.path]
+    shutil.rmtree(tmp_path)

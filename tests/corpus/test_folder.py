@@ -1,0 +1,81 @@
+"""A user's own folder of photographs and CSV of captions."""
+
+from __future__ import annotations
+
+import pytest
+
+from fivesentences.corpus import load_folder
+from fivesentences.errors import InputError
+
+HEADER = "filename,caption,split\n"
+
+
+@pytest.fixture
+def photographs(tmp_path):
+    folder = tmp_path / "photographs"
+    (folder / "more").mkdir(parents=True)
+    for name in ("a.jpg", "b.jpg", "more/c.png"):
+        (folder / name).write_bytes(b"not looked at here")
+    return folder
+
+
+@pytest.fixture
+def load(photographs, tmp_path):
+    def load(content):
+        path = tmp_path / "captions.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return load_folder(photographs, path, "mine")
+
+    return load
+
+
+def test_rows_of_an_image_are_brought_together_in_order_of_first_appearance(load):
+    corpus = load(
+        HEADER + "b.jpg,b one,train\nmore/c.png,c one,val\na.jpg,a one,test\nb.jpg,b two,train\nc.png,x,dev\n"
+    )
+    assert corpus.images["filename"].tolist() == ["b.jpg", "more/c.png", "a.jpg", "c.png"]
+    assert corpus.images["split"].tolist() == ["train", "dev", "test", "dev"]
+    assert corpus.captions == ["b one", "b two", "c one", "a one", "x"]
+    assert corpus.table["caption_id"].tolist()[:2] == ["b.jpg#0", "b.jpg#1"]
+
+
+def test_quotes_line_breaks_other_columns_categories_and_a_byte_order_mark(load):
+    content = 'caption,filename,note,category,split\r\n"A dog, ""Rex"",\r\nruns",a.jpg,,dogs,train\r\n\r\n'
+    content += "two,b.jpg,x,,test\r\n"
+    corpus = load(b"\xef\xbb\xbf" + content.encode())
+    assert corpus.captions == ['A dog, "Rex", runs', "two"]
+    assert corpus.images["category"].isna().tolist() == [False, True]
+    assert corpus.images["category"][0] == "dogs"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "the header must name the column 'filename' once; it is nothing"),
+        (HEADER, "has a header but no captions"),
+        ("filename,caption\na.jpg,x\n", "the header must name the column 'split' once; it is filename, caption"),
+        ("filename,caption,split,split\n", "the header must name the column 'split' once"),
+        (HEADER + "a.jpg,x,train\nz.jpg,x,train\n", "line 3: there is no photograph 'z.jpg'"),
+        (HEADER + "../a.jpg,x,train\n", "line 2: there is no photograph '../a.jpg'"),
+        (HEADER + "a.jpg, ,train\n", "line 2: the caption of 'a.jpg' is empty"),
+        (HEADER + "a.jpg,x, \n", "line 2: split is empty"),
+        (HEADER + ",x,train\n", "line 2: filename is empty"),
+        (HEADER + "a.jpg,A dog, a cat,train\n", "line 2: 4 values under 3 columns; put a caption that holds a comma"),
+        (HEADER + 'a.jpg,"x\ny",train\nb.jpg,x\n', "line 4: 2 values under 3 columns"),
+        (HEADER + "a.jpg,x,train\na.jpg,y,test\n", "line 3: split of 'a.jpg' is 'test' but 'train' before"),
+        (HEADER + 'a.jpg,"never closed,train\n', "is not CSV"),
+        (HEADER.encode() + b"a.jpg,caf\xe9,train\n", "byte 32 (line 2) is not UTF-8"),
+        ((HEADER + "a.jpg,x,train\n").encode("utf-16"), "byte 0 (line 1) is not UTF-8"),
+    ],
+)
+def test_a_wrong_csv_is_one_sentence(load, content, sentence):
+    with pytest.raises(InputError) as error:
+        load(content)
+    assert sentence in str(error.value)
+    assert "captions.csv" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_csv_is_one_sentence(photographs, tmp_path):
+    with pytest.raises(InputError, match=r"captions.csv: there is no such file"):
+        load_folder(photographs, tmp_path / "captions.csv", "mine")

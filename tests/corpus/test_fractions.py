@@ -1,0 +1,64 @@
+"""Fractions of training data."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from fivesentences.corpus import COLUMNS, Corpus, take_fraction
+from fivesentences.errors import InputError
+
+
+def corpus(n_images, per_image=5):
+    rows = [
+        (f"i{image}", f"{image}.jpg", f"{image}#{k}", f"caption {k}", "train", None)
+        for image in range(n_images)
+        for k in range(per_image)
+    ]
+    return Corpus("many", pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+def test_first_takes_the_first_captions_and_may_cut_an_image():
+    # COCO at 3%: int(566,435 x 0.03) = 16,993 captions of 3,398.6 images; the same cut at a small size.
+    part = take_fraction(corpus(13), 0.25)
+    assert part.n_captions == 16 == int(65 * 0.25)
+    assert part.n_images == 4
+    assert part.table["caption_id"].tolist() == corpus(13).table["caption_id"].tolist()[:16]
+
+
+def test_first_uses_the_released_truncation_not_rounding():
+    # 100 * 0.29 is 28.999999999999996 in floating point, and the released int() makes 28 of it.
+    assert take_fraction(corpus(20), 0.29).n_captions == 28
+
+
+def test_seeded_draws_whole_images_in_file_order_and_depends_on_the_seed_only():
+    whole = corpus(40)
+    part = take_fraction(whole, 0.26, draw="seeded", seed=3)
+    assert part.n_images == 10 and part.n_captions == 50
+    order = whole.images["image_id"].tolist()
+    drawn = part.images["image_id"].tolist()
+    assert drawn == sorted(drawn, key=order.index)
+    assert drawn == take_fraction(whole, 0.26, draw="seeded", seed=3).images["image_id"].tolist()
+    assert drawn != take_fraction(whole, 0.26, draw="seeded", seed=4).images["image_id"].tolist()
+
+
+@pytest.mark.parametrize("draw", ["first", "seeded"])
+def test_the_whole_is_the_whole(draw):
+    whole = corpus(7)
+    pd.testing.assert_frame_equal(take_fraction(whole, 1.0, draw=draw).table, whole.table)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "draw", "sentence"),
+    [
+        (25, "first", "fraction is 25; a fraction lies in (0, 1]. Did you mean 0.25?"),
+        (0.0, "first", "fraction is 0.0; a fraction lies in (0, 1]."),
+        (float("nan"), "first", "fraction is nan; a fraction lies in (0, 1]."),
+        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) is nothing; take a larger one."),
+        (0.5, "random", "draw is 'random'; it must be 'first' or 'seeded'."),
+    ],
+)
+def test_a_wrong_fraction_is_one_sentence(fraction, draw, sentence):
+    with pytest.raises(InputError) as error:
+        take_fraction(corpus(5), fraction, draw=draw)
+    assert str(error.value) == sentence

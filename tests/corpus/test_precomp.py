@@ -1,0 +1,96 @@
+"""The precomp layout of the released code."""
+
+from __future__ import annotations
+
+import pytest
+
+from fivesentences.corpus import load_precomp
+from fivesentences.errors import InputError
+
+
+def write_split(folder, split, ids, repeat=False, captions=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{split} image {i} caption {k}" for i in ids for k in range(5)] if captions is None else captions
+    (folder / f"{split}_caps.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    listed = [i for i in ids for _ in range(5 if repeat else 1)]
+    (folder / f"{split}_ids.txt").write_text("".join(f"{i}\n" for i in listed))
+    return lines
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "f30k_precomp"
+    write_split(folder, "train", [7, 3, 9])
+    write_split(folder, "dev", [1, 2], repeat=True)
+    write_split(folder, "test", [5], repeat=True)
+    return folder
+
+
+def test_ids_repeated_or_not_give_images_of_five_captions_in_file_order(folder):
+    corpus = load_precomp(folder.parent, "f30k")
+    assert corpus.name == "f30k"
+    assert corpus.images["image_id"].tolist() == ["7", "3", "9", "1", "2", "5"]
+    assert corpus.images["split"].tolist() == ["train"] * 3 + ["dev"] * 2 + ["test"]
+    assert corpus.image_of_caption.tolist() == [i for i in range(6) for _ in range(5)]
+    assert corpus.split("dev").captions[5] == "dev image 2 caption 0"
+    assert load_precomp(folder).table.equals(corpus.table)
+    assert load_precomp(folder).name == "f30k"
+
+
+def test_dev_is_shortened_only_when_asked(folder):
+    assert load_precomp(folder).split("dev").n_captions == 10
+    assert load_precomp(folder, dev_captions=5).split("dev").n_captions == 5
+
+
+def test_testall_is_the_test_split_when_asked(folder):
+    write_split(folder, "testall", [5, 6, 8])
+    assert load_precomp(folder).split("test").n_images == 1
+    assert load_precomp(folder, testall=True).split("test").images["image_id"].tolist() == ["5", "6", "8"]
+
+
+def test_without_ids_images_are_numbered(folder):
+    (folder / "test_ids.txt").unlink()
+    assert load_precomp(folder).split("test").images["image_id"].tolist() == ["test-0"]
+
+
+def test_a_line_separator_inside_a_caption_moves_no_caption(folder):
+    lines = write_split(folder, "test", [5])
+    lines[1] = "one\u2028two\x85three\x0bfour"
+    write_split(folder, "test", [5], captions=lines)
+    assert load_precomp(folder).split("test").captions == [lines[0], "one two three four", *lines[2:]]
+
+
+def test_a_caption_file_with_a_missing_line_is_one_sentence(folder):
+    lines = write_split(folder, "train", [7, 3, 9])
+    write_split(folder, "train", [7, 3, 9], captions=lines[:4] + lines[5:])
+    with pytest.raises(InputError, match=r"train_caps.txt: 14 lines are not 5 captions an image; a line is missing"):
+        load_precomp(folder)
+    write_split(folder, "train", [7, 3, 9], captions=lines[:10])
+    with pytest.raises(InputError, match=r"train_ids.txt has 3 ids but there are 10 captions of 2 images"):
+        load_precomp(folder)
+
+
+def test_an_id_file_with_a_shifted_line_is_one_sentence(folder):
+    (folder / "dev_ids.txt").write_text("1\n" * 4 + "2\n" * 6)
+    with pytest.raises(InputError, match=r"dev_ids.txt, line 5: '2' interrupts the 5 lines of image '1'"):
+        load_precomp(folder)
+
+
+def test_an_empty_caption_and_wrong_bytes_are_one_sentence(folder):
+    lines = write_split(folder, "dev", [1, 2])
+    lines[6] = "  "
+    write_split(folder, "dev", [1, 2], captions=lines)
+    with pytest.raises(InputError, match=r"dev_caps.txt, line 7: the caption of image '2' is empty"):
+        load_precomp(folder)
+    (folder / "dev_caps.txt").write_bytes(b"a\nb\xff\n")
+    with pytest.raises(InputError, match=r"dev_caps.txt: byte 3 \(line 2\) is not UTF-8"):
+        load_precomp(folder)
+
+
+def test_a_folder_without_captions_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="there is no such folder"):
+        load_precomp(tmp_path / "coco_precomp")
+    with pytest.raises(InputError, match=r"holds no train_caps.txt"):
+        load_precomp(tmp_path)
+    with pytest.raises(InputError, match=r"testall_caps.txt: there is no such file"):
+        load_precomp(tmp_path, testall=True)

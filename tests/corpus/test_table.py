@@ -1,0 +1,151 @@
+"""The corpus table: what it accepts, what it keeps, what it answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivesentences.corpus import COLUMNS, Corpus, clean_caption
+from fivesentences.errors import InputError
+
+ROWS = [
+    ("b", "b.jpg", "b#0", "a dog runs", "train", "animals"),
+    ("b", "b.jpg", "b#1", "a dog", "train", "animals"),
+    ("a", "a.jpg", "a#0", "two cats", "test", None),
+    ("c", "c.jpg", "c#0", "a red bus", "train", None),
+    ("c", "c.jpg", "c#1", "the bus", "train", None),
+    ("c", "c.jpg", "c#2", "un café", "train", None),
+]
+
+
+def table(rows=ROWS):
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def changed(row, **values):
+    frame = table().astype(object)
+    for column, value in values.items():
+        frame.loc[row, column] = value
+    return frame
+
+
+def test_file_order_is_kept_and_indices_are_relative_to_the_split():
+    corpus = Corpus("mine", table())
+    assert corpus.images["image_id"].tolist() == ["b", "a", "c"]
+    assert corpus.image_of_caption.tolist() == [0, 0, 1, 2, 2, 2]
+    assert corpus.image_of_caption.dtype == np.int64
+    train = corpus.split("train")
+    assert train.images["image_id"].tolist() == ["b", "c"]
+    assert train.image_of_caption.tolist() == [0, 0, 1, 1, 1]
+    assert train.captions == ["a dog runs", "a dog", "a red bus", "the bus", "un café"]
+    assert (train.n_images, train.n_captions, corpus.splits) == (2, 5, ["train", "test"])
+
+
+def test_write_then_read_returns_the_same_table_and_name(tmp_path):
+    corpus = Corpus("mine", table())
+    # A folder named like a hive partition must not add a column.
+    path = tmp_path / "fraction=0.1" / "mine.parquet"
+    corpus.write(path)
+    again = Corpus.read(path)
+    assert again.name == "mine"
+    pd.testing.assert_frame_equal(again.table, corpus.table)
+    assert again.images["category"].isna().tolist() == [False, True, True]
+
+
+def test_a_corpus_without_any_category_is_read_back(tmp_path):
+    corpus = Corpus("mine", table().assign(category=None))
+    corpus.write(tmp_path / "mine.parquet")
+    pd.testing.assert_frame_equal(Corpus.read(tmp_path / "mine.parquet").table, corpus.table)
+
+
+def test_equal_corpora_give_equal_bytes(tmp_path):
+    for name in ("one", "two"):
+        Corpus("mine", table()).write(tmp_path / f"{name}.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_the_name_and_format_stand_in_the_schema_and_columns_are_text(tmp_path):
+    Corpus("mine", table()).write(tmp_path / "mine.parquet")
+    schema = pq.read_schema(tmp_path / "mine.parquet")
+    assert json.loads(schema.metadata[b"fivesentences.corpus"]) == {"format": 1, "name": "mine"}
+    assert schema.names == list(COLUMNS)
+    assert set(schema.types) <= {pa.string(), pa.large_string()}
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (table().drop(columns="split"), "lacks the column 'split'"),
+        (table().assign(score=1.0), "unknown column 'score'"),
+        (table([]), "has no images"),
+        (changed(3, caption="  \t"), "row 3: caption 'c#0' of image 'c' is empty"),
+        (changed(3, caption="a\u2028b"), "row 3: caption 'c#0' of image 'c' holds a line break"),
+        (changed(1, caption=None), "row 1: caption is missing (image 'b')"),
+        (changed(1, image_id=7), "row 1: image_id is 7; it must be text"),
+        (changed(4, caption_id="b#0"), "row 4: caption_id 'b#0' occurs twice"),
+        (changed(5, image_id="b", filename="b.jpg"), "row 5: a caption of image 'b' stands apart"),
+        (changed(4, split="test"), "row 4: split of image 'c' is 'test' but 'train'"),
+        (changed(1, filename="x.jpg"), "row 1: filename of image 'b' is 'x.jpg'"),
+        (changed(1, category=None), "row 1: category of image 'b'"),
+        (changed(2, split=" "), "row 2: split is empty (image 'a')"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_row(frame, sentence):
+    with pytest.raises(InputError) as error:
+        Corpus("mine", frame)
+    assert sentence in str(error.value)
+    assert "'mine'" in str(error.value)
+
+
+def test_other_split_names_are_allowed():
+    assert Corpus("mine", changed(2, split="testB")).split("testB").n_images == 1
+
+
+def test_zero_images_in_a_split_is_one_sentence():
+    with pytest.raises(InputError, match=r"^split 'dev' of 'mine' has no images; it has only 'train', 'test'\.$"):
+        Corpus("mine", table()).split("dev")
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def foreign(path: Path) -> None:
+    table().to_parquet(path)
+
+
+def newer(path: Path) -> None:
+    metadata = {b"fivesentences.corpus": json.dumps({"format": 99, "name": "x"}).encode()}
+    pq.write_table(pa.Table.from_pandas(table()).replace_schema_metadata(metadata), path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (truncated, "no readable parquet file"),
+        (foreign, "corpus format is none"),
+        (newer, "corpus format is 99"),
+        (Path.unlink, "there is no such file"),
+    ],
+)
+def test_a_file_that_is_no_corpus_is_refused(tmp_path, damage, sentence):
+    path = tmp_path / "mine.parquet"
+    Corpus("mine", table()).write(path)
+    damage(path)
+    with pytest.raises(InputError, match=sentence):
+        Corpus.read(path)
+
+
+@given(st.text())
+def test_a_clean_caption_is_one_line_for_every_tool(text):
+    clean = clean_caption(text)
+    assert clean.splitlines() in ([clean], [])
+    assert clean.split() == text.split()
