@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def studies() -> dict[str, Study]:
     return {name: read(Study, ROOT / "config" / "studies" / f"{name}.yaml") for name in names}
 
 
-def make_scale(**changes: Any) -> Scale:
+def tiny_scale(**changes: Any) -> Scale:
     content: dict[str, Any] = {
         "scale": "tiny",
         "title": "Tiny",
@@ -47,14 +47,20 @@ def make_scale(**changes: Any) -> Scale:
 
 
 @pytest.fixture
+def make_scale() -> Callable[..., Scale]:
+    """A tiny scale with some keys changed."""
+    return tiny_scale
+
+
+@pytest.fixture
 def scale() -> Scale:
-    return make_scale()
+    return tiny_scale()
 
 
 @pytest.fixture
 def paper_scale() -> Scale:
     """The paper's own setting of knn_margin: a difference may be taken there."""
-    return make_scale(
+    return tiny_scale(
         scale="paper",
         roles={"flickr30k": "flickr30k", "coco": "coco"},
         features={"extractor": "vgg19"},
@@ -62,7 +68,7 @@ def paper_scale() -> Scale:
     )
 
 
-def made_up(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000) -> pd.DataFrame:
+def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000) -> pd.DataFrame:
     """Every value that the evaluation gives, with plausible sizes, different in every run."""
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -110,5 +116,16 @@ def hash_of(text: str) -> int:
 
 
 @pytest.fixture
+def made_up() -> Callable[..., pd.DataFrame]:
+    """A made-up tidy table of the given runs."""
+    return results_of
+
+
+@pytest.fixture
 def frame(studies: dict[str, Study], scale: Scale) -> pd.DataFrame:
-    return made_up(runs_of_scale(studies, scale).values())
+    return results_of(runs_of_scale(studies, scale).values())
+
+
+@pytest.fixture
+def published(root: Path) -> Path:
+    return root / "config" / "published"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,11 +48,36 @@ class PrintedRow:
 
 
 def read_published(path: Path | str) -> dict[str, PrintedRow]:
-    """Read a printed table, by the value of its column ``row``, in file order.
+    """Read a printed table, by row and in file order.
+
+    The key is the column ``row``. Where one printed row spans several datasets, splits or settings, each of these is
+    a row of its own here, and its key says which: ``1 5K test``, ``1 MSCOCO``.
 
     Raises:
         InputError: If the file or a column is missing, a value is no number, or a number stands there twice.
     """
+    parts: dict[str, dict[tuple[str, ...], dict[tuple[str, str], float | None]]] = {}
+    for number, line in _lines(path):
+        part = tuple(line[column] for column in ("dataset", "split", "setting", "method"))
+        values = parts.setdefault(line["row"], {}).setdefault(part, {})
+        key = (line["direction"], line["metric"])
+        if key in values:
+            raise InputError(f"{path}: line {number} gives {' '.join(key).strip()} of row {line['row']} a second time.")
+        values[key] = _number(line["value"], f"{path}: line {number}")
+    found: dict[str, PrintedRow] = {}
+    for row, of_row in parts.items():
+        for (dataset, split, setting, method), values in of_row.items():
+            # Only what tells the parts of a row apart goes into their names.
+            telling = [
+                text for index, text in enumerate((dataset, split, setting)) if len({p[index] for p in of_row}) > 1
+            ]
+            name = " ".join([row, *telling])
+            settings = dict(part.split("=", 1) for part in setting.split(";") if "=" in part)
+            found[name] = PrintedRow(name, dataset, split, method, settings, values)
+    return found
+
+
+def _lines(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -63,19 +88,10 @@ def read_published(path: Path | str) -> dict[str, PrintedRow]:
     missing = [column for column in COLUMNS if column not in (lines.fieldnames or ())]
     if missing:
         raise InputError(f"{path}: the column '{missing[0]}' is missing; columns are {', '.join(COLUMNS)}.")
-    found: dict[str, PrintedRow] = {}
-    values: dict[str, dict[tuple[str, str], float | None]] = {}
     for number, line in enumerate(lines, start=2):
         if None in line.values() or None in line:
             raise InputError(f"{path}: line {number} has not {len(COLUMNS)} fields.")
-        row, key = line["row"], (line["direction"], line["metric"])
-        of_row = values.setdefault(row, {})
-        if key in of_row:
-            raise InputError(f"{path}: line {number} gives {' '.join(key).strip()} of row {row} a second time.")
-        of_row[key] = _number(line["value"], f"{path}: line {number}")
-        setting = dict(part.split("=", 1) for part in line["setting"].split(";") if "=" in part)
-        found[row] = PrintedRow(row, line["dataset"], line["split"], line["method"], setting, of_row)
-    return found
+        yield number, line
 
 
 def printed_row(printed: Mapping[str, PrintedRow], row: str, where: str) -> PrintedRow:

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from fivesentences.errors import InputError
+from fivesentences.paper.figures import build_figure, read_texts, write_figure
+from fivesentences.paper.semantic_recall_figure import spread_apart
+
+
+@pytest.fixture
+def figure(studies, scale, frame):
+    return build_figure("five_sentences", "figure3", studies["five_sentences"], scale, frame)
+
+
+def test_every_point_is_numpys_mean_and_spread_over_seeds(figure, frame):
+    assert len(figure.data) == 5 * 2 * 2 * 5  # losses, directions, styles, m
+    full = frame[frame["fraction"] == 1.0]
+    chosen = full.query("metric == 'SR@5' and loss == 'triplet=all,margin=0.2' and direction == 't2i'")
+    for m in range(1, 6):
+        for style in ("recall", "vse_recall"):
+            values = chosen[(chosen["m"] == m) & (chosen["style"] == style)]["value"]
+            line = figure.data.query("loss == 'all' and direction == 't2i' and m == @m and style == @style")
+            assert line["mean"].item() == pytest.approx(np.mean(values), abs=1e-12)
+            assert line["spread"].item() == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+
+
+def test_the_files_are_written_whole_and_alike(figure, tmp_path):
+    for name in ("a", "b"):
+        write_figure(figure, tmp_path / name)
+    for suffix in ("png", "pdf", "csv", "json"):
+        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.width >= 1200
+        assert len(image.getcolors(maxcolors=1 << 20)) > 50
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "a.csv"), figure.data, check_dtype=False)
+    assert read_texts(tmp_path / "a.json") == (figure.title, figure.caption, list(figure.notes))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{n}.{s}" for n in "ab" for s in ("csv", "json", "pdf", "png")
+    ]
+
+
+def test_one_seed_draws_lines_without_a_band(studies, make_scale, frame, tmp_path):
+    figure = build_figure("f", "figure3", studies["five_sentences"], make_scale(seeds=[0]), frame)
+    assert figure.data["spread"].isna().all()
+    write_figure(figure, tmp_path / "f")
+
+
+def test_a_scale_that_plays_no_role_draws_a_sentence(studies, make_scale, frame, tmp_path):
+    figure = build_figure("f", "figure3", studies["five_sentences"], make_scale(roles={}), frame)
+    write_figure(figure, tmp_path / "f")
+    assert figure.data.empty and (tmp_path / "f.png").stat().st_size > 0
+
+
+def test_runs_evaluated_at_other_m_are_named(studies, scale, frame):
+    full, hardest = frame["fraction"] == 1.0, frame["loss"] == "triplet=hardest,margin=0.2"
+    last = full & hardest & (frame["seed"] == 2) & (frame["m"] == 5)
+    with pytest.raises(InputError, match=r"seed=2' was evaluated at m = \[1, 2, 3, 4\], others at"):
+        build_figure("f", "figure3", studies["five_sentences"], scale, frame[~last])
+    with pytest.raises(InputError, match="has no value of SR@5 i2t"):
+        build_figure("f", "figure3", studies["five_sentences"], scale, frame[frame["metric"] != "SR@5"])
+
+
+def test_labels_keep_their_order_and_distance():
+    draw = np.random.default_rng(0)
+    for _ in range(50):
+        values = sorted(draw.uniform(0, 10, size=6).tolist())
+        places = spread_apart(values, 0.9, 0.0, 10.0)
+        assert np.diff(places).min() >= 0.9 - 1e-9
+        assert min(places) >= 0 and max(places) <= 10 + 1e-9
+    assert spread_apart([1.0, 5.0, 9.0], 0.9, 0.0, 10.0) == pytest.approx([1.0, 5.0, 9.0])

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from fivesentences.config import Scale, Study, read
+from fivesentences.errors import InputError
+from fivesentences.paper.rows import expand_rows, runs_of_figure, runs_of_scale, runs_of_study, runs_of_table
+
+
+def small_study(losses: dict, rows: list[dict]) -> Study:
+    table = {"title": "T", "caption": "C", "columns": [{"metric": "Rsum"}], "rows": rows}
+    return Study.model_validate({"paper": "P", "losses": losses, "tables": {"t": table}})
+
+
+def test_the_repositorys_studies_and_scales_fit_together(root, studies):
+    for path in sorted((root / "config").glob("*.yaml")):
+        if path.name == "datasets.yaml":
+            continue
+        scale = read(Scale, path)
+        runs = runs_of_scale({name: studies[name] for name in scale.studies}, scale)
+        assert runs and all(run.name == name for name, run in runs.items())
+
+
+def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
+    study = small_study(
+        {"a": {}, "b": {"triplet": "all"}}, [{"role": "flickr30k", "fraction": [0.1, 0.25], "loss": ["a", "b"]}]
+    )
+    rows = expand_rows(study.tables["t"].rows, study, scale)
+    assert [(row.fraction, row.loss) for row in rows] == [(0.1, "a"), (0.1, "b"), (0.25, "a"), (0.25, "b")]
+    assert [run.seed for run in rows[0].runs] == [0, 1, 2]
+    assert [row.runs[0].epochs for row in rows] == [5, 5, 4, 4]
+
+
+def test_a_run_that_two_tables_share_appears_once(studies, scale):
+    # hardest, all negatives and kNN 3 on all data stand in knn_margin's table 1 and in five_sentences' figure 3.
+    table = runs_of_table(studies["knn_margin"], "table1", scale)
+    figure = runs_of_figure(studies["five_sentences"], "figure3", scale)
+    shared = set(table) & set(figure)
+    assert len(shared) == 3 * len(scale.seeds)
+    every = runs_of_scale(studies, scale)
+    separate = sum(len(runs_of_study(study, scale)) for study in studies.values())
+    assert len(every) == separate - len(shared)
+
+
+def test_two_different_runs_with_one_name_are_refused(scale):
+    # The margin of the triplet does not count, nor show in the name, where there is no triplet.
+    sam = {"triplet": None, "sam": {}}
+    study = small_study({"a": sam, "b": sam | {"margin": 0.3}}, [{"role": "flickr30k", "loss": ["a", "b"]}])
+    with pytest.raises(InputError, match=r"two different runs are both named.*loss is"):
+        runs_of_scale({"s": study}, scale)
+
+
+def test_a_role_nobody_plays_and_what_has_no_time_make_no_runs(studies, make_scale):
+    scale = make_scale(leave_out={"losses": ["sam_paper_random"], "fractions": [0.25]})
+    rows = expand_rows(studies["five_sentences"].tables["table2"].rows, studies["five_sentences"], scale)
+    assert {row.left_out for row in rows if row.role == "coco"} == {"role"}
+    assert {row.left_out for row in rows if row.role == "flickr30k" and row.fraction == 0.25} <= {"fraction", "loss"}
+    assert all(bool(row.runs) == (row.left_out is None) for row in rows)
+    assert {row.loss for row in rows if row.left_out == "loss"} == {"sam_paper_random"}
+    assert all(row.runs[0].fraction == 0.1 for row in rows if row.runs)
+
+
+def test_a_fraction_without_epochs_is_named(studies, make_scale):
+    scale = make_scale(training={"epochs": {1.0: 3, 0.1: 2}})
+    with pytest.raises(InputError, match=r"no entry for the fraction 0\.25 \(only 1, 0\.1\)"):
+        runs_of_scale(studies, scale)
+
+
+def test_an_unknown_model_is_named(scale):
+    study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "model": "cvse99"}])
+    with pytest.raises(InputError, match="cvse99"):
+        runs_of_scale({"s": study}, scale)

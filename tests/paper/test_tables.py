@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.config import Study
+from fivesentences.errors import InputError
+from fivesentences.paper.rows import runs_of_scale
+from fivesentences.paper.tables import Table, build_table, tidy
+
+
+@pytest.fixture
+def table2(studies, scale, frame, published):
+    return build_table("five_sentences", "table2", studies["five_sentences"], scale, frame, published)
+
+
+@pytest.fixture
+def knn_at_paper(studies, paper_scale, made_up, published):
+    frame = made_up(runs_of_scale(studies, paper_scale).values())
+    return build_table("knn_margin", "table1", studies["knn_margin"], paper_scale, frame, published)
+
+
+def test_mean_and_spread_are_numpys_over_seeds(studies, scale, frame, table2):
+    row = table2.groups[0].rows[0]
+    runs = frame[frame["loss"].eq("triplet=hardest,margin=0.2") & frame["fraction"].eq(0.1)]
+    for column, cell in zip(table2.columns, row.cells, strict=True):
+        measure = column.measure
+        chosen = runs[(runs["metric"] == measure.metric) & (runs["direction"] == measure.direction)]
+        chosen = chosen[(chosen["formula"] == measure.formula) & (chosen["ground_truth"] == measure.ground_truth)]
+        assert len(chosen) == cell.seeds == 3
+        assert cell.mean == pytest.approx(np.mean(chosen["value"]), abs=1e-12)
+        assert cell.spread == pytest.approx(np.std(chosen["value"], ddof=1), abs=1e-12)
+
+
+def test_one_seed_has_no_spread_and_the_notes_say_so(studies, make_scale, frame, published):
+    table = build_table("f", "table2", studies["five_sentences"], make_scale(seeds=[1]), frame, published)
+    assert all(cell.spread is None for group in table.groups for row in group.rows for cell in row.cells)
+    assert not table.spreads
+    assert "One seed (1), so no spread is known." in table.notes
+
+
+def test_the_printed_number_stands_beside_ours(knn_at_paper, published):
+    lines = (published / "knn_margin_table1.csv").read_text(encoding="utf-8").splitlines()
+    for line in lines[1:]:
+        fields = line.split(",")
+        row = next(row for row in knn_at_paper.groups[0].rows if row.printed == fields[2])
+        cell = next(
+            cell
+            for column, cell in zip(knn_at_paper.columns, row.cells, strict=True)
+            if (column.measure.direction, column.measure.metric) == (fields[7], fields[8])
+        )
+        assert cell.published == float(fields[9])
+        assert cell.difference == pytest.approx(cell.mean - float(fields[9]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "images", "differs"),
+    [
+        ({"roles": {"flickr30k": "scenes"}}, 1000, "dataset"),
+        ({"features": {"extractor": "resnet152"}}, 1000, "features"),
+        ({}, 999, "gallery size"),
+        (
+            {"roles": {"flickr30k": "scenes"}, "features": {"extractor": "resnet152"}},
+            7,
+            "dataset, features and gallery size",
+        ),
+    ],
+)
+def test_no_difference_is_taken_on_other_data(studies, make_scale, made_up, published, changes, images, differs):
+    paper = {"roles": {"flickr30k": "flickr30k"}, "features": {"extractor": "vgg19"}}
+    scale = make_scale(**(paper | changes))
+    frame = made_up(runs_of_scale(studies, scale).values(), images=images)
+    table = build_table("knn_margin", "table1", studies["knn_margin"], scale, frame, published)
+    cells = [cell for row in table.groups[0].rows for cell in row.cells]
+    assert all(cell.published is not None and cell.difference is None for cell in cells)
+    assert not any(row.same_data for row in table.groups[0].rows)
+    assert any(f"Not comparable: other {differs}, so" in note for note in table.notes)
+
+
+def with_print_beside_our_row(study: Study, phi: str) -> Study:
+    """Table 2 with one row of ours (made believe to be CVSE) beside a printed one."""
+    content = study.model_dump()
+    table = content["tables"]["table2"]
+    table["rows"] = [{"role": "flickr30k", "fraction": 0.1, "loss": "hardest", "published": "1"}]
+    table["also_print"] = []
+    table["published_setting"] |= {"features": "vgg19-global", "phi": phi}
+    return Study.model_validate(content)
+
+
+def test_another_phi_forbids_the_difference_in_semantic_columns_only(studies, make_scale, made_up, published):
+    scale = make_scale(roles={"flickr30k": "flickr30k"}, features={"extractor": "vgg19"})
+    frame = made_up(runs_of_scale(studies, scale).values())
+    for phi in ("spice", "cider"):
+        study = with_print_beside_our_row(studies["five_sentences"], phi)
+        table = build_table("five_sentences", "table2", study, scale, frame, published)
+        for column, cell in zip(table.columns, table.groups[0].rows[0].cells, strict=True):
+            printed = column.measure.ground_truth != "removed"  # Table 2 does not print those
+            assert (cell.published is not None) == printed
+            assert (cell.difference is not None) == (printed and (phi == "cider" or not column.measure.phi))
+
+
+def test_print_is_never_read_as_another_formula(studies, make_scale, made_up, published):
+    scale = make_scale(roles={"flickr30k": "flickr30k"}, features={"extractor": "vgg19"})
+    content = with_print_beside_our_row(studies["five_sentences"], "cider").model_dump()
+    content["tables"]["table2"]["columns"] = [{"metric": "Nsum", "formula": "paper"}]
+    frame = made_up(runs_of_scale(studies, scale).values())
+    table = build_table("five_sentences", "table2", Study.model_validate(content), scale, frame, published)
+    assert table.groups[0].rows[0].cells[0].published is None
+
+
+def test_printed_rows_join_the_group_of_their_role_and_fraction(table2):
+    assert [(group.role, group.fraction) for group in table2.groups] == [("flickr30k", 0.1), ("flickr30k", 0.25)]
+    printed = [[row.printed for row in group.rows if row.kind == "print"] for group in table2.groups]
+    assert printed == [["1", "2", "3", "4"], ["5", "6", "7", "8"]]
+    first = next(row for row in table2.groups[0].rows if row.kind == "print")
+    assert [cell.published for cell in first.cells[:7]] == [13.0, 16.2, 23.9, 12.5, 30.9, 42.2, 138.7]
+    assert all(cell.mean is None and cell.difference is None for cell in first.cells)
+
+
+def test_notes_say_what_is_missing_and_what_was_used(studies, make_scale, frame, published):
+    scale = make_scale(leave_out={"losses": ["sam_released_random"], "fractions": [0.25]})
+    table = build_table("five_sentences", "table2", studies["five_sentences"], scale, frame, published)
+    notes = "\n".join(table.notes)
+    for part in (
+        "No dataset plays the role of MS-COCO at the scale tiny: its 14 rows are left out.",
+        "to save time: SAM, random negatives, released.",
+        "Training fractions left out at the scale tiny to save time: 25%.",
+        "Mean ± sample standard deviation over 3 seeds (0, 1, 2).",
+        "Equal scores are ordered by index, lower first.",
+        "CIDEr as φ, released formula; print evaluates with SPICE",
+        "Scenes plays the role of Flickr30K, with 1,000 test images and 5,000 captions",
+        "unusually flat",
+    ):
+        assert part in notes
+    assert len(table.groups) == 1
+
+
+def test_headings_name_the_phi(table2):
+    assert table2.columns[7].family == "Normalised cumulative semantic score (CIDEr)"
+    assert table2.columns[7].label == "N@1 (CIDEr) i2t"
+    assert table2.columns[-1].label == "Nsum (own removed) (CIDEr)"
+
+
+def test_the_best_of_a_group_is_the_largest_mean_or_the_smallest_rank(knn_at_paper):
+    rows = knn_at_paper.groups[0].rows
+    for index, column in enumerate(knn_at_paper.columns):
+        shown = [round(row.cells[index].mean, 1) for row in rows]
+        top = (min if "r" in column.measure.metric.split() else max)(shown)
+        assert [row.cells[index].best for row in rows] == [value == top for value in shown]
+
+
+def test_a_scale_that_plays_no_role_gives_a_table_without_rows(studies, make_scale, frame, published):
+    scale = make_scale(roles={})
+    table = build_table("knn_margin", "table1", studies["knn_margin"], scale, frame, published)
+    assert table.groups == ()
+    assert any("No dataset plays the role of Flickr30K" in note for note in table.notes)
+
+
+def test_a_missing_value_names_run_and_metric(studies, scale, frame, published):
+    gone = frame[~((frame["metric"] == "Med r") & (frame["seed"] == 2) & frame["loss"].str.contains("triplet=5"))]
+    with pytest.raises(InputError, match=r"the run 'scenes/vsepp/triplet=5,.*seed=2' has no value of Med r i2t"):
+        build_table("knn_margin", "table1", studies["knn_margin"], scale, gone, published)
+
+
+def test_an_unknown_printed_row_names_the_study(studies, scale, frame, published):
+    content = studies["knn_margin"].model_dump()
+    content["tables"]["table1"]["rows"][0]["published"] = "7.7"
+    with pytest.raises(InputError, match=r"knn_margin: tables.table1 names the printed row '7.7'"):
+        build_table("knn_margin", "table1", Study.model_validate(content), scale, frame, published)
+
+
+def test_a_stored_table_is_read_back_equal(table2, tmp_path):
+    table2.write(tmp_path / "t.json")
+    assert Table.read(tmp_path / "t.json") == table2
+    (tmp_path / "bad.json").write_text('{"study": "x"}', encoding="utf-8")
+    with pytest.raises(InputError, match="not a table"):
+        Table.read(tmp_path / "bad.json")
+
+
+def test_the_tidy_form_has_one_line_a_cell(table2):
+    cells = sum(len(row.cells) for group in table2.groups for row in group.rows)
+    assert len(tidy(table2)) == cells
