@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import re
 import shutil
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -27,6 +29,7 @@ class Host:
         self.data, self.etag, self.ranges, self.status = DATA, '"v1"', True, 200
         self.hang_up_after: int | None = None  # bytes of one answer
         self.requests: list[str | None] = []
+        self.keeps_waiting, self.release = threading.Event(), threading.Event()
         host = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -62,12 +65,16 @@ class Host:
             request.send_header("ETag", self.etag)
         request.end_headers()
         request.wfile.write(body if self.hang_up_after is None else body[: self.hang_up_after])
+        if self.keeps_waiting.is_set():
+            request.wfile.flush()
+            self.release.wait(60)
 
 
 @pytest.fixture
 def host():
     host = Host()
     yield host
+    host.release.set()
     host.server.shutdown()
     host.server.server_close()
 
@@ -136,6 +143,26 @@ def test_an_interrupted_download_goes_on_where_it_stopped(host, tmp_path, monkey
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
     assert host.requests == [None, f"bytes={arrived}-"]
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
+
+
+def test_a_killed_download_leaves_only_a_part_and_the_next_goes_on_there(host, tmp_path):
+    host.hang_up_after = 1_000_000
+    host.keeps_waiting.set()  # the connection stays open without a byte, so the kill comes in its midst
+    child = multiprocessing.get_context("fork").Process(target=get, args=(entry(host.url, SHA), tmp_path))
+    child.start()
+    deadline = time.monotonic() + 60
+    while not any((tmp_path / "mine" / name).stat().st_size for name in left_in(tmp_path)):
+        assert child.is_alive() and time.monotonic() < deadline
+        time.sleep(0.01)
+    child.kill()
+    child.join()
+    (part,) = left_in(tmp_path)
+    assert part.endswith(".part")
+    arrived = (tmp_path / "mine" / part).stat().st_size
+    host.hang_up_after = None
+    host.keeps_waiting.clear()
+    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+    assert host.requests == [None, f"bytes={arrived}-"]
 
 
 def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
