@@ -1,2 +1,1 @@
 """Regenerates the tables and figures of four papers on image-text matching."""
-

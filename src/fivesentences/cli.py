@@ -40,9 +40,7 @@ def train(
 def download(
     dataset: Annotated[str, typer.Argument(help="a dataset of the catalogue, such as flickr8k")],
     data: Annotated[Path, typer.Option(help="folder for downloads")] = Path("data"),
-    mirror: Annotated[
-        Path | None, typer.Option(help="take the files from here", envvar="FIVESENTENCES_MIRROR")
-    ] = None,
+    mirror: Annotated[Path | None, typer.Option(help="take the files from here", envvar="FIVESENTENCES_MIRROR")] = None,
     catalogue: Annotated[Path, typer.Option(help="list of files")] = Path("config/datasets.yaml"),
 ) -> None:
     """Fetch the files of a dataset, checked, and resumed if stopped.

@@ -2,8 +2,6 @@
 
 
 rule evaluate_model:
-    message:
-        "Recall, semantic recall and NCS of {wildcards.run}"
     input:
         corpus=corpus_of_run,
         similarity=TRAINING / "{run}" / "similarity_test.npy",
@@ -14,18 +12,18 @@ rule evaluate_model:
         "logs/evaluation/{run}.log",
     benchmark:
         "logs/benchmarks/evaluation/{run}.tsv"
-    params:
-        spec=parameters_of_run,
     resources:
         mem_mb=lambda wc, attempt: 2000 * attempt,
         runtime="15m",
+    params:
+        spec=parameters_of_run,
+    message:
+        "Recall, semantic recall and NCS of {wildcards.run}"
     script:
         "../scripts/evaluate_model.py"
 
 
 rule collect_metrics:
-    message:
-        "One tidy table of all runs of scale {wildcards.scale}"
     input:
         metrics=metrics_of(RUNS),
     output:
@@ -37,5 +35,7 @@ rule collect_metrics:
     resources:
         mem_mb=1000,
         runtime="10m",
+    message:
+        "One tidy table of all runs of scale {wildcards.scale}"
     script:
         "../scripts/collect_metrics.py"

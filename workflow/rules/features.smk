@@ -2,8 +2,6 @@
 
 
 rule extract_features:
-    message:
-        "{wildcards.extractor} ({wildcards.layout}) features of {wildcards.dataset}"
     input:
         corpus=CORPUS / "{dataset}.parquet",
         photographs=photographs_of,
@@ -20,5 +18,7 @@ rule extract_features:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime="4h",
         gpu=1 if SCALE.training.gpu else 0,
+    message:
+        "{wildcards.extractor} ({wildcards.layout}) features of {wildcards.dataset}"
     script:
         "../scripts/extract_features.py"

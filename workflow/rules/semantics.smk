@@ -2,8 +2,6 @@
 
 
 rule score_captions:
-    message:
-        "{wildcards.metric} of every caption of {wildcards.dataset}/{wildcards.split} against every image"
     input:
         corpus=CORPUS / "{dataset}.parquet",
     output:
@@ -16,5 +14,7 @@ rule score_captions:
     resources:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime="15m",
+    message:
+        "{wildcards.metric} of every caption of {wildcards.dataset}/{wildcards.split} against every image"
     script:
         "../scripts/score_captions.py"

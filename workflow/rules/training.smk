@@ -2,8 +2,6 @@
 
 
 rule train_model:
-    message:
-        "Train {wildcards.run}"
     input:
         corpus=corpus_of_run,
         features=features_of_run,
@@ -18,12 +16,14 @@ rule train_model:
         "logs/training/{run}.log",
     benchmark:
         "logs/benchmarks/training/{run}.tsv"
-    params:
-        spec=parameters_of_run,
     threads: SCALE.training.threads
     resources:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime=SCALE.training.minutes,
         gpu=1 if SCALE.training.gpu else 0,
+    params:
+        spec=parameters_of_run,
+    message:
+        "Train {wildcards.run}"
     script:
         "../scripts/train_model.py"

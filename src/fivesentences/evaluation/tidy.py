@@ -38,9 +38,9 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
     """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare."""
     head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"])]
     found: dict[str, Any] = {}
-    for row in head.itertuples():
-        name = row.metric if row.ground_truth != "removed" else f"{row.metric} without ground truth"
-        found.setdefault(str(row.run), {})[name] = round(float(row.value), 4)
+    for row in head.to_dict("records"):
+        name = row["metric"] if row["ground_truth"] != "removed" else f"{row['metric']} without ground truth"
+        found.setdefault(row["run"], {})[name] = round(float(row["value"]), 4)
     return found
 
 

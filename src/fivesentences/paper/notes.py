@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fivesentences.config import Scale, Study, TableSpec
 from fivesentences.paper.comparability import unlike_print
 from fivesentences.paper.published import PrintedRow
-from fivesentences.paper.results import PHI, TIE_RULES, Results, is_semantic
+from fivesentences.paper.results import PHI, Results, is_semantic
 from fivesentences.paper.rows import Row
 
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
@@ -35,7 +35,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
             else f"One seed ({seeds}), so no spread is known."
         )
         rule = results.gallery(kept[0].runs[0].name).tie_rule
-        notes.append(f"Equal scores {TIE_RULES.get(rule, f'are settled by the rule: {rule}')}.")
+        notes.append(f"{rule[:1].upper()}{rule[1:]}.")
     return notes
 
 

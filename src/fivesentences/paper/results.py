@@ -15,7 +15,6 @@ NEEDED = (
     "metric", "direction", "formula", "ground_truth", "m", "style", "value",
 )  # fmt: skip
 PHI = {"cider": "CIDEr", "spice": "SPICE", "bleu": "BLEU", "rouge": "ROUGE-L"}
-TIE_RULES = {"index": "are ordered by index, lower first"}
 
 
 def is_semantic(metric: str) -> bool:

@@ -1,0 +1,107 @@
+"""The workflow: every scale has a DAG, mistakes end before a job, and a tiny scale runs from end to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from fivesentences.config import Scale, Study, read
+from fivesentences.paper.rows import runs_of_scale
+
+PROJECT = Path(__file__).parents[2]
+SCALES = sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.name != "datasets.yaml")
+
+pytestmark = pytest.mark.workflow
+
+
+def snakemake(*arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    if directory is not None:
+        command += ["-s", str(PROJECT / "Snakefile"), "--directory", str(directory), "--workflow-profile", "none"]
+    environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
+    return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Rule and number of jobs from the statistics that Snakemake prints."""
+    found = [line.split() for line in output.splitlines()]
+    return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdigit()}
+
+
+def all_runs(scale: Path) -> int:
+    checked = read(Scale, scale)
+    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
+    return len(runs_of_scale(studies, checked))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_lists_its_whole_dag(scale: str, tmp_path: Path) -> None:
+    path = PROJECT / "config" / f"{scale}.yaml"
+    done = snakemake("-n", "--quiet", "rules", "--configfile", str(path), directory=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    count = jobs(done.stdout + done.stderr)
+    assert count["train_model"] == count["evaluate_model"] == all_runs(path)
+    assert count["make_table"] >= 2
+    assert count["plot_figure"] >= 1
+
+
+def test_a_bare_snakemake_asks_for_the_page_of_the_demo(tmp_path: Path) -> None:
+    done = snakemake("-n", directory=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "results/paper/demo/index.html" in done.stdout + done.stderr
+
+
+def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> None:
+    content = yaml.safe_load((PROJECT / "config" / "demo.yaml").read_text())
+    content["training"]["epoch"] = 3
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
+    done = snakemake("--cores", "1", "--configfile", str(tmp_path / "mine.yaml"), directory=tmp_path)
+    assert done.returncode == 1
+    output = done.stdout + done.stderr
+    assert "mine.yaml: training.epoch is not a known key. Did you mean 'epochs'?" in output
+    assert "Traceback" not in output
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_path: Path) -> None:
+    scale = Path(__file__).with_name("tiny.yaml")
+    done = snakemake("--cores", "2", "--configfile", str(scale), directory=tmp_path)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    results = tmp_path / "results"
+    paper = results / "paper" / "tiny"
+    for suffix in ("csv", "md", "tex", "html"):
+        assert (paper / "five_sentences" / f"table2.{suffix}").stat().st_size > 0
+        assert (paper / "knn_margin" / f"table1.{suffix}").stat().st_size > 0
+    assert (paper / "five_sentences" / "figure3.png").read_bytes().startswith(b"\x89PNG")
+    assert "Table 2" in (paper / "index.html").read_text()
+    tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
+    assert tidy.run.nunique() == all_runs(scale)
+    assert tidy.value.between(0, 100 * 6).all() or tidy[tidy.metric.isin(["Rsum", "Nsum"])].value.between(0, 600).all()
+    assert "Traceback" not in "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))
+
+    again = snakemake("--cores", "2", "--configfile", str(scale), directory=tmp_path)
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [("Snakefile", 60), ("workflow/Snakefile", 60), ("workflow/rules/*.smk", 200), ("workflow/scripts/*.py", 40)],
+)
+def test_the_workflow_stays_small_enough_to_read(pattern: str, lines: int) -> None:
+    too_long = [path.name for path in PROJECT.glob(pattern) if len(path.read_text().splitlines()) > lines]
+    assert too_long == []
+
+
+def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark() -> None:
+    for path in (PROJECT / "workflow" / "rules").glob("*.smk"):
+        text = path.read_text()
+        rules = text.count("\nrule ")
+        for directive in ("message:", "log:", "benchmark:", "mem_mb=", "runtime="):
+            assert text.count(directive) >= rules, f"{path.name}: {directive}"

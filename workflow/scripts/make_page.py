@@ -1,0 +1,14 @@
+"""The page of a scale: every table and figure, beside print."""
+
+from pathlib import Path
+
+from fivesentences.config import Scale, Study, check, read
+from fivesentences.console import log_to
+from fivesentences.paper.examples import read_examples
+from fivesentences.paper.page import write_page
+
+with log_to(snakemake.log[0]):
+    scale = check(Scale, snakemake.params.scale, "the scale")
+    studies = {Path(path).stem: read(Study, path) for path in snakemake.input.studies}
+    examples = [read_examples(Path(path)) for path in snakemake.input.examples]
+    write_page(scale, studies, Path(snakemake.output.page).parent, examples)

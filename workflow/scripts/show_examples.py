@@ -1,0 +1,11 @@
+"""Some photographs of a dataset with their captions, for people to look at."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.paper.examples import write_examples
+
+with log_to(snakemake.log[0]):
+    corpus = Corpus.read(snakemake.input.corpus).split("test")
+    write_examples(corpus, Photographs(*snakemake.input.photographs), Path(snakemake.output.captions))
