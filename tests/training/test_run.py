@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,7 +63,7 @@ def test_torchs_settings_and_generator_are_left_alone(inputs, spec_of, tmp_path)
     train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
     assert torch.equal(torch.rand(3), expected)
     assert torch.get_num_threads() == threads
-    assert not torch.are_deterministic_algorithms_enabled()
+    assert torch.get_deterministic_debug_mode() == 0
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,17 @@ def test_run_yaml_trains_the_same_run_again(inputs, spec_of, tmp_path, outputs_o
     assert spec == spec_of()
     train_run(spec, corpus, features, tmp_path / "two")
     assert outputs_of(tmp_path / "one") == outputs_of(tmp_path / "two")
+
+
+def test_starting_a_run_does_not_import_torchs_compiler(inputs, spec_of, tmp_path):
+    # It costs seconds at the start of every run: see fivesentences.training.adam.
+    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    program = (
+        "import sys; from fivesentences.training import read_run, train_run; "
+        "train_run(*read_run(sys.argv[1]), sys.argv[2]); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, tmp_path / "run/run.yaml", tmp_path / "again"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
 
 
 # --- bad input ----------------------------------------------------------------------------------------------

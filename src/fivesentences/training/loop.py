@@ -25,6 +25,7 @@ from fivesentences.errors import InputError
 from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import build_model
 from fivesentences.semantics import BatchCider
+from fivesentences.training.adam import Adam
 from fivesentences.training.batches import batches_of, epoch_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
@@ -74,7 +75,7 @@ class Training:
             vocabulary_size=len(data.vocabulary),
             **spec.model.model_dump(exclude={"name"}),
         ).to(device)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=spec.learning_rate, fused=True)
+        self.optimizer = Adam(self.model.parameters())
         self.objective = Objective(spec.loss, data.train.corpus.captions, data.train.corpus.image_of_caption)
         self.scores = DevScores(spec.selection, data.dev.corpus)
         self.images = data.train.images.to(device)
@@ -129,9 +130,7 @@ class Training:
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.gradient_clip)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate()
-        self.optimizer.step()
+        self.optimizer.step(self.learning_rate())
         self.loss_sum += value
         self.step += 1
 
@@ -193,18 +192,19 @@ def reproducible(threads: int, device: torch.device) -> Iterator[None]:
 
     On CPU equal inputs give equal bits. On CUDA most operations do; one that has no deterministic kernel warns.
     """
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filling = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     cuda = [device] if device.type == "cuda" else []
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
     with torch.random.fork_rng(devices=cuda):
         torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(True, warn_only=bool(cuda))
+        # Not use_deterministic_algorithms: it sets the same but imports torch's compiler, seconds a run.
+        torch.set_deterministic_debug_mode("warn" if cuda else "error")
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         try:
             yield
         finally:
             torch.set_num_threads(before[0])
-            torch.use_deterministic_algorithms(before[1])
+            torch.set_deterministic_debug_mode(before[1])
             torch.utils.deterministic.fill_uninitialized_memory = filling  # type: ignore[attr-defined]

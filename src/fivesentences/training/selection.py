@@ -7,10 +7,8 @@ from typing import Literal
 import numpy as np
 
 from fivesentences.corpus import Corpus
-from fivesentences.metrics import ncs, recall_at_k
+from fivesentences.metrics import nsum, rsum
 from fivesentences.semantics import cider_matrix
-
-DIRECTIONS: tuple[Literal["i2t"], Literal["t2i"]] = ("i2t", "t2i")
 
 
 class DevScores:
@@ -33,15 +31,7 @@ class DevScores:
 
     def __call__(self, similarity: np.ndarray) -> dict[str, float]:
         """``dev_Rsum``, and ``dev_Nsum`` where it selects, of ``[images, captions]``."""
-        scores = {
-            "dev_Rsum": sum(
-                sum(recall_at_k(similarity, direction=way, image_of_caption=self._image_of_caption).values())
-                for way in DIRECTIONS
-            )
-        }
+        scores = {"dev_Rsum": rsum(similarity, image_of_caption=self._image_of_caption)}
         if self._phi is not None:
-            scores["dev_Nsum"] = sum(
-                sum(ncs(similarity, self._phi, direction=way, image_of_caption=self._image_of_caption).values())
-                for way in DIRECTIONS
-            )
+            scores["dev_Nsum"] = nsum(similarity, self._phi, image_of_caption=self._image_of_caption)
         return scores
