@@ -107,7 +107,7 @@ class Corpus:
     @cached_property
     def captions(self) -> list[str]:
         """All captions in file order."""
-        return [str(caption) for caption in self.table["caption"]]
+        return [str(caption) for caption in self.table["caption"].tolist()]
 
     @cached_property
     def image_of_caption(self) -> np.ndarray:
@@ -171,7 +171,7 @@ def _check_texts(name: str, table: pd.DataFrame, column: str) -> None:
     if column != "category" and missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InputError(f"'{name}', row {row}: {column} is missing{_beside(table, row, column)}.")
-    for row, value in enumerate(values):
+    for row, value in enumerate(values.tolist()):
         if missing[row]:
             continue
         if not isinstance(value, str):
@@ -185,7 +185,7 @@ def _beside(table: pd.DataFrame, row: int, column: str) -> str:
 
 
 def _check_captions(name: str, table: pd.DataFrame) -> None:
-    for row, caption in enumerate(table["caption"]):
+    for row, caption in enumerate(table["caption"].tolist()):
         wrong = "is empty" if not caption.strip() else "holds a line break" if _LINE_BREAK.search(caption) else None
         if wrong:
             image, caption_id = table["image_id"].iloc[row], table["caption_id"].iloc[row]
