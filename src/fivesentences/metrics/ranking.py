@@ -20,6 +20,7 @@ Direction = Literal["i2t", "t2i"]
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 TIE_RULE = "equal scores are ordered by index, lower first"
 ELEMENTS_PER_BLOCK = 2_000_000
+QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
 
 
 # --- what is given ------------------------------------------------------------------------------------------
@@ -146,8 +147,7 @@ def blocks_of_queries(matrix: NDArray, direction: Direction, name: str) -> Itera
         InputError: If a value is NaN or infinite.
     """
     n_queries, n_gallery = matrix.shape if direction == "i2t" else matrix.shape[::-1]
-    # At least 64 queries: with fewer, a transposed read of a row-major file would touch each page many times.
-    step = max(64, ELEMENTS_PER_BLOCK // n_gallery)
+    step = max(QUERIES_PER_BLOCK, ELEMENTS_PER_BLOCK // n_gallery)
     for start in range(0, n_queries, step):
         part = slice(start, min(n_queries, start + step))
         block = matrix[part] if direction == "i2t" else matrix[:, part].T
