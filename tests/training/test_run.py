@@ -164,6 +164,13 @@ def test_a_rate_that_is_too_high_ends_in_one_sentence(inputs, spec_of, tmp_path)
         train_run(spec_of(learning_rate=1e38), *inputs, tmp_path)
 
 
+@pytest.mark.parametrize("device", ["tpu", "cuda"])
+def test_a_device_that_is_not_there_ends_in_one_sentence(inputs, spec_of, tmp_path, monkeypatch, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=f"device is '{device}'"):
+        train_run(spec_of(), *inputs, tmp_path, device=device)
+
+
 def test_a_grid_for_a_model_of_global_vectors_ends_in_one_sentence(inputs_in, spec_of, tmp_path):
     inputs = inputs_in(tmp_path / "inputs")
     np.save(inputs.features, np.load(inputs.features)[:, None, :].repeat(4, axis=1))

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from fivesentences.config import RunSpec, check
 from fivesentences.errors import InputError
@@ -50,7 +50,8 @@ def write_weights(
         tensors[PREPARATION + name] = torch.from_numpy(array.copy())
     label = {"format": FORMAT, "image_dim": image_dim, "spec": spec.model_dump(mode="json")}
     with replacing(path) as temporary:
-        save_file(tensors, temporary, {KEY: json.dumps(label, sort_keys=True)})
+        # Not save_file: it makes files that only their owner may read.
+        temporary.write_bytes(save(tensors, {KEY: json.dumps(label, sort_keys=True)}))
 
 
 def load_trained(folder: Path | str) -> TrainedModel:

@@ -13,6 +13,7 @@ import torch
 import yaml
 
 from fivesentences.config import RunSpec, Strict, check, read_yaml
+from fivesentences.errors import InputError
 from fivesentences.storage import replacing, sha256_of
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
@@ -44,7 +45,7 @@ def train_run(
     features: Path,
     folder: Path,
     *,
-    device: str = "auto",
+    device: str = "cpu",
     seconds_between_saves: float = 30.0,
 ) -> None:
     """Train one model; killed at any moment and started again, it ends with the same bits.
@@ -60,14 +61,15 @@ def train_run(
         corpus: A corpus as parquet, with the splits train, dev and test.
         features: A ``.npy`` with its table of images beside it.
         folder: Made if need be.
-        device: ``"cpu"``, ``"cuda"``, or ``"auto"``: CUDA where there is one.
+        device: ``"cpu"``, whose results depend on nothing but the inputs; ``"cuda"``; or ``"auto"``: CUDA where there
+            is one.
         seconds_between_saves: The state is saved at each epoch's end and this often within one.
 
     Raises:
         InputError: If the inputs do not fit, hold NaN, or training diverges.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
-    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    place = _device(device)
     with reproducible(spec.threads, place):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place)
@@ -80,6 +82,15 @@ def train_run(
         training.train(resume, seconds_between_saves)
         _write_outputs(training, corpus, features, folder)
     resume.remove()  # last: until here a killed run can write its outputs again
+
+
+def _device(name: str) -> torch.device:
+    found = torch.cuda.is_available()
+    if name not in ("cpu", "cuda", "auto"):
+        raise InputError(f"device is '{name}'; it is 'cpu', 'cuda' or 'auto'.")
+    if name == "cuda" and not found:
+        raise InputError("device is 'cuda', but torch finds no CUDA device here; use 'cpu' or 'auto'.")
+    return torch.device("cuda" if name != "cpu" and found else "cpu")
 
 
 def _write_outputs(training: Training, corpus: Path, features: Path, folder: Path) -> None:
