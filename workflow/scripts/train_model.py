@@ -12,4 +12,5 @@ with log_to(snakemake.log[0]):
         Path(snakemake.input.corpus),
         Path(snakemake.input.features),
         Path(snakemake.output.weights).parent,
+        device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
     )

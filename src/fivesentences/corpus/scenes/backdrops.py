@@ -291,7 +291,7 @@ def _night(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> No
 
 
 def _forest(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> None:
-    _gradient(paper, jitter((58, 110, 62), rng), jitter((176, 206, 128), rng), 0.0, 0.66)
+    _gradient(paper, jitter((58, 110, 62), rng), jitter((176, 206, 128), rng), 0.0, 0.72)
     for layer, (tone, n, width) in enumerate(
         (((128, 150, 100), 9, 0.03), ((104, 104, 70), 7, 0.045), ((92, 66, 46), 4, 0.075))
     ):

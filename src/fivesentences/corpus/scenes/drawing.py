@@ -178,7 +178,7 @@ def _seat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.G
 
 
 def _shade(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
-    _draw_one(pen.at(-0.18, 0.08, 1.05), b, pb)
+    _draw_one(pen.at(-0.18, 0.08, 0.9 if b.kind == "umbrella" else 0.76), b, pb)
     _draw_one(pen.at(0.12, 0), a, pa)
 
 

@@ -409,7 +409,9 @@ class _Builder:
             x, scale, ground = float(rng.uniform(0.3, 0.7)), 0.34, 0.24
         else:
             x = centres.pop(0) + float(rng.uniform(-0.03, 0.03))
-            scale = float(rng.uniform(0.50, 0.60) if n_front == 1 else rng.uniform(0.40, 0.47))
+            scale = float(rng.uniform(0.50, 0.60) if n_front == 1 else rng.uniform(0.45, 0.52))
+            if pattern.layout == "drive" or (pattern.layout == "herd" and count > 1):
+                scale *= 0.85 if pattern.layout == "drive" else 0.74  # so that all of it is in the picture
             ground = FRONT[self.setting] + float(rng.uniform(-0.03, 0.03))
             for other in self.front:
                 self.relations.append(Relation(subject, "near", other))
