@@ -212,7 +212,7 @@ def _park(p: Pen, paper: Image.Image, sky: str, rng: np.random.Generator) -> Non
     _hill(p, rng, 0.38, 0.03, green)
     path = _dim((232, 208, 164), sky)
     p.blob(
-        [(0.5, 0.41), (0.62, 0.41), (0.72, 0.3), (1.1, 0.16), (1.45, 0.02), (0.5, -0.06), (0.3, 0.06), (0.52, 0.22)],
+        [(0.52, 0.365), (0.6, 0.365), (0.72, 0.3), (1.1, 0.16), (1.45, 0.02), (0.5, -0.06), (0.3, 0.06), (0.52, 0.22)],
         path,
     )
     for x in (float(rng.uniform(0.05, 0.4)), float(rng.uniform(0.95, ASPECT))):
