@@ -13,13 +13,17 @@ SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
 PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_first_items_are_those_of_a_stable_sort(seed):
-    rng = np.random.default_rng(seed)
-    scores = rng.integers(0, 1 + seed, size=(20, 50)).astype(float)
-    scores[rng.random(scores.shape) < 0.1] = -np.inf
+@pytest.mark.parametrize("n_items", [1, 3, 50, 63, 64, 65, 200, 501])
+@pytest.mark.parametrize("levels", [1, 2, 5, 30, 10**6])
+@pytest.mark.parametrize("absent", [0.0, 0.1, 0.95, 1.0])
+def test_the_first_items_are_those_of_a_stable_sort(n_items, levels, absent):
+    rng = np.random.default_rng(levels)
+    scores = rng.integers(0, levels, size=(20, n_items)).astype(float)
+    scores[rng.random(scores.shape) < absent] = -np.inf
+    scores[0] = np.sort(scores[0])
+    scores[1] = np.sort(scores[1])[::-1]
     wanted = np.argsort(-scores, axis=1, kind="stable")
-    for depth in (1, 2, 7, 49, 50, 80):
+    for depth in (1, 2, 7, 15, 16, 30, 49, 50, 80, 200, 600):
         np.testing.assert_array_equal(best_first(scores, depth), wanted[:, :depth])
 
 

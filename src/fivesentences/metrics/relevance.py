@@ -46,7 +46,7 @@ class Relevance:
         depth = depth_needed(k, self.pairing, direction)
         known = self._ideal.get(direction)
         if known is None or known.items.shape[1] < min(depth, known.n_gallery):
-            known = rank(self.phi.T, self.pairing, direction, depth, name="phi")
+            known = rank(self.phi.T, self.pairing, direction, depth, name="phi", find_ground_truth=False)
             self._ideal[direction] = known
         return known
 
