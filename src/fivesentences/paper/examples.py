@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -30,21 +31,29 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
     from matplotlib.figure import Figure
 
     chosen = np.unique(np.linspace(0, corpus.n_images - 1, COLUMNS * ROWS).round().astype(int))
-    figure = Figure(figsize=(3.1 * COLUMNS, 4.1 * ROWS), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(3.2 * COLUMNS, 4.5 * ROWS), facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots(ROWS, COLUMNS, squeeze=False).ravel()
+    # Below each photograph as much room again, for its captions.
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.99, bottom=0.21, wspace=0.06, hspace=0.68)
     for axis in axes:
         axis.set_axis_off()
+        axis.set_anchor("N")
     for axis, image in zip(axes, chosen, strict=False):
         filename = corpus.images.filename.iloc[image]
         axis.imshow(decode(photographs.read(filename), filename))
         captions = [corpus.captions[row] for row in np.flatnonzero(corpus.image_of_caption == image)]
-        text = "\n".join(textwrap.fill(caption, WIDTH, subsequent_indent="   ") for caption in captions)
-        # A dollar sign would start a formula.
-        axis.text(0, -0.04, text.replace("$", r"\$"), transform=axis.transAxes, va="top", fontsize=7.5, linespacing=1.3)
+        axis.text(0, -0.04, _paragraphs(captions), transform=axis.transAxes, va="top", fontsize=7.5, linespacing=1.3)
     with replacing(out.with_suffix(".png")) as temporary:
         figure.savefig(temporary, dpi=130, metadata={"Software": None})
     write_json(out, {"dataset": corpus.name, "images": len(chosen), "of": corpus.n_images})
+
+
+def _paragraphs(captions: list[str]) -> str:
+    """Captions below each other as people write them: corpora set punctuation apart."""
+    joined = (re.sub(r" ([.,;:!?])", r"\1", caption) for caption in captions)
+    text = "\n".join(textwrap.fill(caption, WIDTH, subsequent_indent="   ", max_lines=3) for caption in joined)
+    return text.replace("$", r"\$")  # a dollar sign would start a formula
 
 
 def read_examples(path: Path) -> Picture:
