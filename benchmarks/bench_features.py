@@ -96,15 +96,16 @@ def main() -> None:
     rate = sum(count for _, count in steady) / (steady[-1][0] - began) if steady else float("nan")
     startup = max(seconds - len(names) / rate, 0.0)
 
-    print(f"plain loop, one process:      {len(names) / plain_seconds:6.1f} images/s")
+    plain_rate, whole_rate = len(names) / plain_seconds, len(names) / seconds
+    print(f"plain loop, one process:      {plain_rate:6.1f} images/s")
     print(
-        f"extract_features, {options.workers} workers: {len(names) / seconds:6.1f} images/s with the start, {rate:.1f} after it"
+        f"extract_features, {options.workers} workers: {whole_rate:6.1f} images/s with the start, {rate:.1f} after it"
     )
     print(
-        f"ratio to the plain loop:      {plain_seconds / seconds:6.2f} with the start, {rate * plain_seconds / len(names):.2f} after it"
+        f"ratio to the plain loop:      {whole_rate / plain_rate:6.2f} with the start, {rate / plain_rate:.2f} after it"
     )
-    print(f"all {ALL} photographs:        {(startup + ALL / rate) / 60:6.1f} min (target: at most 10), "
-          f"plain loop {ALL * plain_seconds / len(names) / 60:.1f} min")  # fmt: skip
+    minutes, plain_minutes = (startup + ALL / rate) / 60, ALL / plain_rate / 60
+    print(f"all {ALL} photographs:        {minutes:6.1f} min (target: at most 10), plain loop {plain_minutes:.1f} min")
     print(f"largest difference between the two: {difference:.1e}")
     print(
         f"grid_descriptors, {options.workers} workers: {len(names) / descriptor_seconds:6.1f} images/s with the start"
