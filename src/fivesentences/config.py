@@ -295,6 +295,9 @@ class TrainingScale(Strict):
     gpu: bool = False
 
 
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+
 class LeaveOut(Strict):
     """What of the studies a scale has no time for; tables say so."""
 
@@ -312,7 +315,7 @@ class Scale(Strict):
     datasets: dict[Name, Dataset]
     features: FeatureSpec
     evaluation_phi: Name = "cider"
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    seeds: Seeds | dict[Fraction, Seeds]
     training: TrainingScale
     studies: list[Name] = Field(min_length=1)
     leave_out: LeaveOut = LeaveOut()
@@ -323,8 +326,9 @@ class Scale(Strict):
             if dataset not in self.datasets:
                 known = ", ".join(self.datasets)
                 raise ValueError(f"roles.{role} is '{dataset}', but datasets has only: {known}")
-        if len(set(self.seeds)) != len(self.seeds):
-            raise ValueError(f"seeds is {self.seeds}; every seed may stand there once")
+        for seeds in self.seeds.values() if isinstance(self.seeds, dict) else [self.seeds]:
+            if len(set(seeds)) != len(seeds):
+                raise ValueError(f"seeds is {seeds}; every seed may stand there once")
         return self
 
 
@@ -347,7 +351,7 @@ def check(kind: type[Block], content: Any, where: str) -> Block:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise InputError("\n".join(_sentence(kind, where, mistake) for mistake in error.errors())) from None
+        raise InputError("\n".join(_sentence(kind, where, mistake) for mistake in _told_once(error.errors()))) from None
 
 
 def read_yaml(path: Path | str) -> Any:
@@ -371,6 +375,16 @@ def read_yaml(path: Path | str) -> Any:
 def read(kind: type[Block], path: Path | str) -> Block:
     """Read a YAML file into a typed block; see ``check``."""
     return check(kind, read_yaml(path), str(path))
+
+
+def _told_once(mistakes: list[Any]) -> list[Any]:
+    """Where a value could be of several kinds, pydantic complains once for each; the complaint that goes deepest stays."""
+    kept: dict[tuple[str, ...], Any] = {}
+    for mistake in sorted(mistakes, key=lambda mistake: -len(_keys_as_written(mistake["loc"]))):
+        keys = tuple(_keys_as_written(mistake["loc"]))
+        if not any(longer[: len(keys)] == keys for longer in kept):
+            kept[keys] = mistake
+    return [mistake for mistake in mistakes if any(mistake is one for one in kept.values())]
 
 
 def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:

@@ -76,7 +76,13 @@ def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 100
         level = 6 + 16 * run.fraction + 4 * draw.random() + (3 if run.loss.sam is not None else 0)
         base = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "model": run.model.name}
         base |= {"loss": run.loss.folder, "fraction": run.fraction, "seed": run.seed, "features": run.features.stem}
-        base |= {"phi": phi, "split": "test", "images": images, "captions": 5 * images, "tie_rule": "equal scores are ordered by index, lower first"}
+        base |= {
+            "phi": phi,
+            "split": "test",
+            "images": images,
+            "captions": 5 * images,
+            "tie_rule": "equal scores are ordered by index, lower first",
+        }
 
         def add(metric: str, direction: str, value: float, base: dict[str, Any] = base, **more: Any) -> None:
             empty = {"formula": "", "ground_truth": "", "m": 0, "style": ""}

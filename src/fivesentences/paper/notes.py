@@ -28,12 +28,14 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
             f"features {run.features.stem} ({prepared})."
         )
     if kept:
-        seeds = ", ".join(str(seed) for seed in scale.seeds)
-        notes.append(
-            f"Mean ± sample standard deviation over {len(scale.seeds)} seeds ({seeds})."
-            if len(scale.seeds) > 1
-            else f"One seed ({seeds}), so no spread is known."
-        )
+        for seeds, fractions in _seeds_of(kept).items():
+            named = ", ".join(str(seed) for seed in seeds)
+            where = f" at {_listed(fractions)}" if len(_seeds_of(kept)) > 1 else ""
+            notes.append(
+                f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
+                if len(seeds) > 1
+                else f"One seed ({named}){where}, so no spread is known."
+            )
         rule = results.gallery(kept[0].runs[0].name).tie_rule
         notes.append(f"{rule[:1].upper()}{rule[1:]}.")
     return notes
@@ -119,6 +121,16 @@ def _on_print(
             f"({theirs}{features}) and have no row of ours yet: for orientation, not for comparison."
         )
     return notes
+
+
+def _seeds_of(rows: Sequence[Row]) -> dict[tuple[int, ...], list[str]]:
+    """Which fractions were trained with which seeds."""
+    found: dict[tuple[int, ...], list[str]] = {}
+    for row in rows:
+        fractions = found.setdefault(tuple(run.seed for run in row.runs), [])
+        if f"{row.fraction:.0%}" not in fractions:
+            fractions.append(f"{row.fraction:.0%}")
+    return found
 
 
 def _unique(things: Iterable[str]) -> list[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from fivesentences.config import LossSpec, ModelSpec, RowSpec, RunSpec, Scale, Study, as_list, check
 from fivesentences.errors import InputError
 
+Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "loss", "fraction"]
 
 
@@ -46,7 +47,10 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
             runs: tuple[RunSpec, ...] = ()
             if dataset is not None and left_out is None:
                 run = _run(scale, dataset, model, study.losses[loss], fraction)
-                runs = tuple(run.model_copy(update={"seed": seed}) for seed in scale.seeds)
+                runs = tuple(
+                    run.model_copy(update={"seed": seed})
+                    for seed in _of_fraction(scale, "seeds", scale.seeds, fraction)
+                )
             expanded.append(
                 Row(row.role, dataset, model, loss, study.losses[loss], fraction, row.published, runs, left_out)
             )
@@ -120,7 +124,7 @@ def _run(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float
         loss=loss,
         fraction=fraction,
         draw=training.draw,
-        epochs=_epochs(scale, fraction),
+        epochs=_of_fraction(scale, "training.epochs", training.epochs, fraction),
         batch_size=training.batch_size,
         learning_rate=training.learning_rate,
         drop_after=training.drop_after,
@@ -131,14 +135,14 @@ def _run(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float
     )
 
 
-def _epochs(scale: Scale, fraction: float) -> int:
-    epochs = scale.training.epochs
-    if isinstance(epochs, int):
-        return epochs
-    if fraction not in epochs:
-        known = ", ".join(f"{key:g}" for key in epochs)
+def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:
+    """A setting that a scale gives once for all fractions, or one for each."""
+    if not isinstance(setting, dict):
+        return setting
+    if fraction not in setting:
+        known = ", ".join(f"{key:g}" for key in setting)
         raise InputError(
-            f"scale {scale.scale}: training.epochs has no entry for the fraction {fraction:g} (only {known}); "
-            "add one, or give a single number for all."
+            f"scale {scale.scale}: {key} has no entry for the fraction {fraction:g} (only {known}); "
+            "add one, or give a single value for all."
         )
-    return epochs[fraction]
+    return setting[fraction]
