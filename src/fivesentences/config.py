@@ -378,7 +378,7 @@ def read(kind: type[Block], path: Path | str) -> Block:
 
 
 def _told_once(mistakes: list[Any]) -> list[Any]:
-    """Where a value could be of several kinds, pydantic complains once for each; the complaint that goes deepest stays."""
+    """Where a value may be of several kinds, pydantic complains once for each; the deepest complaint stays."""
     kept: dict[tuple[str, ...], Any] = {}
     for mistake in sorted(mistakes, key=lambda mistake: -len(_keys_as_written(mistake["loc"]))):
         keys = tuple(_keys_as_written(mistake["loc"]))
