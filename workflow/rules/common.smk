@@ -1,4 +1,4 @@
-# What the other rule files share: the checked configuration, folders, and input functions.
+# What the other files here share: the checked configuration, folders, and input functions.
 import os
 from pathlib import Path
 
