@@ -43,7 +43,7 @@ def test_a_bar_shows_the_note(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_core_imports_neither_torch_nor_snakemake() -> None:
     code = (
         "import sys, fivesentences.cli, fivesentences.corpus, fivesentences.corpus.download, fivesentences.semantics,"
-        " fivesentences.retrieval, fivesentences.metrics, fivesentences.evaluation\n"
+        " fivesentences.metrics, fivesentences.evaluation\n"
         "heavy = {'torch', 'snakemake', 'matplotlib', 'skimage', 'numba', 'timm'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
