@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -14,7 +14,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
-from fivesentences.paper.figures import Figure
+if TYPE_CHECKING:  # figures.py calls this module, which needs the name alone
+    from fivesentences.paper.figures import Figure
 
 # Okabe and Ito's colours, dark enough for thin lines and text on white; told apart by the colour-blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
