@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,16 +66,21 @@ def main() -> None:
         calm, killed = Path(temporary, "calm"), Path(temporary, "killed")
         seconds = finish(calm, arguments.scale)
         print(f"undisturbed: {seconds:.0f} s, {len(results(calm))} files")
-        for kill in range(arguments.kills):
+        kills = 0
+        while kills < arguments.kills:
             process = start(killed, arguments.scale)
-            wait = moments.uniform(3, seconds * 0.6)
+            # Short enough that all the kills hit a run that has still something to do.
+            wait = moments.uniform(4, max(6.0, 1.2 * seconds / arguments.kills))
             time.sleep(wait)
-            ended = process.poll() is not None
-            if not ended:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            if process.poll() is not None:
+                print(f"after {wait:.1f} s the workflow had ended: starting anew")
+                shutil.rmtree(killed)
+                continue
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
             done = len(list((killed / "results").rglob("metrics.json")))
-            print(f"kill {kill + 1}: after {wait:.1f} s{' (had ended)' if ended else ''}, {done} runs evaluated")
+            print(f"kill {kills}: after {wait:.1f} s, {done} runs evaluated", flush=True)
         finish(killed, arguments.scale)
         ours, theirs = results(killed), results(calm)
         different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
