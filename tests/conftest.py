@@ -24,6 +24,16 @@ def parity_folder() -> Path:
     return Path(os.environ.get("PARITY_FIXTURES") or Path(__file__).parent / "fixtures" / "parity")
 
 
+@pytest.fixture(scope="session")
+def java_jars() -> list[Path]:
+    """The class path of SPICE's classes; a test that needs them is skipped where CoreNLP has not been fetched."""
+    from fivesentences.semantics.java import jars
+
+    if not jars.cached():
+        pytest.skip("needs CoreNLP: `fivesentences jars` fetches it once (385 MB)")
+    return jars.class_path()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure."""
