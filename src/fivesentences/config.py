@@ -23,6 +23,11 @@ Variant = Literal["paper", "released"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
 Fraction = Annotated[float, Field(gt=0, le=1)]
+PhiName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?$")]
+Split = Literal["train", "dev", "test"]
+Judge = Literal["cxc", "flickr8k_expert", "flickr8k_crowdflower", "scenes_truth"]
+References = Literal["kept", "own_left_out"]
+Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 
 
 class Strict(BaseModel):
@@ -135,6 +140,9 @@ class CatalogueData(Strict):
 
     loader: Literal["flickr8k", "karpathy"]
     member: str | None = Field(default=None, description="karpathy: the JSON inside the zip, if it holds several")
+    splits: list[Split] | None = Field(
+        default=None, min_length=1, description="null: all; what else there is stays unread"
+    )
 
 
 class PrecompData(Strict):
@@ -160,6 +168,8 @@ class CatalogueFile(Strict):
     """One file to download."""
 
     path: str = Field(description="below the data folder and below a mirror")
+    excerpt_of: Name | None = Field(default=None, description="which file of the entry it can stand in for")
+    splits: list[Split] = Field(default=[], description="what an excerpt holds")
     version: str
     url: str | None = Field(description="null where a licence must be accepted by a person")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
@@ -253,14 +263,86 @@ class FigureSpec(Strict):
     notes: list[str] = []
 
 
+class AgreementRowSpec(Strict):
+    """One row of a table of agreement: a phi, with or without a caption among its own references."""
+
+    phi: PhiName
+    references: References = "kept"
+    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
+
+
+class AgreementColumnSpec(Strict):
+    """One column: a correlation with the judge over all pairs, or over those of a caption with a foreign image."""
+
+    statistic: Statistic
+    pairs: Literal["all", "foreign"]
+
+
+class AgreementSetting(Strict):
+    """What print was measured on; a difference is shown only there."""
+
+    dataset: Name
+    judge: Judge
+
+
+class AgreementTableSpec(Strict):
+    """How well each phi agrees with the judges that a scale has: one group of rows a judge."""
+
+    title: str
+    caption: str
+    rows: list[AgreementRowSpec] = Field(min_length=1)
+    columns: list[AgreementColumnSpec] = Field(min_length=1)
+    published: Name | None = None
+    published_setting: AgreementSetting | None = None
+    notes: list[str] = []
+
+
+class AgreementFigureSpec(Strict):
+    """The judge's score against phi, one panel a phi and judge."""
+
+    title: str
+    caption: str
+    phis: list[PhiName] = Field(min_length=1)
+    references: References = "own_left_out"
+    notes: list[str] = []
+
+
+class MeaningFigureSpec(Strict):
+    """What phi says of a dataset: the best captions of other images, or histograms of own and foreign captions."""
+
+    title: str
+    caption: str
+    drawing: Literal["foreign_captions", "histogram"]
+    phis: list[PhiName] = Field(min_length=1)
+    notes: list[str] = []
+
+
 class Study(Strict):
     """One paper: ``config/studies/<name>.yaml``."""
 
     paper: str
     losses: dict[Name, LossSpec]
-    labels: dict[Name, str] = Field(default={}, description="what tables call a loss, model, role or dataset")
+    labels: dict[Name, str] = Field(
+        default={}, description="what tables call a loss, model, role, dataset, judge or phi"
+    )
+    agreement_tables: dict[Name, AgreementTableSpec] = {}
+    agreement_figures: dict[Name, AgreementFigureSpec] = {}
+    meaning_figures: dict[Name, MeaningFigureSpec] = {}
     tables: dict[Name, TableSpec] = {}
     figures: dict[Name, FigureSpec] = {}
+
+    @property
+    def things(self) -> list[str]:
+        """Names of all tables and figures, in the order of the page."""
+        kinds = (self.agreement_tables, self.agreement_figures, self.meaning_figures, self.tables, self.figures)
+        return [name for kind in kinds for name in kind]
+
+    @model_validator(mode="after")
+    def _names_are_told_apart(self) -> Study:
+        for name in self.things:
+            if self.things.count(name) > 1:
+                raise ValueError(f"the name '{name}' stands for two tables or figures; rename one")
+        return self
 
     @model_validator(mode="after")
     def _losses_are_declared(self) -> Study:
@@ -295,14 +377,29 @@ class TrainingScale(Strict):
     gpu: bool = False
 
 
+# Which loader a judge's captions and images come from.
+JUDGED_LOADER: dict[str, str] = {
+    "cxc": "karpathy",
+    "flickr8k_expert": "flickr8k",
+    "flickr8k_crowdflower": "flickr8k",
+    "scenes_truth": "scenes",
+}
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
 class LeaveOut(Strict):
-    """What of the studies a scale has no time for; tables say so."""
+    """What of the studies a scale has no time or no means for; tables say so."""
 
     losses: list[Name] = []
     fractions: list[Fraction] = []
+    phis: list[PhiName] = Field(default=[], description="not asked for agreement, and not drawn")
+
+
+class JudgeSpec(Strict):
+    """Who says how well captions of a dataset fit its images."""
+
+    judge: Judge
+    dataset: Name
 
 
 class Scale(Strict):
@@ -313,12 +410,38 @@ class Scale(Strict):
     mirror: Path | None = None
     roles: dict[Name, Name]
     datasets: dict[Name, Dataset]
-    features: FeatureSpec
-    evaluation_phi: Name = "cider"
-    seeds: Seeds | dict[Fraction, Seeds]
-    training: TrainingScale
+    features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
+    evaluation_phi: PhiName = "cider"
+    matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
+    judges: list[JudgeSpec] = []
+    seeds: Seeds | dict[Fraction, Seeds] = [0]
+    training: TrainingScale = TrainingScale()
     studies: list[Name] = Field(min_length=1)
+    only: list[Name] | None = Field(default=None, description="tables and figures to make; null: all of the studies")
     leave_out: LeaveOut = LeaveOut()
+
+    def makes(self, name: str) -> bool:
+        """Whether the scale makes a table or figure of that name."""
+        return self.only is None or name in self.only
+
+    @model_validator(mode="after")
+    def _runs_have_features(self) -> Scale:
+        if self.roles and self.features is None:
+            raise ValueError("features is missing; models are trained on them (only a scale without roles needs none)")
+        return self
+
+    @model_validator(mode="after")
+    def _judges_know_their_dataset(self) -> Scale:
+        for spec in self.judges:
+            if spec.dataset not in self.datasets:
+                known = ", ".join(self.datasets)
+                raise ValueError(f"judges: {spec.judge} judges '{spec.dataset}', but datasets has only: {known}")
+            loader = JUDGED_LOADER[spec.judge]
+            if self.datasets[spec.dataset].loader != loader:
+                raise ValueError(f"judges: {spec.judge} judges a dataset of the loader {loader}, not '{spec.dataset}'")
+        if len({spec.judge for spec in self.judges}) < len(self.judges):
+            raise ValueError("judges: every judge may stand there once")
+        return self
 
     @model_validator(mode="after")
     def _roles_are_played(self) -> Scale:

@@ -73,9 +73,8 @@ def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
     Raises:
         InputError: If two different runs would have one name.
     """
-    tables = (row for table in study.tables.values() for row in expand_rows(table.rows, study, scale))
-    figures = (row for figure in study.figures.values() for row in expand_rows(figure.rows, study, scale))
-    return runs_of_rows(itertools.chain(tables, figures))
+    made = [thing for name, thing in (study.tables | study.figures).items() if scale.makes(name)]
+    return runs_of_rows(row for thing in made for row in expand_rows(thing.rows, study, scale))
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
@@ -116,6 +115,7 @@ def _why_left_out(scale: Scale, dataset: str | None, loss: str, fraction: float)
 
 def _run(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float) -> RunSpec:
     training = scale.training
+    assert scale.features is not None  # a scale with roles has features
     widths = {"name": model, "embedding": training.embedding, "word": training.word}
     return RunSpec(
         dataset=dataset,
