@@ -1,40 +1,51 @@
 # What the other files here share: the checked configuration, folders, and input functions.
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Scale, Study, check, read
+from fivesentences.config import (
+    AgreementFigureSpec,
+    AgreementTableSpec,
+    Catalogue,
+    MeaningFigureSpec,
+    Scale,
+    Study,
+    check,
+    read,
+)
+from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
-from fivesentences.paper.rows import runs_of_figure, runs_of_scale, runs_of_table
+from fivesentences.paper.asked import (
+    drawn_phis,
+    figures_of,
+    judged_phis,
+    matrices_of,
+    short_names,
+    tables_of,
+)
+from fivesentences.paper.rows import expand_rows, runs_of_rows, runs_of_scale
 
 DATA, CORPUS, FEATURES = Path("data"), Path("results/corpus"), Path("results/features")
 SEMANTICS, TRAINING = Path("results/semantics"), Path("results/training")
 EVALUATION, PAPER = Path("results/evaluation"), Path("results/paper")
 # Relative to the working folder, so that a run elsewhere (`--directory`) finds the project's own files.
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
-CONFIG = str(
-    workflow.overwrite_configfiles[-1]
-    if workflow.overwrite_configfiles
-    else "config/demo.yaml"
-)
+CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
 
 try:
     SCALE = check(Scale, dict(config), CONFIG)
     CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
-    STUDIES = {
-        name: read(Study, PROJECT / f"config/studies/{name}.yaml")
-        for name in SCALE.studies
-    }
+    STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
     RUNS = runs_of_scale(STUDIES, SCALE)
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
 MIRROR = SCALE.mirror or os.environ.get("FIVESENTENCES_MIRROR") or None
+FOLDERS = [DATA, MIRROR] if MIRROR else [DATA]
 DOWNLOADS = {
-    file.path: (dataset, name)
-    for dataset, entry in CATALOGUE.datasets.items()
-    for name, file in entry.files.items()
+    file.path: (dataset, name) for dataset, entry in CATALOGUE.datasets.items() for name, file in entry.files.items()
 }
 
 
@@ -47,26 +58,23 @@ def datasets_with(*loaders):
     return [name for name, data in SCALE.datasets.items() if data.loader in loaders]
 
 
-def catalogue_files(dataset, kind):
+def catalogue_files(dataset, kind, splits=None):
     """Downloads of a dataset whose name in the catalogue starts with ``kind``."""
-    if dataset not in CATALOGUE.datasets:
-        raise WorkflowError(
-            f"{CONFIG}: datasets.{dataset} is not in config/datasets.yaml, which lists every download."
-        )
-    files = CATALOGUE.datasets[dataset].files
-    return [DATA / file.path for name, file in files.items() if name.startswith(kind)]
+    try:
+        files = files_to_read(CATALOGUE, dataset, kind, splits, FOLDERS)
+    except InputError as error:
+        raise WorkflowError(f"{CONFIG}: {error}") from None
+    return [DATA / file for file in files]
 
 
 def captions_of(wildcards):
     """The files that a corpus is read from."""
-    data = SCALE.datasets[wildcards.dataset]
+    dataset, data = wildcards.dataset, SCALE.datasets[wildcards.dataset]
     if data.loader == "folder":
         return [data.captions]
     if data.loader == "precomp":
         return [data.folder]
-    return catalogue_files(wildcards.dataset, "text") + catalogue_files(
-        wildcards.dataset, "captions"
-    )
+    return catalogue_files(dataset, "text") + catalogue_files(dataset, "captions", data.splits)
 
 
 def photographs_of(wildcards):
@@ -82,10 +90,23 @@ def photographs_of(wildcards):
 def weights_of(wildcards):
     """Weights from the mirror where it has them; with none, timm fetches its own."""
     file = Path("weights") / f"{wildcards.extractor}.safetensors"
-    there = (DATA / file).exists() or (
-        MIRROR is not None and (Path(MIRROR) / file).exists()
-    )
-    return [DATA / file] if str(file) in DOWNLOADS and there else []
+    return [DATA / file] if str(file) in DOWNLOADS and at_hand(file, FOLDERS) else []
+
+
+def tuples_of(dataset, phis):
+    """Scene-graph tuples where a phi needs them; for drawn scenes the generator wrote them."""
+    drawn = SCALE.datasets[dataset].loader == "scenes"
+    folder = CORPUS if drawn else SEMANTICS
+    needed = any(phi.startswith("spice") for phi in phis)
+    return [folder / dataset / "tuples.jsonl.gz"] if needed else []
+
+
+def judgements_of(wildcards):
+    """The file that holds a judge's scores."""
+    if wildcards.judge == "scenes_truth":
+        return [CORPUS / wildcards.dataset / "truth.npy"]
+    dataset, file = {"cxc": ("cxc", "image_text_test")}.get(wildcards.judge, ("flickr8k", "text"))
+    return [DATA / CATALOGUE.datasets[dataset].files[file].path]
 
 
 def parameters_of_run(wildcards):
@@ -102,57 +123,58 @@ def features_of_run(wildcards):
 
 
 def phi_of_run(wildcards):
-    return (
-        SEMANTICS / RUNS[wildcards.run].dataset / "test" / f"{SCALE.evaluation_phi}.npy"
-    )
+    return SEMANTICS / RUNS[wildcards.run].dataset / "test" / f"{SCALE.evaluation_phi}.npy"
 
 
 def metrics_of(runs):
     return [EVALUATION / run / "metrics.json" for run in runs]
 
 
-TABLES = {
-    (study, name): table
-    for study, found in STUDIES.items()
-    for name, table in found.tables.items()
-}
-FIGURES = {
-    (study, name): figure
-    for study, found in STUDIES.items()
-    for name, figure in found.figures.items()
-}
+TABLES, FIGURES = tables_of(STUDIES, SCALE), figures_of(STUDIES, SCALE)
+JUDGED, MATRICES = judged_phis(STUDIES, SCALE), matrices_of(STUDIES, SCALE)
 PAGE = PAPER / SCALE.scale / "index.html"
-PAPER_TABLES = {key: PAPER / SCALE.scale / key[0] / f"{key[1]}.html" for key in TABLES}
-PAPER_FIGURES = {key: PAPER / SCALE.scale / key[0] / f"{key[1]}.png" for key in FIGURES}
+PAPER_TABLES = {thing: PAPER / SCALE.scale / f"{thing}.html" for thing in TABLES}
+PAPER_FIGURES = {thing: PAPER / SCALE.scale / f"{thing}.png" for thing in FIGURES}
+PLAYED = sorted({spec.dataset for spec in RUNS.values()})
+
+
+def study_of(wildcards):
+    return PROJECT / "config" / "studies" / f"{wildcards.thing.split('/')[0]}.yaml"
 
 
 def published_of(wildcards):
     """The printed numbers that a table is held against."""
-    name = STUDIES[wildcards.study].tables[wildcards.table].published
+    name = TABLES[wildcards.thing].published
     return [PROJECT / "config" / "published" / f"{name}.csv"] if name else []
 
 
-PLAYED = sorted({spec.dataset for spec in RUNS.values()})
+def numbers_of(wildcards):
+    """What a table or figure is made of: metrics of runs, what judges say, or what phi says of a dataset."""
+    thing = (TABLES | FIGURES)[wildcards.thing]
+    if isinstance(thing, MeaningFigureSpec):
+        return [EVALUATION / "meaning" / f"{dataset}.json" for dataset in SCALE.datasets]
+    if isinstance(thing, (AgreementTableSpec, AgreementFigureSpec)):
+        folder = EVALUATION / "agreement"
+        suffix = "json" if wildcards.thing in TABLES else "parquet"
+        return [folder / spec.dataset / f"{spec.judge}.{suffix}" for spec in SCALE.judges]
+    rows = expand_rows(thing.rows, STUDIES[wildcards.thing.split("/")[0]], SCALE)
+    return metrics_of(runs_of_rows(rows))
+
+
+def photographs_of_figure(wildcards):
+    """Photographs of the scale's first dataset, where a figure shows some."""
+    thing = FIGURES[wildcards.thing]
+    shown = isinstance(thing, MeaningFigureSpec) and thing.drawing == "foreign_captions"
+    return photographs_of(SimpleNamespace(dataset=next(iter(SCALE.datasets)))) if shown else []
 
 
 def targets():
     """Named targets: stages, and every table and figure, by its short name where that is unique."""
     everything = PAPER_TABLES | PAPER_FIGURES
-    short = [name for _, name in everything]
-    named = {f"{study}_{name}": [file] for (study, name), file in everything.items()}
-    named |= {
-        name: [file] for (_, name), file in everything.items() if short.count(name) == 1
-    }
-    return named | {
-        "corpora": [CORPUS / f"{dataset}.parquet" for dataset in PLAYED],
-        "features": [
-            FEATURES / spec.dataset / f"{spec.features.stem}.npy"
-            for spec in RUNS.values()
-        ],
-        "semantics": [
-            SEMANTICS / dataset / "test" / f"{SCALE.evaluation_phi}.npy"
-            for dataset in PLAYED
-        ],
+    return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
+        "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
+        "features": [FEATURES / spec.dataset / f"{spec.features.stem}.npy" for spec in RUNS.values()],
+        "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
         "runs": [TRAINING / run / "weights.safetensors" for run in RUNS],
         "tables": list(PAPER_TABLES.values()),
         "figures": list(PAPER_FIGURES.values()),
@@ -168,9 +190,7 @@ wildcard_constraints:
     split="train|dev|test",
     extractor=r"[A-Za-z0-9_.]+",
     layout="global|grid",
-    metric="[a-z0-9_]+",
+    phi="[a-z0-9_]+(-[a-z]+)?",
+    judge=one_of(spec.judge for spec in SCALE.judges),
     run=one_of(RUNS),
-    study=one_of(STUDIES),
-    table=one_of(name for _, name in TABLES),
-    figure=one_of(name for _, name in FIGURES),
     scale=SCALE.scale,

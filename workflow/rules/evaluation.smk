@@ -39,3 +39,46 @@ rule collect_metrics:
         "One tidy table of all runs of scale {wildcards.scale}"
     script:
         "../scripts/collect_metrics.py"
+
+
+rule ask_judge:
+    input:
+        corpus=CORPUS / "{dataset}.parquet",
+        judgements=judgements_of,
+        tuples=lambda wc: tuples_of(wc.dataset, [phi for phi, _ in JUDGED]),
+    output:
+        pairs=EVALUATION / "agreement" / "{dataset}" / "{judge}.parquet",
+        numbers=EVALUATION / "agreement" / "{dataset}" / "{judge}.json",
+    log:
+        "logs/evaluation/agreement/{dataset}/{judge}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/agreement/{dataset}/{judge}.tsv"
+    threads: 2
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime="30m",
+    params:
+        phis=JUDGED,
+    message:
+        "How well each phi of {wildcards.dataset} agrees with {wildcards.judge}"
+    script:
+        "../scripts/ask_judge.py"
+
+
+rule measure_meaning:
+    input:
+        corpus=CORPUS / "{dataset}.parquet",
+        phi=lambda wc: [SEMANTICS / wc.dataset / "test" / f"{phi}.npy" for phi in drawn_phis(STUDIES, SCALE)],
+    output:
+        meaning=EVALUATION / "meaning" / "{dataset}.json",
+    log:
+        "logs/evaluation/meaning/{dataset}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/meaning/{dataset}.tsv"
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime="15m",
+    message:
+        "What each phi says of own and foreign captions of {wildcards.dataset}"
+    script:
+        "../scripts/measure_meaning.py"

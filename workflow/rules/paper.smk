@@ -3,62 +3,65 @@
 
 rule make_table:
     input:
-        metrics=lambda wc: metrics_of(runs_of_table(STUDIES[wc.study], wc.table, SCALE)),
-        study=str(PROJECT / "config" / "studies" / "{study}.yaml"),
+        numbers=numbers_of,
+        study=study_of,
         published=published_of,
     output:
-        data=PAPER / "{scale}" / "{study}" / "{table}.json",
-        csv=PAPER / "{scale}" / "{study}" / "{table}.csv",
-        markdown=PAPER / "{scale}" / "{study}" / "{table}.md",
-        latex=PAPER / "{scale}" / "{study}" / "{table}.tex",
+        data=PAPER / "{scale}" / "{thing}.json",
+        csv=PAPER / "{scale}" / "{thing}.csv",
+        markdown=PAPER / "{scale}" / "{thing}.md",
+        latex=PAPER / "{scale}" / "{thing}.tex",
         html=report(
-            PAPER / "{scale}" / "{study}" / "{table}.html",
+            PAPER / "{scale}" / "{thing}.html",
             caption="../report/table.rst",
-            category="{study}",
-            labels={"table": "{table}"},
+            category="Tables",
+            labels={"table": "{thing}"},
         ),
     log:
-        "logs/paper/{scale}/{study}/{table}.log",
+        "logs/paper/{scale}/{thing}.log",
     benchmark:
-        "logs/benchmarks/paper/{scale}/{study}/{table}.tsv"
+        "logs/benchmarks/paper/{scale}/{thing}.tsv"
+    wildcard_constraints:
+        thing=one_of(TABLES),
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
         scale=SCALE.model_dump(mode="json"),
     message:
-        "{wildcards.table} of {wildcards.study} at scale {wildcards.scale}"
+        "{wildcards.thing} at scale {wildcards.scale}"
     script:
         "../scripts/make_table.py"
 
 
 rule plot_figure:
     input:
-        metrics=lambda wc: metrics_of(
-            runs_of_figure(STUDIES[wc.study], wc.figure, SCALE)
-        ),
-        study=str(PROJECT / "config" / "studies" / "{study}.yaml"),
+        numbers=numbers_of,
+        photographs=photographs_of_figure,
+        study=study_of,
     output:
-        texts=PAPER / "{scale}" / "{study}" / "{figure}.json",
-        numbers=PAPER / "{scale}" / "{study}" / "{figure}.csv",
-        pdf=PAPER / "{scale}" / "{study}" / "{figure}.pdf",
+        texts=PAPER / "{scale}" / "{thing}.json",
+        numbers=PAPER / "{scale}" / "{thing}.csv",
+        pdf=PAPER / "{scale}" / "{thing}.pdf",
         png=report(
-            PAPER / "{scale}" / "{study}" / "{figure}.png",
+            PAPER / "{scale}" / "{thing}.png",
             caption="../report/figure.rst",
-            category="{study}",
-            labels={"figure": "{figure}"},
+            category="Figures",
+            labels={"figure": "{thing}"},
         ),
     log:
-        "logs/paper/{scale}/{study}/{figure}.log",
+        "logs/paper/{scale}/{thing}.log",
     benchmark:
-        "logs/benchmarks/paper/{scale}/{study}/{figure}.tsv"
+        "logs/benchmarks/paper/{scale}/{thing}.tsv"
+    wildcard_constraints:
+        thing=one_of(FIGURES),
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
         scale=SCALE.model_dump(mode="json"),
     message:
-        "{wildcards.figure} of {wildcards.study} at scale {wildcards.scale}"
+        "{wildcards.thing} at scale {wildcards.scale}"
     script:
         "../scripts/plot_figure.py"
 
@@ -87,10 +90,8 @@ rule make_page:
     input:
         tables=list(PAPER_TABLES.values()),
         figures=list(PAPER_FIGURES.values()),
-        examples=[
-            PAPER / SCALE.scale / "examples" / f"{dataset}.json" for dataset in PLAYED
-        ],
-        tidy=EVALUATION / "{scale}.parquet",
+        examples=[PAPER / SCALE.scale / "examples" / f"{dataset}.json" for dataset in PLAYED],
+        tidy=[EVALUATION / f"{SCALE.scale}.parquet"] if RUNS else [],
         studies=[PROJECT / "config" / "studies" / f"{study}.yaml" for study in STUDIES],
     output:
         page=PAPER / "{scale}" / "index.html",

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
-from fivesentences.semantics import write_phi
+from fivesentences.semantics import read_tuples, write_phi
 
 with log_to(snakemake.log[0]):
     split = Corpus.read(snakemake.input.corpus).split(snakemake.wildcards.split)
-    write_phi(snakemake.wildcards.metric, split.captions, split.image_of_caption, Path(snakemake.output.phi))
+    tuples = [read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples]
+    out = Path(snakemake.output.phi)
+    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples[0] if tuples else None)

@@ -21,12 +21,17 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
         captions: The downloaded captions, or the folder or CSV that the block names.
 
     Raises:
-        InputError: As the loader does.
+        InputError: As the loader does, or if a split that the block names has no image.
     """
     if isinstance(data, PrecompData):
         return load_precomp(captions, data.prefix, name=name)
     if isinstance(data, FolderData):
         return load_folder(data.photographs, captions, name)
-    if data.loader == "flickr8k":
-        return load_flickr8k(captions, name)
-    return load_karpathy(captions, name, data.member)
+    whole = (
+        load_flickr8k(captions, name) if data.loader == "flickr8k" else load_karpathy(captions, name, data.member)
+    )
+    if data.splits is None:
+        return whole
+    for split in data.splits:
+        whole.split(split)  # says what is wrong where there is no such split
+    return Corpus(name, whole.table[whole.table.split.isin(data.splits)].reset_index(drop=True))

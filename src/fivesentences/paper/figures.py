@@ -10,8 +10,9 @@ import pandas as pd
 
 from fivesentences.config import FigureSpec, Scale, Study
 from fivesentences.errors import InputError
+from fivesentences.paper.names import phi_in_words
 from fivesentences.paper.notes import notes_of_data, notes_on_missing
-from fivesentences.paper.results import PHI, Measure, Results
+from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.rows import expand_rows
 from fivesentences.storage import read_json, replacing, write_json
 
@@ -45,7 +46,7 @@ def build_figure(study_name: str, name: str, study: Study, scale: Scale, frame: 
     rows = expand_rows(spec.rows, study, scale)
     data = _semantic_recall_over_m(spec, study, scale, results)
     notes = notes_of_data(study, scale, rows, results)
-    phi = PHI.get(scale.evaluation_phi, scale.evaluation_phi)
+    phi = phi_in_words(scale.evaluation_phi)
     notes.append(f"Closeness in meaning: {phi}, {spec.formula} formula, the query's own items removed.")
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     return Figure(study_name, name, scale.scale, spec.drawing, spec.title, spec.caption, data, tuple(notes))

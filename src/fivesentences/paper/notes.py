@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fivesentences.config import Scale, Study, TableSpec
 from fivesentences.paper.comparability import unlike_print
+from fivesentences.paper.names import phi_in_words
 from fivesentences.paper.published import PrintedRow
-from fivesentences.paper.results import PHI, Results, is_semantic
+from fivesentences.paper.results import Results, is_semantic
 from fivesentences.paper.rows import Row
 
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
@@ -81,11 +82,11 @@ def _on_metrics(spec: TableSpec, scale: Scale) -> list[str]:
     if not semantic:
         return []
     formulas = " and ".join(_unique(column.formula for column in semantic))
-    phi = PHI.get(scale.evaluation_phi, scale.evaluation_phi)
+    phi = phi_in_words(scale.evaluation_phi)
     sentence = f"Semantic metrics: {phi} as φ, {formulas} formula"
     theirs = spec.published_setting.phi if spec.published_setting is not None else None
     if theirs is not None and theirs != scale.evaluation_phi:
-        sentence += f"; print evaluates with {PHI.get(theirs, theirs)}, so the two are on different scales"
+        sentence += f"; print evaluates with {phi_in_words(theirs)}, so the two are on different scales"
     return [sentence + "."]
 
 

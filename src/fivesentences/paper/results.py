@@ -14,7 +14,6 @@ NEEDED = (
     "run", "split", "images", "captions", "tie_rule", "phi",
     "metric", "direction", "formula", "ground_truth", "m", "style", "value",
 )  # fmt: skip
-PHI = {"cider": "CIDEr", "spice": "SPICE", "bleu": "BLEU", "rouge": "ROUGE-L"}
 
 
 def is_semantic(metric: str) -> bool:

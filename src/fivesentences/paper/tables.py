@@ -1,148 +1,34 @@
-"""A study's table at a scale: our numbers with their spread, each beside the number in print."""
+"""A study's table of runs at a scale: our numbers with their spread, each beside the number in print."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 import pandas as pd
-from pydantic import TypeAdapter, ValidationError
 
 from fivesentences.config import Scale, Study, TableSpec
-from fivesentences.errors import InputError
 from fivesentences.paper.comparability import unlike_print
+from fivesentences.paper.form import Cell, Column, Group, Table, TableRow, mark_best
+from fivesentences.paper.names import phi_in_words
 from fivesentences.paper.notes import notes_of_table
 from fivesentences.paper.published import PrintedRow, printed_row, read_published
-from fivesentences.paper.results import PHI, Measure, Results, is_semantic
+from fivesentences.paper.results import Measure, Results, is_semantic
 from fivesentences.paper.rows import Row, expand_rows
-from fivesentences.storage import read_json, write_json
 
-Kind = Literal["ours", "print"]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: what it measures, and how its heading reads."""
-
-    measure: Measure
-
-    @property
-    def family(self) -> str:
-        """Uppermost heading: which kind of metric, with the phi that was used."""
-        metric, phi = self.measure.metric, PHI.get(self.measure.phi, self.measure.phi)
-        if not is_semantic(metric):
-            return "Recall"
-        kind = "Semantic recall" if metric.startswith("SR@") else "Normalised cumulative semantic score"
-        formula = ", formula of the paper" if self.measure.formula == "paper" else ""
-        return f"{kind} ({phi}{formula})"
-
-    @property
-    def direction(self) -> str:
-        """Middle heading."""
-        return {"i2t": "image → text", "t2i": "text → image"}.get(self.measure.direction, "")
-
-    @property
-    def heading(self) -> str:
-        """Lowest heading, such as ``R@1``; a column with the query's own items removed says so."""
-        measure = self.measure
-        details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]
-        removed = measure.ground_truth == "removed" and not measure.m
-        details.append("own removed" if removed else "")
-        named = ", ".join(detail for detail in details if detail)
-        return measure.metric + (f" ({named})" if named else "")
-
-    @property
-    def label(self) -> str:
-        """All headings in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``."""
-        phi = PHI.get(self.measure.phi, self.measure.phi)
-        formula = ", paper" if self.measure.formula == "paper" else ""
-        return f"{self.heading}{f' ({phi}{formula})' if phi else ''} {self.measure.direction}".strip()
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Ranks count from 1, the best."""
-        return self.measure.metric in ("Med r", "Mean r")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number: mean and sample standard deviation over seeds, and the number in print.
-
-    ``mean`` is None in rows that only print has, ``spread`` with fewer than two seeds, ``published`` where print
-    has no such number, ``difference`` (mean minus print) unless dataset, features, gallery and phi are print's.
-    """
-
-    mean: float | None = None
-    spread: float | None = None
-    seeds: int = 0
-    published: float | None = None
-    difference: float | None = None
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """One line. ``model`` and ``loss`` are names of the study (or print's method), ``labels`` what a reader sees."""
-
-    kind: Kind
-    model: str
-    loss: str
-    labels: tuple[str, str]
-    printed: str
-    same_data: bool
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Lines of one role and one fraction of the training data."""
-
-    title: str
-    role: str
-    dataset: str
-    fraction: float
-    rows: tuple[TableRow, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A finished table, ready for any writer; without groups if the scale plays none of its roles."""
-
-    study: str
-    name: str
-    scale: str
-    paper: str
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    groups: tuple[Group, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def spreads(self) -> bool:
-        """Whether any cell has a spread, that is, whether there was more than one seed."""
-        return any(cell.spread is not None for group in self.groups for row in group.rows for cell in row.cells)
-
-    def write(self, path: Path | str) -> None:
-        """Store as JSON; ``Table.read`` gives the same table back."""
-        write_json(path, TypeAdapter(Table).dump_python(self, mode="json"))
-
-    @classmethod
-    def read(cls, path: Path | str) -> Table:
-        """Read what ``write`` stored.
-
-        Raises:
-            InputError: If the file is missing or is no table.
-        """
-        try:
-            return TypeAdapter(Table).validate_python(read_json(path))
-        except ValidationError as error:
-            raise InputError(f"{path}: this is not a table of this version ({error.error_count()} mistakes).") from None
+# Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
+CSV = (
+    *((key, "") for key in ("role", "dataset", "fraction", "row", "model", "loss", "printed_row")),
+    *((key, "") for key in vars(Measure(""))),
+    ("mean", "value"),
+    ("spread", "spread"),
+    ("seeds", "count"),
+    ("print", "published"),
+    ("difference", "difference"),
+)
+DECIMALS = 1
 
 
 def build_table(
@@ -164,7 +50,8 @@ def build_table(
     spec = study.tables[name]
     results = Results(frame)
     printed = read_published(Path(published) / f"{spec.published}.csv") if spec.published else {}
-    columns = tuple(Column(Measure.of_column(column, scale.evaluation_phi)) for column in spec.columns)
+    measures = tuple(Measure.of_column(column, scale.evaluation_phi) for column in spec.columns)
+    columns = _columns(measures)
     rows = expand_rows(spec.rows, study, scale)
     where = f"{study_name}: tables.{name}"
     beside = [printed_row(printed, row, f"{where}.also_print") for row in spec.also_print]
@@ -172,37 +59,56 @@ def build_table(
     kept = [row for row in rows if row.left_out is None]
     for (role, fraction), of_group in _grouped(kept).items():
         dataset = str(of_group[0].dataset)
-        lines = [_our_line(row, columns, results, spec, printed, study, where) for row in of_group]
-        lines = _mark_best(lines, columns)
+        lines = [_our_row(row, measures, results, spec, printed, study, where) for row in of_group]
+        lines = mark_best(lines, columns, DECIMALS)
         # Features are left out of this: a printed row without one of ours has another model anyway.
         same_data = not {"dataset", "gallery size"} & set(
             unlike_print(of_group[0], spec.published_setting, results, None)
         )
         lines += [
-            _printed_line(row, columns, same_data)
+            _printed_row(row, measures, same_data)
             for row in beside
             if row.role == role and math.isclose(row.fraction, fraction)
         ]
         title = _title(study.labels, role, dataset, fraction)
-        groups.append(Group(title, role, dataset, fraction, tuple(lines)))
+        groups.append(Group(title, {"role": role, "dataset": dataset, "fraction": fraction}, tuple(lines)))
     notes = notes_of_table(spec, study, scale, rows, results, printed)
-    return Table(study_name, name, scale.scale, study.paper, spec.title, spec.caption, columns, tuple(groups), notes)
+    texts = (study_name, name, scale.scale, study.paper, spec.title, spec.caption)
+    return Table(*texts, ("Model", "Training"), columns, tuple(groups), notes, DECIMALS, CSV)
 
 
-def tidy(table: Table) -> pd.DataFrame:
-    """A table as one line a cell, numbers unrounded: what the CSV holds."""
-    lines: list[dict[str, Any]] = []
-    for group in table.groups:
-        for row in group.rows:
-            start = {"role": group.role, "dataset": group.dataset, "fraction": group.fraction, "row": row.kind}
-            start |= {"model": row.model, "loss": row.loss, "printed_row": row.printed}
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                value = {"mean": cell.mean, "spread": cell.spread, "seeds": cell.seeds}
-                value |= {"print": cell.published, "difference": cell.difference}
-                lines.append(start | vars(column.measure) | value)
-    names = ["role", "dataset", "fraction", "row", "model", "loss", "printed_row"]
-    names += [*vars(Measure("")), "mean", "spread", "seeds", "print", "difference"]
-    return pd.DataFrame(lines, columns=names)
+def _columns(measures: Sequence[Measure]) -> tuple[Column, ...]:
+    """Columns with three headings: the kind of metric (where there are several), the direction, the metric."""
+    families = [_family(measure) for measure in measures]
+    several = len(set(families)) > 1
+    columns = []
+    for measure, family in zip(measures, families, strict=True):
+        direction = {"i2t": "image → text", "t2i": "text → image"}.get(measure.direction, "")
+        heading = _heading(measure)
+        named = [phi_in_words(measure.phi)] if measure.phi else []
+        named += ["paper"] if measure.formula == "paper" else []
+        label = f"{heading}{f' ({", ".join(named)})' if named else ''} {measure.direction}".strip()
+        headings = (family if several else "", direction, heading)
+        columns.append(Column(headings, label, vars(measure), measure.metric in ("Med r", "Mean r")))
+    return tuple(columns)
+
+
+def _family(measure: Measure) -> str:
+    """Which kind of metric, with the phi that was used."""
+    if not is_semantic(measure.metric):
+        return "Recall"
+    kind = "Semantic recall" if measure.metric.startswith("SR@") else "Normalised cumulative semantic score"
+    formula = ", formula of the paper" if measure.formula == "paper" else ""
+    return f"{kind} ({phi_in_words(measure.phi)}{formula})"
+
+
+def _heading(measure: Measure) -> str:
+    """The metric, such as ``R@1``; a column with the query's own items removed says so."""
+    details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]
+    removed = measure.ground_truth == "removed" and not measure.m
+    details.append("own removed" if removed else "")
+    named = ", ".join(detail for detail in details if detail)
+    return measure.metric + (f" ({named})" if named else "")
 
 
 def _grouped(rows: Sequence[Row]) -> dict[tuple[str, float], list[Row]]:
@@ -219,9 +125,9 @@ def _title(labels: Mapping[str, str], role: str, dataset: str, fraction: float) 
     return f"{data}{played}, {part}"
 
 
-def _our_line(
+def _our_row(
     row: Row,
-    columns: Sequence[Column],
+    measures: Sequence[Measure],
     results: Results,
     spec: TableSpec,
     printed: Mapping[str, PrintedRow],
@@ -230,53 +136,29 @@ def _our_line(
 ) -> TableRow:
     beside = printed_row(printed, row.published, where) if row.published is not None else None
     cells = []
-    for column in columns:
-        values = [results.value(run.name, column.measure) for run in row.runs]
+    for measure in measures:
+        values = [results.value(run.name, measure) for run in row.runs]
         mean = statistics.fmean(values)
         spread = statistics.stdev(values) if len(values) > 1 else None
-        value = beside.values.get(_printed_key(column)) if beside is not None else None
-        comparable = value is not None and not unlike_print(row, spec.published_setting, results, column.measure)
+        value = beside.values.get(_printed_key(measure)) if beside is not None else None
+        comparable = value is not None and not unlike_print(row, spec.published_setting, results, measure)
         difference = mean - value if value is not None and comparable else None
-        cells.append(Cell(mean, spread, len(values), value, difference))
+        cells.append(Cell(mean, spread, count=len(values), published=value, difference=difference))
     labels = (study.labels.get(row.model, row.model), study.labels.get(row.loss, row.loss))
     same_data = beside is not None and not unlike_print(row, spec.published_setting, results, None)
-    return TableRow("ours", row.model, row.loss, labels, row.published or "", same_data, tuple(cells))
+    keys = {"model": row.model, "loss": row.loss}
+    return TableRow("ours", labels, keys, row.published or "", same_data, tuple(cells))
 
 
-def _printed_line(row: PrintedRow, columns: Sequence[Column], same_data: bool) -> TableRow:
-    cells = tuple(Cell(published=row.values.get(_printed_key(column))) for column in columns)
-    return TableRow("print", row.method, "", (row.method, ""), row.row, same_data, cells)
+def _printed_row(row: PrintedRow, measures: Sequence[Measure], same_data: bool) -> TableRow:
+    cells = tuple(Cell(published=row.values.get(_printed_key(measure))) for measure in measures)
+    return TableRow("print", (row.method, ""), {"model": row.method, "loss": ""}, row.row, same_data, cells)
 
 
-def _printed_key(column: Column) -> tuple[str, str]:
-    """Where a column stands in print; print has released formulas only, and own items removed in Nsum only."""
-    measure = column.measure
+def _printed_key(measure: Measure) -> tuple[str, str]:
+    """Where a number stands in print, which has released formulas only, and own items removed in Nsum only."""
     if measure.formula == "paper" or measure.m:
         return ("", "not in print")
     if measure.ground_truth == "removed":
         return (measure.direction, f"{measure.metric}_nonGT")
     return (measure.direction, measure.metric)
-
-
-def _mark_best(rows: Sequence[TableRow], columns: Sequence[Column]) -> list[TableRow]:
-    """Mark the best means of a group as they are shown, to one decimal; one row alone is not the best of anything."""
-    if len(rows) < 2:
-        return list(rows)
-    best = []
-    for index, column in enumerate(columns):
-        shown = [round(row.cells[index].mean or 0.0, 1) for row in rows]
-        best.append(min(shown) if column.lower_is_better else max(shown))
-    return [
-        replace(
-            row,
-            cells=tuple(
-                replace(cell, best=round(cell.mean or 0.0, 1) == top) for cell, top in zip(row.cells, best, strict=True)
-            ),
-        )
-        for row in rows
-    ]
-
-
-def spans(headings: Sequence[str]) -> list[tuple[str, int]]:
-    """Consecutive equal headings as (heading, how many columns)."""
-    return [(heading, len(list(same))) for heading, same in itertools.groupby(headings)]

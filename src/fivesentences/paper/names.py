@@ -1,0 +1,43 @@
+"""What a reader calls a phi: its metric, and the tokens it was computed on."""
+
+from __future__ import annotations
+
+METRICS = {
+    "cider": "CIDEr",
+    "spice": "SPICE",
+    "spice_object": "SPICE, objects",
+    "spice_attribute": "SPICE, attributes",
+    "spice_relation": "SPICE, relations",
+    "spice_colour": "SPICE, colours",
+    "spice_count": "SPICE, counts",
+    "spice_size": "SPICE, sizes",
+    "bleu1": "BLEU-1",
+    "bleu2": "BLEU-2",
+    "bleu3": "BLEU-3",
+    "bleu4": "BLEU-4",
+    "rouge_l": "ROUGE-L",
+    "tfidf": "tf-idf cosine",
+    "bleu_daa": "BLEU of DAA",
+    "rouge_daa": "ROUGE of DAA",
+    "meteor": "METEOR",
+    "binary": "binary",
+}
+TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+
+
+def metric_in_words(phi: str) -> str:
+    """``CIDEr`` for ``cider-ptb``; a metric that is not known here keeps its name."""
+    metric = phi.split("-")[0]
+    return METRICS.get(metric, metric)
+
+
+def tokens_in_words(phi: str) -> str:
+    """``PTB`` for ``cider-ptb``; empty where the name does not say."""
+    tokenisation = phi.partition("-")[2]
+    return TOKENS.get(tokenisation, tokenisation)
+
+
+def phi_in_words(phi: str) -> str:
+    """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``."""
+    tokens = tokens_in_words(phi)
+    return metric_in_words(phi) + (f" ({tokens} tokens)" if tokens else "")
