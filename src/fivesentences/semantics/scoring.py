@@ -1,0 +1,172 @@
+"""One object per metric and corpus that scores captions against images, and the matrix it fills row by row."""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from fivesentences.console import Bar
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB a thread
+SECONDS_WITHOUT_BAR = 3.0
+
+Indices = NDArray[np.int64]
+
+
+class Scorer(ABC):
+    """A metric prepared for one corpus: read-only after construction, so that several threads may use one object.
+
+    Attributes:
+        shape: Number of captions, number of images.
+    """
+
+    shape: tuple[int, int]
+
+    def groups(self, rows: int) -> list[Indices]:
+        """Caption indices in an order that is cheap to score: at most ``rows`` a group, every caption in one group."""
+        n_captions = self.shape[0]
+        return [np.arange(start, min(start + rows, n_captions)) for start in range(0, n_captions, rows)]
+
+    @abstractmethod
+    def score(self, captions: Indices) -> NDArray[np.floating]:
+        """Scores of some captions against all images, ``[len(captions), images]`` float64."""
+
+    def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
+        """The same rows without their zeros; cheaper than ``score`` where a metric can keep them sparse."""
+        return scipy.sparse.csr_array(self.score(captions))
+
+    @abstractmethod
+    def pairs(self, captions: Indices, images: Indices, without_own: bool = False) -> NDArray[np.float64]:
+        """Single cells, ``[pairs]``, equal to those of ``score``, without making whole rows.
+
+        Args:
+            captions: ``[pairs]`` caption indices.
+            images: ``[pairs]`` image indices.
+            without_own: Where the caption belongs to the image, take it out of that image's references (idf and the
+                like stay those of the whole corpus); NaN where it was the image's only reference.
+        """
+
+
+def rows_of_block(n_images: int) -> int:
+    """How many rows of ``n_images`` keep a dense float64 block small."""
+    return max(1, min(1024, CELLS_PER_BLOCK // max(1, n_images)))
+
+
+def iterate(scorer: Scorer, rows: int | None = None) -> Iterator[tuple[Indices, NDArray[np.floating]]]:
+    """Yield caption indices and their dense rows, group after group; the next groups are scored meanwhile.
+
+    Args:
+        scorer: What scores.
+        rows: Most rows of a group; default what keeps a block near 10 MB.
+    """
+    groups = iter(scorer.groups(rows or rows_of_block(scorer.shape[1])))
+    waiting: deque[tuple[Indices, Future[NDArray[np.floating]]]] = deque()
+    pool = ThreadPoolExecutor(threads())
+    try:
+        for _ in range(threads() + 1):
+            if (group := next(groups, None)) is not None:
+                waiting.append((group, pool.submit(scorer.score, group)))
+        while waiting:
+            done, future = waiting.popleft()
+            block = future.result()
+            if (group := next(groups, None)) is not None:
+                waiting.append((group, pool.submit(scorer.score, group)))
+            yield done, block
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") -> None:
+    """Write every row of ``out`` ``[captions, images]``; a bar called ``description`` appears when it takes long."""
+
+    def write(group: Indices) -> int:
+        out[group] = scorer.score(group)
+        return len(group)
+
+    groups = scorer.groups(rows_of_block(scorer.shape[1]))
+    # numpy and scipy release the interpreter lock in the large products, and every row is written by one thread only.
+    with ThreadPoolExecutor(threads()) as pool, LateBar(description, scorer.shape[0]) as bar:
+        for rows in pool.map(write, groups):
+            bar.advance(rows)
+
+
+def matrix_of(
+    scorer: Scorer, out: str | Path | NDArray[np.floating] | None = None, description: str = "phi"
+) -> NDArray[np.floating]:
+    """The whole matrix.
+
+    Args:
+        scorer: What scores.
+        out: Where to put the matrix: a path of a ``.npy`` file (float32, memory-mapped, replaced when whole) or a
+            floating array ``[captions, images]`` such as a memory map.
+        description: Name of the progress bar.
+
+    Returns:
+        ``[captions, images]``, float64, or what ``out`` names.
+
+    Raises:
+        InputError: If ``out`` does not fit.
+    """
+    shape = scorer.shape
+    if out is None:
+        out = np.empty(shape, dtype=np.float64)
+    if isinstance(out, np.ndarray):
+        if out.shape != shape or out.dtype.kind != "f":
+            raise InputError(
+                f"out is {out.dtype} {list(out.shape)}; these captions need a floating array {list(shape)}."
+            )
+        fill(scorer, out, description)
+        return out
+    path = Path(out)
+    if path.suffix != ".npy":
+        raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
+    with replacing(path) as temporary:
+        rows = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
+        fill(scorer, rows, description)
+        rows.flush()
+        del rows
+    matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
+    return matrix
+
+
+class LateBar:
+    """A progress bar that appears only after a few seconds: quick work stays quiet."""
+
+    def __init__(self, description: str, total: int, done: int = 0):
+        self._bar = Bar(description, total, done)
+        self._started = time.monotonic()
+        self._shown = False
+
+    def __enter__(self) -> LateBar:
+        return self
+
+    def advance(self, count: int) -> None:
+        """Count ``count`` more as done."""
+        if not self._shown and time.monotonic() - self._started >= SECONDS_WITHOUT_BAR:
+            self._shown = True
+            self._bar.__enter__()
+        if self._shown:
+            self._bar.advance(count)
+        else:
+            self._bar.done += count
+
+    def __exit__(self, *exception: object) -> None:
+        if self._shown:
+            self._bar.__exit__(None, None, None)
+
+
+def threads() -> int:
+    """Processors that this process may use, at most four: beyond that memory bandwidth is the limit."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(4, available)
