@@ -29,6 +29,7 @@ CHUNK = 1 << 20
 ATTEMPTS = 4
 SECONDS_BETWEEN_ATTEMPTS = 2.0
 TIMEOUT = (20.0, 60.0)  # seconds to connect, seconds without a byte
+CORRECT_THE_URL = "correct the url in the catalogue or put the file in place by hand"
 MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
 
 
@@ -186,22 +187,7 @@ def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
 
 
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            part = _receive(url, target, item.size)
-            break
-        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            if attempt == ATTEMPTS:
-                arrived = sum(found.stat().st_size for found in _parts(target))
-                reason = type(error).__name__
-                raise InputError(
-                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to go on there."
-                ) from None
-            print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
-            time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
-        except requests.RequestException as error:
-            raise InputError(f"{url} cannot be fetched ({type(error).__name__}: {error}).") from None
+    part = receive(url, target, item.size)
     try:
         size = part.stat().st_size
         if item.size is not None and size != item.size:
@@ -215,13 +201,46 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
     part.replace(target)
 
 
+def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT_THE_URL) -> Path:
+    """Download ``url`` to a part file beside ``target``, going on where an earlier, interrupted call stopped.
+
+    Args:
+        url: What to fetch.
+        target: The file that it is to become; the caller checks the part and renames or removes it.
+        size: Expected length for the progress bar, where the host does not say.
+        cure: What a person should do if the host refuses.
+
+    Returns:
+        Path of the part file, complete as far as the host says.
+
+    Raises:
+        InputError: If the host refuses, cannot be reached, or stops in the midst of every attempt.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _receive(url, target, size, cure)
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+            if attempt == ATTEMPTS:
+                arrived = sum(found.stat().st_size for found in _parts(target))
+                reason = type(error).__name__
+                raise InputError(
+                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to go on there."
+                ) from None
+            print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
+            time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
+        except requests.RequestException as error:
+            raise InputError(f"{url} cannot be fetched ({type(error).__name__}: {error}).") from None
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
 def _parts(target: Path) -> list[Path]:
     """What earlier, interrupted downloads left."""
     pattern = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.part")
     return sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
 
 
-def _receive(url: str, target: Path, size: int | None) -> Path:
+def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
     """Bring the part file to its full length, from where an earlier call stopped if the host allows.
 
     The part's name holds a tag of the host's version of the file (ETag or date, and length), so that bytes of
@@ -232,7 +251,7 @@ def _receive(url: str, target: Path, size: int | None) -> Path:
         if done == 0:
             part.unlink()
             continue
-        with _get(url, done) as response:
+        with _get(url, done, cure) as response:
             total = _total(response)
             if response.status_code == 416 and total == done:
                 return part  # it was complete; the kill came before it got its name
@@ -240,14 +259,14 @@ def _receive(url: str, target: Path, size: int | None) -> Path:
                 _append(response, part, done, total or size)
                 return part
         part.unlink()
-    with _get(url, 0) as response:
+    with _get(url, 0, cure) as response:
         part = _part_path(target, response)
         part.unlink(missing_ok=True)
         _append(response, part, 0, _total(response) or size)
     return part
 
 
-def _get(url: str, start: int) -> requests.Response:
+def _get(url: str, start: int, cure: str) -> requests.Response:
     # Not compressed: lengths and offsets must be those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
     if start:
@@ -257,10 +276,7 @@ def _get(url: str, start: int) -> requests.Response:
         response.close()
         if response.status_code >= 500 or response.status_code == 429:
             raise requests.ConnectionError(f"the host answered {response.status_code}")
-        raise InputError(
-            f"{url}: the host answered {response.status_code} {response.reason}; correct the url in the "
-            "catalogue or put the file in place by hand."
-        )
+        raise InputError(f"{url}: the host answered {response.status_code} {response.reason}; {cure}.")
     return response
 
 

@@ -1,0 +1,148 @@
+"""The process that parses: SPICE's own classes over CoreNLP, captions in, one JSON line per caption out.
+
+Started as ``python -m fivesentences.semantics.java.worker`` by ``parsing``, which says what to do in one JSON line on
+stdin and keeps stdin open: when it closes, the caller is gone and this process ends. What it has to say stands in
+JSON lines on its stdout. Finished captions are appended to the journal that it inherits as an open file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.java.machine import OUT_OF_MEMORY, start_machine
+
+CHUNK = 50  # captions between two appends to the journal: about a second
+
+
+class SceneGraphParser:
+    """SPICE's parser in this process's Java machine, which must have been started."""
+
+    def __init__(self, threads: int):
+        """Load the METEOR dictionary and CoreNLP's models, about three seconds.
+
+        Args:
+            threads: How many captions are parsed at a time. At least two are used: given one, CoreNLP 3.6.0 parses
+                every caption twice.
+        """
+        import jpype
+
+        self._threads = max(2, threads)
+        self._values = jpype.JClass("org.json.simple.JSONValue")
+        self._annotation = jpype.JClass("edu.stanford.nlp.pipeline.Annotation")
+        self._list = jpype.java.util.ArrayList
+        properties = jpype.java.util.Properties()
+        # SPICE also asks for named entities; nothing reads them, and they cost three models and a quarter of the time.
+        properties.setProperty("annotators", "tokenize,ssplit,parse,lemma")
+        self._pipeline = jpype.JClass("edu.stanford.nlp.pipeline.StanfordCoreNLP")(properties)
+        # No cache of its own: that one breaks on captions of more than 511 bytes.
+        self._parser = jpype.JClass("edu.anu.spice.SpiceParser")(None, 1, jpype.java.lang.Boolean(True))
+        annotator = self._field(self._parser, "annotator").get(self._parser)
+        self._field(annotator, "pipeline").set(annotator, self._pipeline)
+        of_annotation = self._parser.getClass().getDeclaredMethod("parseAnnotation", self._annotation.class_)
+        of_annotation.setAccessible(True)
+        self._parse_annotation = of_annotation
+
+    @staticmethod
+    def _field(of: Any, name: str) -> Any:
+        field = of.getClass().getDeclaredField(name)
+        field.setAccessible(True)
+        return field
+
+    def parse(self, captions: Sequence[str]) -> list[list[list[str]]]:
+        """Raw tuples of each caption, in SPICE's order: (object), (object, attribute), (subject, object, relation)."""
+        # As ASCII JSON both ways: no character of a caption can shift or break anything.
+        texts = self._values.parse(json.dumps([_one_line(caption) for caption in captions]))
+        annotations = self._list()
+        for text in texts:
+            annotations.add(self._annotation(text))
+        self._pipeline.annotate(annotations, self._threads)
+        found = self._list()
+        for annotation in annotations:
+            proposed = self._parse_annotation.invoke(self._parser, annotation)
+            found.add(self._field(proposed, "tuples").get(proposed))
+        tuples: list[list[list[str]]] = json.loads(str(self._values.toJSONString(found)))
+        if len(tuples) != len(captions):
+            raise RuntimeError(f"{len(captions)} captions gave {len(tuples)} lists of tuples")
+        return tuples
+
+
+def _one_line(caption: str) -> str:
+    """White space of any kind as single spaces; halves of a surrogate pair, which are no text, as U+FFFD."""
+    text = caption.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return " ".join(text.replace("\0", " ").split())
+
+
+def chunks_of(captions: Sequence[str]) -> Iterator[list[str]]:
+    """Consecutive captions, the longest of each chunk first: at the chunk's end no core waits for a long one."""
+    for start in range(0, len(captions), CHUNK):
+        yield sorted(captions[start : start + CHUNK], key=lambda caption: -len(caption.split()))
+
+
+def journal_lines(captions: Sequence[str], tuples: Sequence[list[list[str]]]) -> bytes:
+    """Lines of the journal and of the finished file: ASCII JSON, so a line ends at ``\\n`` and nowhere else."""
+    pairs = zip(captions, tuples, strict=True)
+    return "".join(json.dumps({"caption": caption, "tuples": found}) + "\n" for caption, found in pairs).encode("ascii")
+
+
+def _work(job: dict[str, Any], say: BinaryIO) -> None:
+    def tell(**message: object) -> None:
+        say.write(json.dumps(message).encode("ascii") + b"\n")
+        say.flush()
+
+    try:
+        start_machine([Path(path) for path in job["class_path"]], job["memory_mb"], job["threads"])
+    except InputError as error:
+        tell(error=str(error))
+        return
+    import jpype
+
+    try:
+        parser = SceneGraphParser(job["threads"])
+        tell(done=0)
+        for chunk in chunks_of(job["captions"]):
+            data = journal_lines(chunk, parser.parse(chunk))
+            while data:
+                data = data[os.write(job["journal"], data) :]
+            os.fsync(job["journal"])
+            tell(done=len(chunk))
+    except jpype.JException as error:
+        if "OutOfMemoryError" in str(error.stacktrace()):
+            os._exit(OUT_OF_MEMORY)
+        tell(error=f"Java failed: {str(error).splitlines()[0].rstrip('.')}.")
+    except OSError as error:
+        tell(error=f"the journal cannot be written ({error.strerror}); make room or free the folder.")
+
+
+def _end_with_caller() -> None:
+    while sys.stdin.buffer.read(1 << 16):
+        pass
+    os._exit(1)
+
+
+def main() -> None:
+    """Do the job that stands on stdin."""
+    # Ctrl-C reaches every process of the terminal; the caller decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What Java itself prints to stdout must not come between our messages.
+    say = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    job = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_caller, daemon=True).start()
+    with contextlib.suppress(BrokenPipeError):
+        _work(job, say)
+        say.close()
+    # Everything is on disk; Java's own way out takes a while.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
