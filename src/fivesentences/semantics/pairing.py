@@ -1,13 +1,15 @@
-"""Which image a caption belongs to: one index per caption, every image at least once."""
+"""Which image a caption belongs to: one index per caption, every image at least once; and that alone as a phi."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.semantics.scoring import Indices, Scorer
 
 
 def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int | None = None) -> NDArray[np.int64]:
@@ -69,3 +71,39 @@ def checked_captions(captions: Sequence[str]) -> list[str]:
         if not isinstance(caption, str):
             raise InputError(f"captions[{index}] is {caption!r}; every caption must be a string.")
     return captions
+
+
+class BinaryScorer(Scorer):
+    """phi of the usual evaluation: 1 where the caption is one of the image's own, else 0.
+
+    Args:
+        image_of_caption: ``[captions]`` image index of each caption.
+
+    Raises:
+        InputError: If ``image_of_caption`` does not number the images.
+    """
+
+    def __init__(self, image_of_caption: ArrayLike):
+        self._image_of_caption = checked_pairing(image_of_caption, np.size(image_of_caption))
+        self._captions_of_image = np.bincount(self._image_of_caption)
+        self.shape = (len(self._image_of_caption), len(self._captions_of_image))
+
+    def score(self, captions: Indices) -> NDArray[np.float64]:
+        """``[captions, images]`` dense float64, 0 or 1."""
+        scores = np.zeros((len(captions), self.shape[1]))
+        scores[np.arange(len(captions)), self._image_of_caption[captions]] = 1.0
+        return scores
+
+    def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
+        """The rows of ``score`` without their zeros."""
+        row_start = np.arange(len(captions) + 1)
+        image = self._image_of_caption[captions]
+        return scipy.sparse.csr_array((np.ones(len(captions)), image, row_start), shape=(len(captions), self.shape[1]))
+
+    def pairs(self, captions: Indices, images: Indices, without_own: bool = False) -> NDArray[np.float64]:
+        """``[pairs]`` 0 or 1; a caption that is taken out of its image's own is foreign to it: 0."""
+        captions, images = np.asarray(captions, dtype=np.int64), np.asarray(images, dtype=np.int64)
+        own: NDArray[np.bool_] = self._image_of_caption[captions] == images
+        if not without_own:
+            return own.astype(np.float64)
+        return np.where(own & (self._captions_of_image[images] == 1), np.nan, 0.0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
+import math
 import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -22,6 +26,7 @@ CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB a thread
 SECONDS_WITHOUT_BAR = 3.0
 
 Indices = NDArray[np.int64]
+Result = TypeVar("Result")
 
 
 class Scorer(ABC):
@@ -70,19 +75,25 @@ def iterate(scorer: Scorer, rows: int | None = None) -> Iterator[tuple[Indices, 
         scorer: What scores.
         rows: Most rows of a group; default what keeps a block near 10 MB.
     """
-    groups = iter(scorer.groups(rows or rows_of_block(scorer.shape[1])))
-    waiting: deque[tuple[Indices, Future[NDArray[np.floating]]]] = deque()
+    return ahead(scorer.score, scorer.groups(rows or rows_of_block(scorer.shape[1])))
+
+
+def ahead(work: Callable[[Indices], Result], groups: Iterable[Indices]) -> Iterator[tuple[Indices, Result]]:
+    """Yield each group and ``work(group)`` in order, while threads work on the few groups that come next.
+
+    numpy and scipy release the interpreter lock in the large products, so threads suffice; few results wait at a time.
+    """
+    coming = iter(groups)
+    waiting: deque[tuple[Indices, Future[Result]]] = deque()
     pool = ThreadPoolExecutor(threads())
     try:
-        for _ in range(threads() + 1):
-            if (group := next(groups, None)) is not None:
-                waiting.append((group, pool.submit(scorer.score, group)))
+        for group in itertools.islice(coming, threads() + 1):
+            waiting.append((group, pool.submit(work, group)))
         while waiting:
-            done, future = waiting.popleft()
-            block = future.result()
-            if (group := next(groups, None)) is not None:
-                waiting.append((group, pool.submit(scorer.score, group)))
-            yield done, block
+            group, future = waiting.popleft()
+            result = future.result()
+            waiting.extend((later, pool.submit(work, later)) for later in itertools.islice(coming, 1))
+            yield group, result
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -91,14 +102,47 @@ def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") ->
     """Write every row of ``out`` ``[captions, images]``; a bar called ``description`` appears when it takes long."""
 
     def write(group: Indices) -> int:
-        out[group] = scorer.score(group)
+        out[group] = scorer.score(group)  # every row is written by one thread only
         return len(group)
 
-    groups = scorer.groups(rows_of_block(scorer.shape[1]))
-    # numpy and scipy release the interpreter lock in the large products, and every row is written by one thread only.
-    with ThreadPoolExecutor(threads()) as pool, LateBar(description, scorer.shape[0]) as bar:
-        for rows in pool.map(write, groups):
+    with LateBar(description, scorer.shape[0]) as bar:
+        for _, rows in ahead(write, scorer.groups(rows_of_block(scorer.shape[1]))):
             bar.advance(rows)
+
+
+def write_matrix(scorer: Scorer, path: Path, description: str = "phi") -> None:
+    """Write the whole matrix as float32 ``.npy``, block by block; a file half done stays if this fails.
+
+    Raises:
+        InputError: If the disk has no room for it.
+    """
+    rows = new_array(path, np.float32, scorer.shape)
+    fill(scorer, rows, description)
+    rows.flush()
+
+
+def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np.memmap[Any, Any]:
+    """A memory-mapped ``.npy`` of zeros whose room on the disk is taken at once.
+
+    Without that, a disk that fills up later would end the process with a bus error instead of a sentence.
+
+    Raises:
+        InputError: If the disk has no room for it.
+    """
+    try:
+        array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        if hasattr(os, "posix_fallocate"):
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        size = np.dtype(dtype).itemsize * math.prod(shape) / 1e9
+        raise InputError(
+            f"{path.parent} has no room for the {size:.1f} GB of a {list(shape)} matrix ({error.strerror}); "
+            "make room, or keep the best images of each caption only (top_k)."
+        ) from None
+    return array
 
 
 def matrix_of(
@@ -132,10 +176,7 @@ def matrix_of(
     if path.suffix != ".npy":
         raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
     with replacing(path) as temporary:
-        rows = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-        fill(scorer, rows, description)
-        rows.flush()
-        del rows
+        write_matrix(scorer, temporary, description)
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
     return matrix
 
