@@ -111,11 +111,14 @@ def parse_captions(
     found = _tuples_of(texts, journal, True, threads, memory_mb, mirror)
     head = json.dumps({"made_by": made_by(), "captions": len(texts)}) + "\n"
     lines = journal_lines(texts, [[list(item) for item in found[text]] for text in texts])
-    # Neither time nor name in the header, so that equal captions give equal bytes.
-    packed = gzip.compress(head.encode("ascii") + lines, mtime=0)
     try:
-        with replacing(out) as temporary:
-            temporary.write_bytes(packed)
+        # Neither time nor name in the header, so that equal captions give equal bytes.
+        with (
+            replacing(out) as temporary,
+            temporary.open("wb") as file,
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+        ):
+            packed.write(head.encode("ascii") + lines)
     except OSError as error:
         raise InputError(
             f"{out} cannot be written ({error.strerror or error}); the parsed captions stay in {journal.name}: make "
