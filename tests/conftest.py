@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+JAVA_CASES = pytest.StashKey[list[str]]()
+
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
@@ -36,9 +38,35 @@ def java_jars() -> list[Path]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure."""
+    """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure.
+
+    Likewise nothing that needs Java where FIVESENTENCES_JAVA is ``required``, as in the project's own gate.
+    """
     report = yield
-    if report.skipped and item.get_closest_marker("data") and os.environ.get("FIVESENTENCES_MIRROR"):
-        report.outcome = "failed"
-        report.longrepr = f"{item.nodeid}: skipped although FIVESENTENCES_MIRROR is set ({report.longrepr[-1]})"
+    for marker, variable, demanded in (
+        ("data", "FIVESENTENCES_MIRROR", bool(os.environ.get("FIVESENTENCES_MIRROR"))),
+        ("java", "FIVESENTENCES_JAVA", os.environ.get("FIVESENTENCES_JAVA") == "required"),
+    ):
+        if report.skipped and demanded and item.get_closest_marker(marker):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid}: skipped although {variable} is set ({report.longrepr[-1]})"
+    if report.when == "call" and item.get_closest_marker("java"):
+        item.config.stash[JAVA_CASES].append(report.outcome)
     return report
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make room for the outcomes of the java cases."""
+    config.stash[JAVA_CASES] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many cases ran the original Java classes."""
+    terminalreporter.write_line(f"java cases that ran: {len(config.stash[JAVA_CASES])}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where Java is required, a session of all tests without a single java case is a failure."""
+    none_ran = not session.config.stash[JAVA_CASES] and session.exitstatus == pytest.ExitCode.OK
+    if os.environ.get("FIVESENTENCES_JAVA") == "required" and none_ran:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

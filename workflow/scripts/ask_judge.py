@@ -1,0 +1,15 @@
+"""How well each phi agrees with one judge: the judged pairs with every phi, and the correlations."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.corpus import Corpus, load_judgements
+from fivesentences.evaluation import agreement, write_agreement
+from fivesentences.semantics import read_tuples
+
+with log_to(snakemake.log[0]):
+    corpus = Corpus.read(snakemake.input.corpus)
+    corpus, judgements = load_judgements(snakemake.wildcards.judge, Path(snakemake.input.judgements), corpus)
+    tuples = [read_tuples(path, corpus.captions, corpus.caption_ids) for path in snakemake.input.tuples]
+    found = agreement(judgements, corpus, [tuple(row) for row in snakemake.params.phis], *tuples)
+    write_agreement(*found, Path(snakemake.output.pairs), Path(snakemake.output.numbers))

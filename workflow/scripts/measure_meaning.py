@@ -1,0 +1,12 @@
+"""What each phi says of own and of foreign captions of a dataset's test split."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.corpus import Corpus
+from fivesentences.evaluation import measure_meaning
+
+with log_to(snakemake.log[0]):
+    split = Corpus.read(snakemake.input.corpus).split("test")
+    phis = {Path(path).stem: Path(path) for path in snakemake.input.phi}
+    measure_meaning(split, phis, Path(snakemake.output.meaning))
