@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 from pycocoevalcap.cider.cider import Cider
 
 from fivesentences.errors import InputError
-from fivesentences.semantics import cider_matrix
+from fivesentences.semantics.cider import CiderScorer, cider_matrix
 
 
 def pycocoevalcap_row(caption: str, captions: list[str], image_of_caption: np.ndarray) -> np.ndarray:
@@ -137,11 +139,77 @@ def test_captions_that_do_not_fit_are_refused_in_a_sentence(captions, image_of_c
         cider_matrix(captions, image_of_caption)
 
 
-def test_penn_treebank_tokens_are_refused_with_the_reason():
-    with pytest.raises(InputError, match="comes with Java"):
-        cider_matrix(["a"], [0], tokenize="ptb")
-    with pytest.raises(InputError, match="'whitespace', 'ptb'"):
+def test_an_unknown_tokenisation_is_refused():
+    with pytest.raises(InputError, match="'whitespace', 'reattached', 'ptb'"):
         cider_matrix(["a"], [0], tokenize="spaces")
+
+
+def slow_cider_terms(caption: int, captions: list[str], image_of_caption: np.ndarray) -> dict[int, float]:
+    """Score against each single caption, idf of the whole corpus; written from the definition with dictionaries."""
+    words = [text.lower().split() for text in captions]
+    n_images = int(image_of_caption.max()) + 1
+    orders = range(1, 5)
+    grams = [{n: Counter(tuple(text[k : k + n]) for k in range(len(text) - n + 1)) for n in orders} for text in words]
+    images_with: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for of_caption, image in zip(grams, image_of_caption, strict=True):
+        for n in orders:
+            for gram in of_caption[n]:
+                images_with[gram].add(int(image))
+
+    def vector(index: int, n: int) -> dict[tuple[str, ...], float]:
+        return {gram: tf * math.log(n_images / len(images_with[gram])) for gram, tf in grams[index][n].items()}
+
+    terms = {}
+    for reference in range(len(captions)):
+        total = 0.0
+        for n in orders:
+            ours, theirs = vector(caption, n), vector(reference, n)
+            norms = math.hypot(*ours.values()) * math.hypot(*theirs.values())
+            dot = sum(min(ours[gram], theirs[gram]) * theirs[gram] for gram in ours if gram in theirs)
+            total += dot / norms if norms else 0.0
+        difference = max(0, len(words[caption]) - 1) - max(0, len(words[reference]) - 1)
+        terms[reference] = 10 / 4 * total * math.exp(-(difference**2) / 72)
+    return terms
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_with_and_without_the_own_caption_equal_the_definition(seed, cells, references_of):
+    captions, image_of_caption = made_corpus(seed)
+    some, images = cells(image_of_caption, others=40)
+    scorer = CiderScorer(captions, image_of_caption)
+    whole = scorer.score(np.arange(len(captions)))
+    kept, left_out = scorer.pairs(some, images), scorer.pairs(some, images, without_own=True)
+    np.testing.assert_allclose(kept, whole[some, images], atol=1e-12, rtol=0)
+    np.testing.assert_array_equal(kept == 0, whole[some, images] == 0)
+    terms = [slow_cider_terms(caption, captions, image_of_caption) for caption in range(len(captions))]
+    for score, caption, image in zip(left_out, some, images, strict=True):
+        references = references_of(image_of_caption, image, without=caption)
+        if references:
+            assert score == pytest.approx(np.mean([terms[caption][k] for k in references]), abs=1e-12)
+        else:
+            assert np.isnan(score)
+
+
+def test_hostile_captions_give_the_same_cells_by_pairs_rows_and_sparse_rows(hostile_corpus, cells):
+    captions, image_of_caption = hostile_corpus
+    scorer = CiderScorer(captions, image_of_caption)
+    everyone = np.arange(len(captions))
+    whole = scorer.score(everyone)
+    some, images = cells(image_of_caption)
+    np.testing.assert_allclose(scorer.pairs(some, images), whole[some, images], atol=1e-12, rtol=0)
+    np.testing.assert_array_equal(scorer.sparse(everyone).toarray(), whole)
+    for group in scorer.groups(3):
+        assert len(group) <= 3
+        np.testing.assert_array_equal(scorer.score(group), whole[group])
+        np.testing.assert_array_equal(scorer.sparse(group).toarray(), whole[group])
+
+
+def test_captions_of_two_thousand_words_equal_pycocoevalcap():
+    rng = np.random.default_rng(0)
+    captions = [" ".join(rng.choice(["a", "b", "dog"], size=size)) for size in (2000, 1990, 7, 0, 2000, 40)]
+    image_of_caption = np.array([0, 0, 1, 1, 2, 2])
+    theirs = np.stack([pycocoevalcap_row(caption, captions, image_of_caption) for caption in captions])
+    np.testing.assert_allclose(cider_matrix(captions, image_of_caption), theirs, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(("out", "sentence"), [(np.zeros((2, 2)), r"\[1, 1\]"), ("phi.txt", "must end in .npy")])

@@ -10,25 +10,24 @@ length a candidate can have.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
-from fivesentences.semantics.ngrams import count_ngrams, tokenise
+from fivesentences.semantics.ngrams import count_ngrams, levels_of, tokenise
 from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.storage import replacing
+from fivesentences.semantics.products import Recent, References, checked_pairs, dot_of_rows, groups_of_one, sorted_rows
+from fivesentences.semantics.scoring import Scorer, matrix_of
 
 LONGEST = 4  # words in the longest n-gram
 SIGMA = 6.0  # of the length penalty
 SCALE = 10.0 / LONGEST  # times 10, mean over the orders
-ROWS_PER_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -91,24 +90,15 @@ def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize
 
     # What has idf 0 adds nothing.
     entry = np.flatnonzero(weight > 0)
-    entry = np.repeat(entry, grams.count[entry])
-    first_of_run = np.flatnonzero(np.r_[True, entry[1:] != entry[:-1]]) if len(entry) else entry
-    level = np.arange(len(entry)) - np.repeat(first_of_run, np.diff(np.r_[first_of_run, len(entry)]))
-    column = grams.gram[entry]
-    n_columns = grams.n_grams
-    repeated = level > 0
-    if repeated.any():
-        # The first level of an n-gram is the n-gram's own column; higher levels, which are few, follow.
-        keys, inverse = np.unique(column[repeated] * (level.max() + 1) + level[repeated], return_inverse=True)
-        column[repeated] = n_columns + inverse
-        n_columns += len(keys)
+    levels = levels_of(grams, entry)
+    entry, column = levels.entry, levels.column
     norm_of_entry = norm[caption_and_order[entry]]
     return CiderVectors(
         caption=grams.caption[entry],
         column=column,
         candidate=1.0 / norm_of_entry,
         reference=tf[entry] * weight[entry] ** 2 / norm_of_entry,
-        n_columns=n_columns,
+        n_columns=levels.n_columns,
         length=np.maximum(0, grams.words - 1),
         image_of_caption=pairing,
         n_references=n_references,
@@ -118,6 +108,111 @@ def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize
 def length_penalty(difference: NDArray[np.int64]) -> NDArray[np.float64]:
     """Factor for a difference in length between candidate and reference."""
     return np.asarray(np.e ** (-(difference.astype(np.float64) ** 2) / (2.0 * SIGMA**2)))
+
+
+class CiderScorer(Scorer):
+    """CIDEr of the captions of a corpus against its images, prepared once.
+
+    Document frequencies count the images of the whole corpus, whichever cells are asked for.
+
+    Args:
+        captions: Raw captions; one without words scores 0 everywhere.
+        image_of_caption: ``[captions]`` image index of each caption.
+        tokenize: As in ``ngrams.tokenise``.
+
+    Raises:
+        InputError: If there is no caption, or ``image_of_caption`` does not fit.
+    """
+
+    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
+        vectors = cider_vectors(captions, image_of_caption, tokenize)
+        n_captions, n_images = vectors.n_captions, vectors.n_images
+        self.shape = (n_captions, n_images)
+        self._length = vectors.length
+        self._n_columns = vectors.n_columns
+        self._references = References(vectors.image_of_caption)
+        start_of_caption = np.searchsorted(vectors.caption, np.arange(n_captions + 1))
+        self._candidates = sorted_rows(vectors.candidate, vectors.column, start_of_caption, vectors.n_columns)
+        # References folded into images: entries that share a column and an image stand together and become one.
+        column_and_image = vectors.column * n_images + vectors.image_of_caption[vectors.caption]
+        by_place = np.argsort(column_and_image, kind="stable")
+        column_and_image = column_and_image[by_place]
+        self._first = np.flatnonzero(np.diff(column_and_image, prepend=-1))
+        n_references = vectors.n_references[vectors.image_of_caption[vectors.caption]]
+        self._value = (vectors.reference * SCALE / n_references)[by_place]
+        self._length_of_value = vectors.length[vectors.caption[by_place]]
+        column, image = np.divmod(column_and_image[self._first], n_images)
+        start_of_column = np.searchsorted(column, np.arange(vectors.n_columns + 1))
+        index_type = np.int32 if len(self._first) < 2**31 and vectors.n_columns < 2**31 else np.int64
+        self._image, self._start_of_column = image.astype(index_type), start_of_column.astype(index_type)
+        self._reference_values = (vectors.reference, vectors.column, start_of_caption)
+        self._recent: Recent[Any] = Recent(4)
+
+    def _folded(self, candidate_length: int) -> Any:
+        """``[columns, images]``: what an image's references give a candidate of this length."""
+        folded = np.zeros(0)
+        if len(self._first):
+            penalty = length_penalty(self._length_of_value - candidate_length)
+            folded = np.add.reduceat(self._value * penalty, self._first)
+        return scipy.sparse.csr_array(
+            (folded, self._image, self._start_of_column), shape=(self._n_columns, self.shape[1])
+        )
+
+    @cached_property
+    def _reference_rows(self) -> Any:
+        """``[captions, columns]`` every caption as a reference; for pairs alone."""
+        return sorted_rows(*self._reference_values, self._n_columns)
+
+    def groups(self, rows: int) -> list[NDArray[np.int64]]:
+        """Captions of one length together: the references are folded once per length."""
+        return groups_of_one(self._length, rows)
+
+    def score(self, captions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``[captions, images]`` dense float64, 0 to 10."""
+        lengths = np.unique(self._length[captions])
+        if len(lengths) == 1:
+            return np.asarray(self._of_length(int(lengths[0]), captions).toarray())
+        scores = np.empty((len(captions), self.shape[1]))
+        for length in lengths.tolist():
+            rows = np.flatnonzero(self._length[captions] == length)
+            scores[rows] = self._of_length(length, captions[rows]).toarray()
+        return scores
+
+    def sparse(self, captions: NDArray[np.int64]) -> scipy.sparse.csr_array:
+        """The rows of ``score`` without their zeros."""
+        lengths, place = np.unique(self._length[captions], return_inverse=True)
+        if not len(lengths):
+            return scipy.sparse.csr_array((0, self.shape[1]))
+        parts = [self._of_length(length, captions[place == which]) for which, length in enumerate(lengths.tolist())]
+        if len(parts) == 1:
+            return parts[0]
+        back = np.argsort(np.argsort(place, kind="stable"))
+        return scipy.sparse.vstack(parts, format="csr")[back]
+
+    def _of_length(self, length: int, captions: NDArray[np.int64]) -> Any:
+        return self._candidates[captions] @ self._recent.get(length, self._folded)
+
+    def pairs(self, captions: ArrayLike, images: ArrayLike, without_own: bool = False) -> NDArray[np.float64]:
+        """CIDEr of single pairs.
+
+        Args:
+            captions: ``[pairs]`` caption indices.
+            images: ``[pairs]`` image indices.
+            without_own: Take the mean over the image's other references where the caption is one of them. Document
+                frequencies stay those of the whole corpus.
+
+        Returns:
+            ``[pairs]``, 0 to 10; NaN where an image has no other reference.
+
+        Raises:
+            InputError: If an index is out of range or the two lists differ in length.
+        """
+        caption, image = checked_pairs(captions, images, self.shape)
+        pair, reference, count = self._references.of_pairs(caption, image, without_own)
+        dots = dot_of_rows(self._candidates, caption[pair], self._reference_rows, reference)
+        dots *= length_penalty(self._length[caption[pair]] - self._length[reference])
+        summed = np.bincount(pair, weights=dots, minlength=len(caption)) * SCALE
+        return np.asarray(np.divide(summed, count, out=np.full(len(caption), np.nan), where=count > 0))
 
 
 def cider_matrix(
@@ -134,7 +229,7 @@ def cider_matrix(
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
-        tokenize: ``"whitespace"``: lower-case and split, as released.
+        tokenize: As in ``ngrams.tokenise``; ``"whitespace"``: lower-case and split, as released.
         out: Where to put the matrix: a path of a ``.npy`` file (float32, memory-mapped, replaced when whole) or a
             floating array ``[captions, images]`` such as a memory map. Filled in tiles of rows.
 
@@ -144,68 +239,4 @@ def cider_matrix(
     Raises:
         InputError: If there is no caption, ``image_of_caption`` does not fit, or ``out`` does not.
     """
-    vectors = cider_vectors(captions, image_of_caption, tokenize)
-    shape = (vectors.n_captions, vectors.n_images)
-    if out is None:
-        out = np.empty(shape, dtype=np.float64)
-    if isinstance(out, np.ndarray):
-        if out.shape != shape or out.dtype.kind != "f":
-            raise InputError(
-                f"out is {out.dtype} {list(out.shape)}; these captions need a floating array {list(shape)}."
-            )
-        _fill(vectors, out)
-        return out
-    path = Path(out)
-    if path.suffix != ".npy":
-        raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
-    with replacing(path) as temporary:
-        rows = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-        _fill(vectors, rows)
-        rows.flush()
-        del rows
-    matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
-    return matrix
-
-
-def _fill(vectors: CiderVectors, out: NDArray[np.floating]) -> None:
-    """Fill ``out`` row by row, candidates of one length at a time."""
-    n_captions, n_images = vectors.n_captions, vectors.n_images
-    start_of_caption = np.searchsorted(vectors.caption, np.arange(n_captions + 1))
-    candidates = scipy.sparse.csr_array(
-        (vectors.candidate, vectors.column, start_of_caption), shape=(n_captions, vectors.n_columns)
-    )
-    # References folded into images: entries that share a column and an image stand together and become one.
-    column_and_image = vectors.column * n_images + vectors.image_of_caption[vectors.caption]
-    by_place = np.argsort(column_and_image, kind="stable")
-    column_and_image = column_and_image[by_place]
-    first = np.flatnonzero(np.r_[True, column_and_image[1:] != column_and_image[:-1]]) if len(by_place) else by_place
-    reference = (vectors.reference * SCALE / vectors.n_references[vectors.image_of_caption[vectors.caption]])[by_place]
-    length = vectors.length[vectors.caption[by_place]]
-    column, image = np.divmod(column_and_image[first], n_images)
-    start_of_column = np.searchsorted(column, np.arange(vectors.n_columns + 1))
-    index_type = np.int32 if len(first) < 2**31 and vectors.n_columns < 2**31 else np.int64
-    image, start_of_column = image.astype(index_type), start_of_column.astype(index_type)
-    del column_and_image, by_place, column
-
-    def fill_candidates_of(candidate_length: int) -> None:
-        rows = np.flatnonzero(vectors.length == candidate_length)
-        folded = np.zeros(0)
-        if len(first):
-            folded = np.add.reduceat(reference * length_penalty(length - candidate_length), first)
-        images = scipy.sparse.csr_array((folded, image, start_of_column), shape=(vectors.n_columns, n_images))
-        for start in range(0, len(rows), ROWS_PER_TILE):
-            tile = rows[start : start + ROWS_PER_TILE]
-            out[tile] = (candidates[tile] @ images).toarray()
-
-    lengths, frequency = np.unique(vectors.length, return_counts=True)
-    longest_first = lengths[np.argsort(-frequency, kind="stable")]
-    # scipy releases the interpreter lock in the product, and every row is written by one thread only.
-    with ThreadPoolExecutor(_threads()) as pool:
-        for _ in pool.map(fill_candidates_of, longest_first.tolist()):
-            pass
-
-
-def _threads() -> int:
-    """Processors that this process may use, at most four: beyond that memory bandwidth is the limit."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, available)
+    return matrix_of(CiderScorer(captions, image_of_caption, tokenize), out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,11 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
 
-TOKENISATIONS = ("whitespace", "ptb")
+TOKENISATIONS = ("whitespace", "reattached", "ptb")
+
+# Caption files such as those of SCAN set punctuation off by spaces; this undoes it.
+_SPACE_BEFORE = re.compile(r"\s+(?=[.,!?;:%)\]])|\s+(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)", re.IGNORECASE)
+_SPACE_AFTER = re.compile(r"(?<=[(\[#$])\s+")
 
 
 def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list[str]]:
@@ -19,19 +24,46 @@ def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list
     Args:
         captions: Raw captions.
         tokenize: ``"whitespace"`` lower-cases and splits at white space, as the released metric code does, so
-            punctuation stays.
+            punctuation stays as it stands. ``"reattached"`` first takes out the space before ``. , ! ? ; : % ) ]``,
+            before suffixes such as ``'s`` and before ``n't``, and after ``( [ # $``: the correlations of Five
+            Sentences Table 1 come out on such words. ``"ptb"`` is the Penn Treebank tokenizer of coco-caption,
+            which drops punctuation and needs Java.
+
+    Returns:
+        As many lists as captions, empty for a caption without words.
 
     Raises:
-        InputError: For ``"ptb"``, which comes with Java, and for an unknown name.
+        InputError: For an unknown name, and for ``"ptb"`` where Java support is not installed.
     """
+    if tokenize == "whitespace":
+        return [caption.lower().split() for caption in captions]
+    if tokenize == "reattached":
+        return [_SPACE_AFTER.sub("", _SPACE_BEFORE.sub("", caption)).lower().split() for caption in captions]
     if tokenize == "ptb":
-        raise InputError(
-            "tokenize is 'ptb', but the Penn Treebank tokenizer comes with Java support, which is not built in yet; "
-            "use tokenize='whitespace'."
-        )
-    if tokenize != "whitespace":
-        raise InputError(f"tokenize is {tokenize!r}; expected one of {', '.join(map(repr, TOKENISATIONS))}.")
-    return [caption.lower().split() for caption in captions]
+        from fivesentences.semantics.java.ptb import ptb_tokens
+
+        return ptb_tokens(list(captions))
+    raise InputError(f"tokenize is {tokenize!r}; expected one of {', '.join(map(repr, TOKENISATIONS))}.")
+
+
+def number_words(tokens: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Words as numbers, in the order in which they first occur.
+
+    Args:
+        tokens: Words of each caption.
+
+    Returns:
+        ``[words of all captions]`` number of each word, one caption after the other; ``[captions]`` words of each
+        caption; how many different words there are.
+    """
+    words = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    vocabulary: dict[str, int] = {}
+    word = np.fromiter(
+        (vocabulary.setdefault(token, len(vocabulary)) for caption in tokens for token in caption),
+        dtype=np.int64,
+        count=int(words.sum()),
+    )
+    return word, words, len(vocabulary)
 
 
 @dataclass(frozen=True)
@@ -70,13 +102,7 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
         tokens: Words of each caption.
         longest: Largest number of words in an n-gram.
     """
-    words = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    vocabulary: dict[str, int] = {}
-    word = np.fromiter(
-        (vocabulary.setdefault(token, len(vocabulary)) for caption in tokens for token in caption),
-        dtype=np.int64,
-        count=int(words.sum()),
-    )
+    word, words, n_words = number_words(tokens)
     caption_of_word = np.repeat(np.arange(len(tokens)), words)
     words_left = np.repeat(np.cumsum(words), words) - np.arange(len(word))  # from this position to the caption's end
     captions, grams, counts, orders = [], [], [], []
@@ -87,11 +113,11 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
             goes_on = words_left[start] > order
             start = start[goes_on]
             # An n-gram is the (n-1)-gram at its start and its last word.
-            key = gram_at[goes_on] * len(vocabulary) + word[start + order]
+            key = gram_at[goes_on] * n_words + word[start + order]
             distinct, gram_at = np.unique(key, return_inverse=True)
             n_distinct = len(distinct)
         else:
-            n_distinct = len(vocabulary)
+            n_distinct = n_words
         if not n_distinct:
             break
         pair, count = np.unique(caption_of_word[start] * n_distinct + gram_at, return_counts=True)
@@ -112,3 +138,44 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
         np.concatenate(orders),
         words,
     )
+
+
+@dataclass(frozen=True)
+class NgramLevels:
+    """Counts of n-grams as zeros and ones: column (n-gram, level) of a caption is 1 where its count reaches the level.
+
+    The clipped count ``min(h, r)`` of two captions is then a plain product of two rows.
+
+    Attributes:
+        entry: ``[ones]`` index into the entries of ``NgramCounts``, ascending.
+        column: ``[ones]`` index of (n-gram, level); that of level 1 is the n-gram's own.
+        gram_of_column: ``[columns]`` n-gram index.
+    """
+
+    entry: NDArray[np.int64]
+    column: NDArray[np.int64]
+    gram_of_column: NDArray[np.int64]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.gram_of_column)
+
+
+def levels_of(grams: NgramCounts, entry: NDArray[np.int64] | None = None) -> NgramLevels:
+    """Columns (n-gram, level) of the given entries of ``grams``, of all without ``entry``."""
+    if entry is None:
+        entry = np.arange(len(grams.gram))
+    entry = np.repeat(entry, grams.count[entry])
+    first_of_run = np.flatnonzero(np.r_[True, entry[1:] != entry[:-1]]) if len(entry) else entry
+    level = np.arange(len(entry)) - np.repeat(first_of_run, np.diff(np.r_[first_of_run, len(entry)]))
+    column = grams.gram[entry]
+    gram_of_column = np.arange(grams.n_grams)
+    repeated = level > 0
+    if repeated.any():
+        # The first level of an n-gram is the n-gram's own column; higher levels, which are few, follow.
+        levels = level.max() + 1
+        keys, inverse = np.unique(column[repeated] * levels + level[repeated], return_inverse=True)
+        column[repeated] = grams.n_grams + inverse
+        gram_of_column = np.concatenate([gram_of_column, keys // levels])
+    return NgramLevels(entry, column, gram_of_column)
