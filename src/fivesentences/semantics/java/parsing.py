@@ -7,7 +7,7 @@ left half-written at its end is cut off and done again.
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import fcntl
 import gzip
 import json
@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -192,7 +191,7 @@ def _short(text: str) -> str:
 # --- the journal --------------------------------------------------------------------------------------------
 
 
-@contextmanager
+@contextlib.contextmanager
 def _open_journal(path: Path) -> Iterator[IO[bytes]]:
     """The journal, open for reading and appending and locked. The lock holds as long as the child has it open, too."""
     try:
@@ -269,11 +268,9 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
         remaining, refused = len(job["captions"]), None
         try:
             # stdin stays open: when it closes, by our end or by our death, the child ends.
-            try:
+            with contextlib.suppress(BrokenPipeError):  # where it died at once, its status says why
                 child.stdin.write(json.dumps(job).encode("ascii") + b"\n")
                 child.stdin.flush()
-            except BrokenPipeError:
-                pass  # it died at once; its status says why
             with Bar("parse captions", done + remaining, done) as bar:
                 rate = _Rate()
                 for line in child.stdout:
@@ -287,7 +284,7 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
             # Ctrl-C too comes here. A kill loses nothing: a chunk is in the journal or is done again.
             child.kill()
             child.wait()
-            with _suppress_broken_pipe():
+            with contextlib.suppress(BrokenPipeError):
                 child.stdin.close()
             child.stdout.close()
         if status != 0 or remaining or refused:
@@ -295,15 +292,6 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
             reason = refused or _why(status, complaints.read().decode("utf-8", "replace"), job["memory_mb"])
             kept = f" What was parsed is kept in {journal.name}; run again to go on there." if journal else ""
             raise InputError(f"{reason.rstrip('.')}.{kept}")
-
-
-@contextmanager
-def _suppress_broken_pipe() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.EPIPE:
-            raise
 
 
 def _why(status: int, said: str, memory_mb: int) -> str:

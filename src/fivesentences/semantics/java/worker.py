@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fivesentences.errors import InputError
+from fivesentences.semantics.java.lines import one_line
 from fivesentences.semantics.java.machine import OUT_OF_MEMORY, start_machine
 
 CHUNK = 50  # captions between two appends to the journal: about a second
@@ -60,7 +61,7 @@ class SceneGraphParser:
     def parse(self, captions: Sequence[str]) -> list[list[list[str]]]:
         """Raw tuples of each caption, in SPICE's order: (object), (object, attribute), (subject, object, relation)."""
         # As ASCII JSON both ways: no character of a caption can shift or break anything.
-        texts = self._values.parse(json.dumps([_one_line(caption) for caption in captions]))
+        texts = self._values.parse(json.dumps([one_line(caption) for caption in captions]))
         annotations = self._list()
         for text in texts:
             annotations.add(self._annotation(text))
@@ -73,12 +74,6 @@ class SceneGraphParser:
         if len(tuples) != len(captions):
             raise RuntimeError(f"{len(captions)} captions gave {len(tuples)} lists of tuples")
         return tuples
-
-
-def _one_line(caption: str) -> str:
-    """White space of any kind as single spaces; halves of a surrogate pair, which are no text, as U+FFFD."""
-    text = caption.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return " ".join(text.replace("\0", " ").split())
 
 
 def chunks_of(captions: Sequence[str]) -> Iterator[list[str]]:

@@ -1,0 +1,83 @@
+"""The Penn Treebank tokenizer of the COCO caption evaluation, as pycocoevalcap's ``PTBTokenizer`` uses it.
+
+CoreNLP 3.4.1 of the wheel reads one caption per line, lower-cases it and splits it; then punctuation is taken out.
+pycocoevalcap hands every caption over as it is, so one with a line separator inside becomes two lines and shifts all
+later captions. Here white space is collapsed first and the number of lines compared.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.java.jars import java_binary, wheel_jar
+from fivesentences.semantics.java.lines import one_line
+
+# What is taken out of the tokens. The brackets' names are upper case and the tokens lower case, so "-lrb-" stays, as in
+# the COCO evaluation.
+REMOVED = frozenset(
+    ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
+)
+
+
+def ptb_tokens(captions: Sequence[str]) -> list[list[str]]:
+    """Penn Treebank tokens of each caption, lower-cased, without punctuation.
+
+    Args:
+        captions: Raw captions, of any characters.
+
+    Returns:
+        For each caption the words that pycocoevalcap's scorers see: its tokenizer's output, split at white space.
+
+    Raises:
+        InputError: If the extra ``java`` is missing or the tokenizer fails.
+    """
+    return [line.split() for line in ptb_lines(captions)]
+
+
+def ptb_lines(captions: Sequence[str]) -> list[str]:
+    """For each caption its tokens joined by spaces: the strings that pycocoevalcap's ``PTBTokenizer`` returns.
+
+    A token may hold a no-break space (``1\\u00a01/2``), which is why ``ptb_tokens`` is not merely this split at spaces.
+    """
+    texts = [one_line(caption) for caption in captions]
+    wanted = list(
+        dict.fromkeys(filter(None, texts))
+    )  # the tokenizer's treatment of empty lines is none of our business
+    tokenised = dict(zip(wanted, map(_without_punctuation, _run(wanted)), strict=True)) if wanted else {}
+    tokenised[""] = ""
+    return [tokenised[text] for text in texts]
+
+
+def _without_punctuation(line: str) -> str:
+    return " ".join(token for token in line.rstrip().split(" ") if token not in REMOVED)
+
+
+def _run(texts: list[str]) -> list[str]:
+    """One line of tokens for each line of text."""
+    lines = _tokenise("\n".join(texts) + "\n").split("\n")[:-1]
+    if len(lines) == len(texts):
+        return lines
+    if len(texts) == 1:
+        return [" ".join(lines)]
+    # Some text holds what the tokenizer takes for a line's end and Python for no white space: find it by halves.
+    middle = len(texts) // 2
+    return _run(texts[:middle]) + _run(texts[middle:])
+
+
+def _tokenise(text: str) -> str:
+    jar = wheel_jar("tokenizer/stanford-corenlp-3.4.1.jar")
+    with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
+        given = Path(folder, "captions.txt")
+        given.write_bytes(text.encode("utf-8"))
+        # The character set is ours to name: Java would take that of the locale.
+        command = [str(java_binary()), "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", str(jar)]
+        command += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase", "-encoding", "UTF-8"]
+        done = subprocess.run([*command, str(given)], capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["without a word"]
+        raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({said[-1]}).")
+    return done.stdout.decode("utf-8")
