@@ -1,0 +1,154 @@
+"""Scene-graph tuples of captions, read from a file beside the corpus.
+
+A raw tuple is what SPICE's parser says of a caption before anything is merged: ``(object,)``,
+``(object, attribute)`` or ``(subject, object, relation)``. Two kinds of file hold them, both gzipped JSON lines:
+
+- a line per caption, ``{"caption_id": ..., "tuples": [[...], ...]}``, as the generator of the drawn scenes writes it;
+- a first line ``{"made_by": ..., "captions": N}`` and then N lines ``{"caption": text, "tuples": [[...], ...]}``, one
+  for each different caption, as ``parse_captions`` writes it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from fivesentences.errors import InputError
+from fivesentences.storage import sha256_of
+
+GENERATOR = "the generator of the scenes, not parsed"
+LONGEST_LINE = 16_000_000  # characters; a parsed caption of 2,000 words has some 100,000
+
+RawTuple = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Raw tuples of a list of captions and where they came from.
+
+    Attributes:
+        of_caption: ``[captions]`` raw tuples of each caption in the parser's order; none for a caption without a noun.
+        source: What made them, in words; goes into the note beside a phi matrix.
+        sha256: SHA-256 of the file they were read from, hexadecimal; empty if there was none.
+    """
+
+    of_caption: list[list[RawTuple]]
+    source: str
+    sha256: str
+
+
+def checked_tuples(given: Any, where: str) -> list[RawTuple]:
+    """One caption's raw tuples as tuples of strings.
+
+    Raises:
+        InputError: If ``given`` is not a list of tuples of one to three strings; ``where`` starts the sentence.
+    """
+    if not isinstance(given, list | tuple):
+        raise InputError(f"{where}: the tuples are {_shown(given)}; a list of lists of 1 to 3 strings is needed.")
+    checked = []
+    for one in given:
+        if not isinstance(one, list | tuple) or not 1 <= len(one) <= 3 or not all(isinstance(w, str) for w in one):
+            raise InputError(
+                f"{where}: {_shown(one)} is not a tuple; one is (object), (object, attribute) or "
+                "(subject, object, relation), all strings."
+            )
+        checked.append(tuple(map(intern, one)))
+    return checked
+
+
+def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence[str] | None = None) -> Tuples:
+    """The raw tuples of ``captions``, in their order, from a ``.jsonl.gz`` of either kind.
+
+    Args:
+        path: The file. It may hold further captions. Nothing in it is trusted.
+        captions: Texts, exactly as they were parsed; equal captions share their tuples.
+        caption_ids: ``[captions]`` the captions' names, needed for a file whose lines have a ``caption_id``.
+
+    Raises:
+        InputError: If the file is missing, cut off, no gzip, no JSON lines of one of the two kinds, names a caption
+            twice, or lacks one of the captions.
+    """
+    path = Path(path)
+    wanted_texts = set(captions)
+    wanted_ids = None if caption_ids is None else set(caption_ids)
+    if caption_ids is not None and len(caption_ids) != len(captions):
+        raise InputError(f"there are {len(caption_ids)} caption ids for {len(captions)} captions; give one for each.")
+    lines = _lines(path)
+    number, first = next(lines, (0, None))
+    if first is None:
+        raise InputError(f"{path}: the file is empty; make it again.")
+    found: dict[str, list[RawTuple]] = {}
+    seen: set[str] = set()
+
+    def take(number: int, line: dict[str, Any], key: str, wanted: set[str]) -> None:
+        name = line.get(key)
+        if not isinstance(name, str) or "tuples" not in line:
+            raise InputError(f"{path}: line {number} lacks '{key}' or 'tuples'; make the file again.")
+        if name in seen:
+            raise InputError(f"{path}: line {number} names {_shown(name)} a second time; make the file again.")
+        seen.add(name)
+        tuples = checked_tuples(line["tuples"], f"{path}, line {number}")
+        if name in wanted:
+            found[name] = tuples
+
+    if "made_by" in first:
+        source, promised = first["made_by"], first.get("captions")
+        if not isinstance(source, str) or type(promised) is not int:
+            raise InputError(f"{path}: line 1 needs 'made_by', a string, and 'captions', a whole number.")
+        for number, line in lines:
+            take(number, line, "caption", wanted_texts)
+        if len(seen) != promised:
+            raise InputError(
+                f"{path}: the first line promises {promised} captions but {len(seen)} follow; make it again."
+            )
+        names, kind = captions, "caption"
+    else:
+        if caption_ids is None or wanted_ids is None:
+            raise InputError(f"{path}: its lines are named by caption_id; give the captions' ids as well.")
+        source = GENERATOR
+        take(number, first, "caption_id", wanted_ids)
+        for number, line in lines:
+            take(number, line, "caption_id", wanted_ids)
+        names, kind = caption_ids, "caption id"
+    for index, name in enumerate(names):
+        if name not in found:
+            raise InputError(
+                f"{path}: there are no tuples for {kind} {_shown(name)} (caption {index} of {len(names)}); "
+                "parse these captions again."
+            )
+    return Tuples([found[name] for name in names], source, sha256_of(path))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and content of every line, each checked to be a JSON object."""
+    try:
+        with gzip.open(path, "rb") as file:
+            number = 0
+            while raw := file.readline(LONGEST_LINE):
+                number += 1
+                if len(raw) == LONGEST_LINE:
+                    raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE} bytes; make the file again.")
+                try:
+                    line = json.loads(raw)
+                except (ValueError, RecursionError):
+                    raise InputError(f"{path}: line {number} is not JSON; make the file again.") from None
+                if not isinstance(line, dict):
+                    raise InputError(f"{path}: line {number} is not a JSON object; make the file again.")
+                yield number, line
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InputError(f"{path}: the file is cut off or no gzip file; make it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
