@@ -4,6 +4,14 @@ from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.fractions import take_fraction
+from fivesentences.corpus.judgements import (
+    Judgements,
+    load_cxc,
+    load_flickr8k_crowdflower,
+    load_flickr8k_expert,
+    load_judgements,
+    truth_as_judge,
+)
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.loading import load
 from fivesentences.corpus.photographs import Photographs, decode
@@ -13,15 +21,21 @@ from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
 __all__ = [
     "COLUMNS",
     "Corpus",
+    "Judgements",
     "Photographs",
     "clean_caption",
     "decode",
     "fetch",
     "find_mirror",
     "load",
+    "load_cxc",
     "load_flickr8k",
+    "load_flickr8k_crowdflower",
+    "load_flickr8k_expert",
     "load_folder",
+    "load_judgements",
     "load_karpathy",
     "load_precomp",
     "take_fraction",
+    "truth_as_judge",
 ]

@@ -1,0 +1,336 @@
+"""What people, or the truth of drawn scenes, say about how well a caption fits an image.
+
+Crisscrossed Captions (Parekh et al. 2020) for COCO, the expert and the crowd judgements of Flickr8k (Hodosh et al.
+2013), and the truth scores of the drawn scenes in the same form.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.errors import InputError
+
+CXC_COLUMNS = ("caption", "image", "agg_score", "sampling_method")
+CXC_ORIGINAL = "c2i_original"  # the sampling method that pairs a caption with the image it was written for
+EXPERTS = "ExpertAnnotations.txt"
+CROWD = "CrowdFlowerAnnotations.txt"
+
+_CXC_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
+_CXC_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Pairs of a caption and an image with a score by a judge.
+
+    Attributes:
+        name: ``cxc``, ``flickr8k_expert``, ``flickr8k_expert_each``, ``flickr8k_crowdflower`` or ``scenes_truth``.
+        pairs: One row a judgement in the order of the file: ``caption`` (index into the corpus's captions), ``image``
+            (index into its images), ``human`` (float, more is better) and ``own`` (whether the caption was written
+            for this image).
+        scale: One sentence: what the score is and its range.
+        dropped: Judgements of the file that are not in ``pairs``, because the corpus lacks the caption or the image.
+    """
+
+    name: str
+    pairs: pd.DataFrame
+    scale: str
+    dropped: int = 0
+
+    def within(self, corpus: Corpus, split: str) -> Judgements:
+        """The judgements whose caption and image are both of ``split``, with indices into ``corpus.split(split)``.
+
+        Args:
+            corpus: The corpus that these judgements index.
+            split: A split of it.
+
+        Raises:
+            InputError: If the split has no images or no judgement is left.
+        """
+        part = corpus.split(split)
+        place_of_image = _places((corpus.images["split"] == split).to_numpy(dtype=bool))
+        place_of_caption = _places((corpus.table["split"] == split).to_numpy(dtype=bool))
+        pairs = self.pairs.assign(
+            caption=place_of_caption[self.pairs["caption"]], image=place_of_image[self.pairs["image"]]
+        )
+        kept = ((pairs["caption"] >= 0) & (pairs["image"] >= 0)).to_numpy(dtype=bool)
+        if not kept.any():
+            raise InputError(f"none of the {len(pairs)} judgements of '{self.name}' is within '{split}' of {part!r}.")
+        dropped = self.dropped + int(np.count_nonzero(~kept))
+        return replace(self, pairs=pairs[kept].reset_index(drop=True), dropped=dropped)
+
+
+def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
+    """Crisscrossed Captions, image-text similarity (``sits_test.csv`` or ``sits_val.csv``).
+
+    A caption is found by its ``sentid``, an image by its COCO id, as ``load_karpathy`` names them. 44,833 pairs of the
+    5,000 test images: 25,000 captions with their own image and 19,833 with another one.
+
+    Args:
+        path: The CSV with the columns ``caption``, ``image``, ``agg_score`` and ``sampling_method``.
+        corpus: COCO with Karpathy's splits.
+
+    Raises:
+        InputError: If the file is missing or no such table, a line is malformed, a score is not in 0 to 5, a pair
+            occurs twice or is called a caption with its own image and is not, or no pair is of this corpus.
+    """
+    name = Path(path).name
+    lines = lines_of(text_of(read_bytes(path), name))
+    header = [column.strip() for column in lines[0].split(",")] if lines else []
+    missing = [column for column in CXC_COLUMNS if column not in header]
+    if missing:
+        raise InputError(
+            f"{name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(CXC_COLUMNS)}: is it a SITS "
+            "file of Crisscrossed Captions?"
+        )
+    places = [header.index(column) for column in CXC_COLUMNS]
+    found = _Pairs(corpus)
+    for where, fields in _fields(lines, name, ",", len(header), first=1):
+        caption, image, score, method = (fields[place].strip() for place in places)
+        caption_match, image_match = _CXC_CAPTION.fullmatch(caption), _CXC_IMAGE.fullmatch(image)
+        if not caption_match:
+            raise InputError(f"{where}: caption is '{caption[:60]}'; expected COCO_val2014:sentid:<number>.")
+        if not image_match:
+            raise InputError(f"{where}: image is '{image[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
+        human = _number(score, where, "agg_score", 5.0)
+        found.add(str(int(image_match[1])), str(int(caption_match[1])), human, where, own=method == CXC_ORIGINAL)
+    return found.judgements("cxc", "mean rating of how well caption and image fit, by about 5 people, 0 to 5")
+
+
+def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:
+    """The judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split, 158 of them own.
+
+    Args:
+        text_zip: ``Flickr8k_text.zip``.
+        corpus: What ``load_flickr8k`` reads from it.
+        experts: ``"mean"``: a pair's score is the mean of the three. ``"each"``: every judgement is a row, three a
+            pair, so that an expert's score is compared as it was given; papers that report Kendall's tau on "17,000
+            expert judgements" do this (5,664 pairs without the own ones, times 3).
+
+    Raises:
+        InputError: If the file is missing from the archive, a line is malformed, a score is not 1, 2, 3 or 4, a pair
+            occurs twice, or no pair is of this corpus.
+    """
+    if experts not in ("mean", "each"):
+        raise InputError(f"experts is {experts!r}; expected 'mean' or 'each'.")
+    lines, name = _archived(text_zip, EXPERTS)
+    found = _Pairs(corpus)
+    for where, (image, caption, *scores) in _fields(lines, name, "\t", 5):
+        for score in scores:
+            if score not in ("1", "2", "3", "4"):
+                raise InputError(f"{where}: an expert's score is '{score[:60]}'; it is 1, 2, 3 or 4.")
+        given = [float(score) for score in scores]
+        found.add(_image_id(image), caption, given if experts == "each" else sum(given) / 3.0, where)
+    what = "one of three experts' judgements" if experts == "each" else "mean of three experts' judgements"
+    scale = f"{what}, from 1 (the caption does not describe the image at all) to 4 (it describes it)"
+    return found.judgements("flickr8k_expert_each" if experts == "each" else "flickr8k_expert", scale)
+
+
+def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgements:
+    """The crowd's judgements in Flickr8k's text archive: 47,830 pairs of the test split, 721 of them own.
+
+    Args:
+        text_zip: ``Flickr8k_text.zip``.
+        corpus: What ``load_flickr8k`` reads from it.
+
+    Raises:
+        InputError: If the file is missing from the archive, a line is malformed, the share of yes is not that of
+            the counts, a pair occurs twice, or no pair is of this corpus.
+    """
+    lines, name = _archived(text_zip, CROWD)
+    found = _Pairs(corpus)
+    for where, (image, caption, share, yes, no) in _fields(lines, name, "\t", 5):
+        for count, value in (("yes", yes), ("no", no)):
+            if not _WHOLE_NUMBER.fullmatch(value):
+                raise InputError(f"{where}: the number of {count} is '{value[:60]}'; it must be a whole number.")
+        asked = int(yes) + int(no)
+        if asked == 0 or abs(_number(share, where, "the share of yes", 1.0) - int(yes) / asked) > 1e-6:
+            raise InputError(f"{where}: the share of yes is '{share[:60]}' but there are {yes} yes and {no} no.")
+        found.add(_image_id(image), caption, int(yes) / asked, where)
+    scale = "share of at least three people who say that the caption describes the image, 0 to 1"
+    return found.judgements("flickr8k_crowdflower", scale)
+
+
+def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | None = "test") -> Judgements:
+    """How much of a caption is true of a drawn scene, in place of human judgement: no person was asked.
+
+    Args:
+        truth: ``truth.npy`` of the scenes, or the array: ``[captions, images]`` of the whole corpus, in [0, 1].
+        corpus: The whole corpus.
+        split: All pairs of a caption and an image of this split; None for all of the corpus.
+
+    Raises:
+        InputError: If the file is missing or damaged, the shape is not the corpus's, or a value is not in [0, 1].
+    """
+    what = str(truth) if isinstance(truth, str | Path) else "truth"
+    matrix = _truth_matrix(truth, what)
+    shape = (corpus.n_captions, corpus.n_images)
+    if matrix.shape != shape:
+        raise InputError(
+            f"{what} is {list(matrix.shape)} but the corpus has {shape[0]} captions and {shape[1]} images; generate "
+            "the scenes again."
+        )
+    captions, images = np.arange(shape[0]), np.arange(shape[1])
+    if split is not None:
+        corpus.split(split)  # refuses a split that is not there
+        captions = captions[(corpus.table["split"] == split).to_numpy(dtype=bool)]
+        images = images[(corpus.images["split"] == split).to_numpy(dtype=bool)]
+    scores = np.asarray(matrix[np.ix_(captions, images)], dtype=np.float64)
+    wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            f"{what}: the truth of caption {captions[row]} for image {images[column]} is {scores[row, column]}; it "
+            "lies in 0 to 1: generate the scenes again."
+        )
+    caption, image = np.repeat(captions, len(images)), np.tile(images, len(captions))
+    pairs = _frame(caption, image, scores.ravel(), corpus)
+    scale = "share of the caption's claims that hold in the drawn scene, 0 to 1, by its generator: no person was asked"
+    return Judgements("scenes_truth", pairs, scale)
+
+
+def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpus, Judgements]:
+    """A judge by name, and the corpus that the judgements index and phi is to be made of.
+
+    Args:
+        judge: ``cxc``, ``flickr8k_expert``, ``flickr8k_crowdflower`` or ``scenes_truth``.
+        path: The judge's file: the CSV, the text archive, or ``truth.npy``.
+        corpus: The whole corpus.
+
+    Returns:
+        The corpus, for ``scenes_truth`` its test split, and the judgements.
+
+    Raises:
+        InputError: If the judge is unknown, or as its loader.
+    """
+    if judge == "scenes_truth":
+        return corpus.split("test"), truth_as_judge(path, corpus, "test").within(corpus, "test")
+    loaders: dict[str, Callable[[Path | str, Corpus], Judgements]] = {
+        "cxc": load_cxc,
+        "flickr8k_expert": load_flickr8k_expert,
+        "flickr8k_crowdflower": load_flickr8k_crowdflower,
+    }
+    if judge not in loaders:
+        raise InputError(f"the judge is {judge!r}; expected one of {', '.join([*loaders, 'scenes_truth'])}.")
+    return corpus, loaders[judge](path, corpus)
+
+
+class _Pairs:
+    """Collects the pairs of a file and finds them in a corpus."""
+
+    def __init__(self, corpus: Corpus):
+        self._corpus = corpus
+        self._image = {image_id: index for index, image_id in enumerate(corpus.images["image_id"].tolist())}
+        self._caption = {caption_id: index for index, caption_id in enumerate(corpus.table["caption_id"].tolist())}
+        self._seen: dict[tuple[str, str], str] = {}
+        self._rows: list[tuple[int, int, float]] = []
+        self._dropped = 0
+
+    def add(
+        self, image_id: str, caption_id: str, human: float | Sequence[float], where: str, own: bool = False
+    ) -> None:
+        """Add the judgements of one pair; ``own`` says that the file calls the image the caption's own."""
+        scores = [human] if isinstance(human, float) else human
+        before = self._seen.setdefault((image_id, caption_id), where)
+        if before is not where:
+            first = before.rpartition(", ")[2]
+            raise InputError(
+                f"{where}: caption '{caption_id}' and image '{image_id}' are judged a second time (first in {first})."
+            )
+        image, caption = self._image.get(image_id), self._caption.get(caption_id)
+        if image is None or caption is None:
+            self._dropped += len(scores)
+            return
+        if own and self._corpus.image_of_caption[caption] != image:
+            raise InputError(
+                f"{where}: '{image_id}' is called the image of caption '{caption_id}', but in {self._corpus!r} that "
+                "belongs to another image; the ids of the file and of the corpus do not go together."
+            )
+        self._rows += [(caption, image, score) for score in scores]
+
+    def judgements(self, name: str, scale: str) -> Judgements:
+        if not self._rows:
+            raise InputError(
+                f"none of the {self._dropped} judgements of '{name}' is about a caption and an image of "
+                f"{self._corpus!r}; is this the right corpus?"
+            )
+        caption, image, human = zip(*self._rows, strict=True)
+        pairs = _frame(np.array(caption), np.array(image), np.array(human), self._corpus)
+        return Judgements(name, pairs, scale, self._dropped)
+
+
+def _frame(
+    caption: NDArray[np.int64], image: NDArray[np.int64], human: NDArray[np.float64], corpus: Corpus
+) -> pd.DataFrame:
+    own = corpus.image_of_caption[caption] == image
+    return pd.DataFrame({"caption": caption, "image": image, "human": human, "own": own})
+
+
+def _places(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Position of each chosen item among the chosen ones, -1 for the others."""
+    return np.where(chosen, np.cumsum(chosen) - 1, -1)
+
+
+def _fields(
+    lines: list[str], name: str, separator: str, n_fields: int, first: int = 0
+) -> Iterator[tuple[str, list[str]]]:
+    """Where a line stands, and its fields, from line ``first`` (counted from 0)."""
+    if len(lines) <= first:
+        raise InputError(f"{name} holds no judgement; fetch it again.")
+    for number, line in enumerate(lines[first:], first + 1):
+        fields = line.removesuffix("\r").split(separator)
+        if len(fields) != n_fields:
+            raise InputError(
+                f"{name}, line {number} has {len(fields)} fields ('{line[:60]}'); expected {n_fields}: fetch it again."
+            )
+        yield f"{name}, line {number}", fields
+
+
+def _number(text: str, where: str, what: str, highest: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= highest:
+        raise InputError(f"{where}: {what} is '{text[:60]}'; it is a number from 0 to {highest:g}.")
+    return value
+
+
+def _image_id(filename: str) -> str:
+    return PurePosixPath(filename).stem
+
+
+def _archived(text_zip: Path | str, file: str) -> tuple[list[str], str]:
+    """The lines of a file of Flickr8k's text archive, and what to call it in an error."""
+    with open_zip(text_zip) as archive:
+        found = [entry for entry in entries(archive) if PurePosixPath(entry).name == file]
+        if not found:
+            raise InputError(f"{text_zip}: there is no '{file}' in it; is it Flickr8k's text archive?")
+        name = f"{Path(text_zip).name}: {file}"
+        return lines_of(text_of(read_entry(archive, found[0]), name)), name
+
+
+def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
+    if not isinstance(truth, str | Path):
+        return np.asarray(truth)
+    try:
+        matrix = np.load(truth, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{what}: there is no such file; generate the scenes.") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{what}: this is not a whole .npy file ({error}); generate the scenes again.") from None
+    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind != "f":
+        raise InputError(f"{what} does not hold an array of real numbers; generate the scenes again.")
+    return matrix

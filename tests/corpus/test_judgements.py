@@ -1,0 +1,292 @@
+"""Judgements of captions against images, matched to a corpus."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fivesentences.corpus import (
+    COLUMNS,
+    Corpus,
+    load_cxc,
+    load_flickr8k,
+    load_flickr8k_crowdflower,
+    load_flickr8k_expert,
+    load_judgements,
+    load_karpathy,
+    truth_as_judge,
+)
+from fivesentences.corpus.scenes.generate import compose, truth_of
+from fivesentences.errors import InputError
+
+
+def corpus_of(ids, splits=None):
+    """A corpus of image ids and the ids of their captions."""
+    splits = splits or {}
+    rows = [
+        (image, f"{image}.jpg", caption, f"A {caption} .", splits.get(image, "test"), None)
+        for image, captions in ids.items()
+        for caption in captions
+    ]
+    return Corpus("small", pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+COCO = corpus_of({"42": ["100", "7"], "391895": ["8", "101"]})
+CXC = [
+    "caption,image,agg_score,sampling_method",
+    "COCO_val2014:sentid:7,COCO_val2014_000000391895.jpg,2.2,c2i_intrasim",
+    "COCO_val2014:sentid:100,COCO_val2014_000000000042.jpg,4.97,c2i_original",
+    "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,0,c2i_intrasim",
+]
+FLICKR = corpus_of({"b": ["b.jpg#0", "b.jpg#1"], "a.b": ["a.b.jpg#0", "a.b.jpg#1"]})
+EXPERT = ["a.b.jpg\tb.jpg#1\t1\t2\t2", "b.jpg\tb.jpg#1\t4\t4\t4"]
+CROWD = ["a.b.jpg\tb.jpg#1\t0.333333333333333\t1\t2", "b.jpg\tb.jpg#1\t1\t4\t0", "b.jpg\ta.b.jpg#0\t0\t0\t3"]
+
+
+def csv(path, lines, end="\n"):
+    path.write_bytes("".join(line + end for line in lines).encode())
+    return path
+
+
+def archive(path, file, lines, end="\n"):
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr(f"__MACOSX/._{file}", b"\xff")
+        opened.writestr(file, "".join(line + end for line in lines))
+    return path
+
+
+def expert(tmp_path, lines=EXPERT, corpus=FLICKR, end="\n", **options):
+    return load_flickr8k_expert(archive(tmp_path / "text.zip", "ExpertAnnotations.txt", lines, end), corpus, **options)
+
+
+def crowd(tmp_path, lines=CROWD, corpus=FLICKR):
+    return load_flickr8k_crowdflower(archive(tmp_path / "text.zip", "CrowdFlowerAnnotations.txt", lines), corpus)
+
+
+def rows(judgements):
+    return judgements.pairs[["caption", "image", "human", "own"]].values.tolist()
+
+
+def replaced(lines, line, by):
+    return [by if number == line else text for number, text in enumerate(lines, 1)]
+
+
+def test_cxc_is_matched_by_sentid_and_by_coco_id(tmp_path):
+    judgements = load_cxc(csv(tmp_path / "sits.csv", CXC), COCO)
+    assert judgements.name == "cxc"
+    assert rows(judgements) == [[1, 1, 2.2, False], [0, 0, 4.97, True], [3, 0, 0.0, False]]
+    assert judgements.dropped == 0
+    assert "0 to 5" in judgements.scale
+
+
+def test_windows_line_ends_a_byte_order_mark_and_another_order_of_columns_change_nothing(tmp_path):
+    plain = load_cxc(csv(tmp_path / "sits.csv", CXC), COCO)
+    turned = [",".join(line.split(",")[::-1]) for line in CXC]
+    turned[0] = "\ufeff" + turned[0]
+    pd.testing.assert_frame_equal(load_cxc(csv(tmp_path / "other.csv", turned, "\r\n"), COCO).pairs, plain.pairs)
+    one, two = expert(tmp_path), expert(tmp_path, end="\r\n")
+    pd.testing.assert_frame_equal(one.pairs, two.pairs)
+
+
+def test_pairs_of_a_caption_or_an_image_that_the_corpus_lacks_are_counted(tmp_path):
+    lines = [
+        *CXC,
+        "COCO_val2014:sentid:5,COCO_val2014_000000000042.jpg,1,c2i_intrasim",
+        "COCO_val2014:sentid:7,COCO_val2014_000000000001.jpg,1,c2i_original",
+    ]
+    judgements = load_cxc(csv(tmp_path / "sits.csv", lines), COCO)
+    assert (len(judgements.pairs), judgements.dropped) == (3, 2)
+    with pytest.raises(InputError, match=r"none of the 3 judgements of 'cxc' is about .* is this the right corpus"):
+        load_cxc(csv(tmp_path / "sits.csv", CXC), FLICKR)
+
+
+@pytest.mark.parametrize(
+    ("line", "by", "sentence"),
+    [
+        (1, "caption,image,score,sampling_method", "sits.csv, line 1 lacks the column 'agg_score'"),
+        (2, "COCO_val2014:sentid:7,COCO_val2014_000000391895.jpg,2.2", "sits.csv, line 2 has 3 fields"),
+        (3, "", "sits.csv, line 3 has 1 fields"),
+        (3, "COCO_val2014:sentid:7x,COCO_val2014_000000000042.jpg,4,c", "line 3: caption is 'COCO_val2014:sentid:7x'"),
+        (3, "COCO_val2014:sentid:٧,COCO_val2014_000000000042.jpg,4,c", "line 3: caption is 'COCO_val2014:sentid:٧'"),
+        (3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original", "line 3: image is '42.jpg'"),
+        (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,5.1,c", "line 4: agg_score is '5.1'; it is a num"),
+        (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,nan,c", "line 4: agg_score is 'nan'"),
+        (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,,c", "line 4: agg_score is ''"),
+        (4, "COCO_val2014:sentid:7,COCO_val2014_000000391895.jpg,2,c", "line 4: .* a second time .first in line 2"),
+        (
+            4,
+            "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,2,c2i_original",
+            "line 4: '42' is called the image of caption '101', but in .* belongs to another image",
+        ),
+    ],
+)
+def test_a_wrong_line_of_cxc_is_named(tmp_path, line, by, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load_cxc(csv(tmp_path / "sits.csv", replaced(CXC, line, by)), COCO)
+
+
+def test_a_missing_an_empty_and_a_binary_file_are_named(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        load_cxc(tmp_path / "none.csv", COCO)
+    with pytest.raises(InputError, match="line 1 lacks the column 'caption'"):
+        load_cxc(csv(tmp_path / "empty.csv", []), COCO)
+    with pytest.raises(InputError, match="holds no judgement"):
+        load_cxc(csv(tmp_path / "header.csv", CXC[:1]), COCO)
+    (tmp_path / "binary.csv").write_bytes(b"caption\xff")
+    with pytest.raises(InputError, match=r"byte 7 .line 1. is not UTF-8"):
+        load_cxc(tmp_path / "binary.csv", COCO)
+
+
+def test_experts_are_averaged_or_each_is_a_row(tmp_path):
+    mean = expert(tmp_path)
+    assert (mean.name, mean.dropped) == ("flickr8k_expert", 0)
+    assert rows(mean) == [[1, 1, pytest.approx(5 / 3), False], [1, 0, 4.0, True]]
+    each = expert(tmp_path, experts="each")
+    assert each.name == "flickr8k_expert_each"
+    assert rows(each) == [[1, 1, score, False] for score in (1.0, 2.0, 2.0)] + [[1, 0, 4.0, True]] * 3
+    unknown = [*EXPERT, "c.jpg\tb.jpg#1\t1\t1\t1"]
+    assert expert(tmp_path, unknown).dropped == 1
+    assert expert(tmp_path, unknown, experts="each").dropped == 3
+    with pytest.raises(InputError, match="experts is 'median'; expected 'mean' or 'each'"):
+        expert(tmp_path, experts="median")
+
+
+def test_the_crowds_score_is_the_share_of_yes(tmp_path):
+    judgements = crowd(tmp_path)
+    assert judgements.name == "flickr8k_crowdflower"
+    assert rows(judgements) == [[1, 1, 1 / 3, False], [1, 0, 1.0, True], [2, 0, 0.0, False]]
+
+
+@pytest.mark.parametrize(
+    ("load", "line", "sentence"),
+    [
+        (expert, "b.jpg\ta.b.jpg#0\t1\t2", "text.zip: ExpertAnnotations.txt, line 1 has 4 fields"),
+        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t5", "line 1: an expert's score is '5'; it is 1, 2, 3 or 4"),
+        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t2.5", "line 1: an expert's score is '2.5'"),
+        (expert, "b.jpg\tb.jpg#1\t1\t2\t2", "line 2: .* a second time .first in line 1."),
+        (
+            crowd,
+            "b.jpg\ta.b.jpg#1\t1.5\t3\t0",
+            "text.zip: CrowdFlowerAnnotations.txt, line 1: the share of yes is '1.5'",
+        ),
+        (crowd, "b.jpg\ta.b.jpg#1\t1\t2\t1", "line 1: the share of yes is '1' but there are 2 yes and 1 no"),
+        (crowd, "b.jpg\ta.b.jpg#1\t0\t0\t0", "line 1: the share of yes is '0' but there are 0 yes and 0 no"),
+        (crowd, "b.jpg\ta.b.jpg#1\t0\t0\t-3", "line 1: the number of no is '-3'; it must be a whole number"),
+        (crowd, "b.jpg\ta.b.jpg#1\tnan\t1\t2", "line 1: the share of yes is 'nan'"),
+    ],
+)
+def test_a_wrong_line_of_flickr8k_is_named(tmp_path, load, line, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path, replaced(EXPERT if load is expert else CROWD, 1, line))
+
+
+def test_an_archive_without_judgements_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"there is no 'ExpertAnnotations.txt' in it; is it Flickr8k's text archive"):
+        load_flickr8k_expert(archive(tmp_path / "text.zip", "other.txt", []), FLICKR)
+
+
+SCENES = corpus_of(
+    {"s0": ["c0", "c1"], "s1": ["c2"], "s2": ["c3", "c4"], "s3": ["c5"]}, {"s0": "train", "s1": "test", "s2": "dev"}
+)
+
+
+def test_truth_judges_every_pair_of_a_split():
+    truth = np.arange(24).reshape(6, 4) / 24
+    judgements = truth_as_judge(truth, SCENES)
+    assert judgements.name == "scenes_truth"
+    assert "no person" in judgements.scale
+    of_pair = {(row.caption, row.image): (row.human, row.own) for row in judgements.pairs.itertuples()}
+    assert of_pair == {
+        (caption, image): (truth[caption, image], own)
+        for caption, image, own in [(2, 1, True), (2, 3, False), (5, 1, False), (5, 3, True)]
+    }
+    assert len(truth_as_judge(truth, SCENES, None).pairs) == 24
+
+
+def test_within_a_split_indices_are_the_splits_own(tmp_path):
+    truth = np.arange(24).reshape(6, 4) / 24
+    part = SCENES.split("test")
+    inside = truth_as_judge(truth, SCENES, None).within(SCENES, "test")
+    for row in inside.pairs.itertuples():
+        caption = SCENES.table["caption_id"].tolist().index(part.table["caption_id"][row.caption])
+        image = SCENES.images["image_id"].tolist().index(part.images["image_id"][row.image])
+        assert row.human == truth[caption, image]
+        assert row.own == (part.image_of_caption[row.caption] == row.image)
+    assert (len(inside.pairs), inside.dropped) == (4, 20)
+    np.save(tmp_path / "truth.npy", truth)
+    corpus, loaded = load_judgements("scenes_truth", tmp_path / "truth.npy", SCENES)
+    assert corpus.table.equals(part.table)
+    pd.testing.assert_frame_equal(loaded.pairs, inside.pairs)
+    with pytest.raises(InputError, match="none of the 1 judgements of 'flickr8k_expert' is within 'dev'"):
+        other = corpus_of({"b": ["b.jpg#0", "b.jpg#1"], "z": ["z"]}, {"z": "dev"})
+        expert(tmp_path, EXPERT[1:], other).within(other, "dev")
+
+
+def test_the_truth_of_drawn_scenes_is_one_for_own_captions():
+    described = compose(seed=3, images=6)
+    corpus = corpus_of({one.image_id: [f"{one.image_id}#{k}" for k in range(len(one.captions))] for one in described})
+    pairs = truth_as_judge(truth_of(described), corpus).pairs
+    assert len(pairs) == corpus.n_captions * 6
+    assert pairs[pairs.own].human.mean() > pairs[~pairs.own].human.mean() + 0.3
+    assert pairs.human.between(0, 1).all()
+
+
+def test_a_wrong_truth_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"truth is \[4, 6\] but the corpus has 6 captions and 4 images"):
+        truth_as_judge(np.zeros((4, 6)), SCENES)
+    for wrong in (-0.5, 1.5, np.nan):
+        truth = np.zeros((6, 4))
+        truth[5, 3] = wrong
+        with pytest.raises(InputError, match=f"the truth of caption 5 for image 3 is {wrong}"):
+            truth_as_judge(truth, SCENES)
+    with pytest.raises(InputError, match="split 'val' of 'small' has no images"):
+        truth_as_judge(np.zeros((6, 4)), SCENES, "val")
+    with pytest.raises(InputError, match=r"none\.npy: there is no such file"):
+        truth_as_judge(tmp_path / "none.npy", SCENES)
+    (tmp_path / "broken.npy").write_bytes(b"\x93NUMPY broken")
+    with pytest.raises(InputError, match=r"broken\.npy: this is not a whole \.npy file"):
+        truth_as_judge(tmp_path / "broken.npy", SCENES)
+    np.save(tmp_path / "text.npy", np.full((6, 4), "true"))
+    with pytest.raises(InputError, match="does not hold an array of real numbers"):
+        truth_as_judge(tmp_path / "text.npy", SCENES)
+
+
+def test_judges_go_by_name(tmp_path):
+    corpus, judgements = load_judgements("cxc", csv(tmp_path / "sits.csv", CXC), COCO)
+    assert corpus is COCO
+    assert rows(judgements) == rows(load_cxc(tmp_path / "sits.csv", COCO))
+    with pytest.raises(InputError, match="the judge is 'me'; expected one of cxc, flickr8k_expert, flickr8k_crowd"):
+        load_judgements("me", tmp_path / "sits.csv", COCO)
+
+
+@pytest.mark.data
+def test_all_of_cxc_is_found_in_karpathys_test_split(mirror):
+    corpus = load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco")
+    judgements = load_cxc(mirror / "cxc" / "sits_test.csv", corpus)
+    assert (len(judgements.pairs), judgements.dropped) == (44_833, 0)
+    assert judgements.pairs.own.sum() == 25_000  # and 19,833 with another image
+    given = pd.read_csv(mirror / "cxc" / "sits_test.csv")
+    np.testing.assert_array_equal(judgements.pairs.own, given.sampling_method == "c2i_original")
+    np.testing.assert_array_equal(judgements.pairs.human, given.agg_score)
+    sentids = corpus.table["caption_id"].to_numpy()[judgements.pairs.caption]
+    np.testing.assert_array_equal("COCO_val2014:sentid:" + sentids.astype(object), given.caption)
+    filenames = corpus.images["filename"].to_numpy()[judgements.pairs.image]
+    np.testing.assert_array_equal(filenames, "val2014/" + given.image)
+
+
+@pytest.mark.data
+def test_all_judged_pairs_of_flickr8k_are_of_the_test_split(mirror):
+    text_zip = mirror / "flickr8k" / "Flickr8k_text.zip"
+    corpus = load_flickr8k(text_zip)
+    for load, total, own in ((load_flickr8k_expert, 5_822, 158), (load_flickr8k_crowdflower, 47_830, 721)):
+        judgements = load(text_zip, corpus)
+        assert (len(judgements.pairs), judgements.pairs.own.sum(), judgements.dropped) == (total, own, 0)
+        assert set(corpus.images["split"].to_numpy()[judgements.pairs.image]) == {"test"}
+        assert set(corpus.table["split"].to_numpy()[judgements.pairs.caption]) == {"test"}
+        inside = judgements.within(corpus, "test")
+        np.testing.assert_array_equal(inside.pairs[["human", "own"]], judgements.pairs[["human", "own"]])
+    each = load_flickr8k_expert(text_zip, corpus, experts="each").pairs
+    assert np.count_nonzero(~each.own) == 16_992  # the "17,000 expert judgements" of papers on captioning metrics

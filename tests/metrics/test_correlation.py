@@ -1,0 +1,220 @@
+"""Correlations and their intervals, beside scipy's."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from fivesentences.errors import InputError
+from fivesentences.metrics import STATISTICS, correlation, correlations
+
+MODULE = importlib.import_module("fivesentences.metrics.correlation")
+SCIPY = {
+    "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: scipy.stats.spearmanr(x, y).statistic,
+    "kendall_b": lambda x, y: scipy.stats.kendalltau(x, y, variant="b").statistic,
+    "kendall_c": lambda x, y: scipy.stats.kendalltau(x, y, variant="c").statistic,
+}
+
+
+def judged(n=400, seed=0, levels=4):
+    """A score with ties, and ratings of few levels."""
+    rng = np.random.default_rng(seed)
+    x = np.maximum(0.0, np.round(rng.normal(size=n), 2))
+    return x, np.clip(np.round(x + rng.normal(size=n)), 0, levels - 1)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("seed", range(4))
+def test_values_equal_scipys_with_ties(statistic, seed):
+    x, y = judged(n=[6, 12, 60, 900][seed], seed=seed + 5, levels=2 + seed)
+    assert correlation(x, y, statistic, resamples=0).value == pytest.approx(SCIPY[statistic](x, y), abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_perfect_agreement_is_one_and_its_opposite_minus_one(statistic):
+    x = np.array([-3.0, 0.5, 2.0, 4.0])
+    assert correlation(x, x, statistic).value == pytest.approx(1.0, abs=1e-15)
+    assert correlation(x, -x, statistic).value == pytest.approx(-1.0, abs=1e-15)
+    assert abs(correlation(x, 3 * x + 1, statistic).value) <= 1.0
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e200, 0.0), (1e-200, 0.0), (1.0, 1e9)])
+def test_pearson_of_huge_tiny_and_far_numbers(scale, shift):
+    x, y = judged()
+    assert correlation(x * scale + shift, y, resamples=20).value == pytest.approx(SCIPY["pearson"](x, y), abs=1e-6)
+
+
+def draws(seed, way, size, resamples):
+    """Which clusters each resample draws, as documented by the code: one stream a way of clustering."""
+    return np.random.default_rng([seed, way]).integers(0, size, (resamples, size))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_the_interval_is_that_of_pairs_repeated_cluster_by_cluster(statistic):
+    x, y = judged(n=90, seed=3)
+    clusters = np.random.default_rng(1).integers(0, 12, 90)
+    of_cluster = {label: np.flatnonzero(clusters == label) for label in np.unique(clusters)}
+    labels = sorted(of_cluster)
+    drawn = []
+    for chosen in draws(7, 0, len(labels), 30):
+        pairs = np.concatenate([of_cluster[labels[place]] for place in chosen])
+        if statistic == "spearman":  # of the ranks in the whole sample
+            drawn.append(SCIPY["pearson"](scipy.stats.rankdata(x)[pairs], scipy.stats.rankdata(y)[pairs]))
+        else:
+            drawn.append(SCIPY[statistic](x[pairs], y[pairs]))
+    found = correlation(x, y, statistic, clusters, resamples=30, confidence=0.8, seed=7)
+    assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.1, 0.9]).tolist(), abs=1e-10)
+    assert (found.pairs, found.clusters, found.resamples) == (90, (len(labels),), 30)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_two_ways_of_clustering_multiply(statistic):
+    x, y = judged(n=60, seed=4)
+    rng = np.random.default_rng(2)
+    image, caption = np.repeat(np.arange(10), 6), rng.permutation(np.repeat(np.arange(15), 4))
+    drawn = []
+    for images, captions in zip(draws(0, 0, 10, 25), draws(0, 1, 15, 25), strict=True):
+        often = np.bincount(images, minlength=10)[image] * np.bincount(captions, minlength=15)[caption]
+        pairs = np.repeat(np.arange(60), often)
+        if statistic == "spearman":
+            drawn.append(SCIPY["pearson"](scipy.stats.rankdata(x)[pairs], scipy.stats.rankdata(y)[pairs]))
+        else:
+            drawn.append(SCIPY[statistic](x[pairs], y[pairs]))
+    found = correlation(x, y, statistic, [image, caption], resamples=25)
+    assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]).tolist(), abs=1e-10)
+    assert found.clusters == (10, 15)
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "kendall_b", "kendall_c"])
+def test_for_independent_pairs_the_interval_is_scipys_bootstrap(statistic):
+    x, y = judged(n=150, seed=1)
+    theirs = scipy.stats.bootstrap(
+        (x, y), SCIPY[statistic], paired=True, vectorized=False, n_resamples=1000, method="percentile", rng=3
+    ).confidence_interval
+    ours = correlation(x, y, statistic, resamples=1000)
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], abs=0.25 * (theirs.high - theirs.low))
+
+
+def test_for_normal_pairs_the_interval_is_about_fishers():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=2000)
+    y = x + rng.normal(size=2000)
+    theirs = scipy.stats.pearsonr(x, y).confidence_interval()
+    ours = correlation(x, y)
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], abs=0.15 * (theirs.high - theirs.low))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_copies_of_a_pair_within_a_cluster_do_not_narrow_the_interval(statistic):
+    x, y = judged(n=120, seed=2)
+    once = correlation(x, y, statistic, np.arange(120), resamples=100)
+    four_times = correlation(np.repeat(x, 4), np.repeat(y, 4), statistic, np.repeat(np.arange(120), 4), resamples=100)
+    as_if_independent = correlation(np.repeat(x, 4), np.repeat(y, 4), statistic, resamples=100)
+    assert [four_times.low, four_times.high] == pytest.approx([once.low, once.high], abs=1e-9)
+    assert as_if_independent.high - as_if_independent.low < 0.75 * (once.high - once.low)
+
+
+def test_nine_or_ten_of_ten_intervals_at_95_percent_hold_the_truth_when_clusters_matter():
+    rng = np.random.default_rng(11)
+    held = 0
+    for _ in range(200):
+        image = np.repeat(np.arange(60), 8)
+        shared = rng.normal(size=(2, 60))[:, image]
+        noise = rng.normal(size=(2, 480))
+        x = shared[0] + noise[0]
+        y = shared[0] + shared[1] + noise[1]  # covariance 1, variances 2 and 3
+        found = correlation(x, y, clusters=image, resamples=200)
+        held += found.low <= 1 / np.sqrt(6) <= found.high
+    assert 0.88 * 200 <= held <= 0.99 * 200
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_a_constant_has_no_correlation(statistic):
+    x, y = judged()
+    for constant in (np.zeros(400), np.full(400, 0.1)):
+        for found in (correlation(constant, y, statistic), correlation(x, constant, statistic)):
+            assert (found.value, found.low, found.high, found.resamples, found.pairs) == (None, None, None, 0, 400)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_resamples_in_which_a_vector_is_constant_are_not_counted(statistic):
+    x, y = np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    found = correlation(x, y, statistic, resamples=100)
+    with_the_one = sum(3 in chosen and len(set(chosen.tolist())) > 1 for chosen in draws(0, 0, 4, 100))
+    assert found.resamples == with_the_one < 100
+    assert np.isfinite([found.low, found.high]).all()
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_one_cluster_has_no_interval(statistic):
+    x, y = judged()
+    found = correlation(x, y, statistic, np.zeros(400))
+    assert found.value == pytest.approx(SCIPY[statistic](x, y), abs=1e-12)
+    assert (found.low, found.high, found.resamples) == (None, None, 0)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_equal_arguments_give_equal_numbers_and_another_seed_another_interval(statistic):
+    x, y = judged()
+    names = np.array([f"image {n % 50:03}" for n in range(400)])
+    first, again = (correlation(x, y, statistic, names, resamples=50) for _ in range(2))
+    other = correlation(x, y, statistic, names, resamples=50, seed=1)
+    numbered = correlation(x, y, statistic, np.arange(400) % 50, resamples=50)
+    assert first == again == numbered
+    assert other.value == first.value
+    assert (other.low, other.high) != (first.low, first.high)
+
+
+def test_how_many_resamples_fit_into_memory_changes_nothing(monkeypatch):
+    x, y = judged()
+    clusters = [np.arange(400) % 50, np.arange(400) % 7]
+    whole = correlations(x, y, STATISTICS, clusters, resamples=20)
+    monkeypatch.setattr(MODULE, "WEIGHTS_AT_ONCE", 1000)
+    in_parts = correlations(x, y, STATISTICS, clusters, resamples=20)
+    for statistic in STATISTICS:
+        assert (in_parts[statistic].low, in_parts[statistic].high) == pytest.approx(
+            (whole[statistic].low, whole[statistic].high), abs=1e-12
+        )
+
+
+def test_several_statistics_at_once_are_those_one_by_one():
+    x, y = judged()
+    clusters = np.arange(400) % 50
+    together = correlations(x, y, STATISTICS, clusters)
+    assert together == {name: correlation(x, y, name, clusters) for name in STATISTICS}
+    assert [found.resamples for found in together.values()] == [1000, 1000, 200, 200]
+
+
+def test_kendall_of_very_many_pairs_has_an_interval_only_on_request(monkeypatch):
+    monkeypatch.setattr(MODULE, "KENDALL_INTERVAL_PAIRS", 399)
+    x, y = judged()
+    assert correlation(x, y, "kendall_b").low is None
+    assert correlation(x, y, "kendall_b", resamples=10).low is not None
+    assert correlation(x, y, "pearson").low is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"x": [1.0, 2.0, 3.0]}, "x has 3 values but y has 2"),
+        ({"x": [1.0], "y": [2.0]}, "the number of pairs is 1; a correlation needs at least 2"),
+        ({"x": [], "y": []}, "the number of pairs is 0"),
+        ({"x": [1.0, float("nan")]}, r"x\[1\] is nan; leave pairs without a value out"),
+        ({"y": [float("inf"), 1.0]}, r"y\[0\] is inf"),
+        ({"x": [[1.0, 2.0]]}, r"x is \[1, 2\]; a correlation needs a vector"),
+        ({"x": ["a", "b"]}, "x holds something that is no number"),
+        ({"statistic": "kendall"}, "statistic is 'kendall'; expected 'pearson' or"),
+        ({"clusters": [1, 2, 3]}, r"clusters is \[3\] but there are 2 pairs"),
+        ({"clusters": [float("nan"), 1.0]}, "clusters holds a value that is not finite"),
+        ({"resamples": -1}, "resamples is -1; it is a whole number"),
+        ({"seed": 0.5}, "seed is 0.5; it is a whole number"),
+        ({"confidence": 95}, "confidence is 95; it lies between 0 and 1"),
+    ],
+)
+def test_what_does_not_fit_is_named(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        correlation(**({"x": [1.0, 2.0], "y": [2.0, 1.0]} | arguments))
