@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.semantics import cider_matrix, phi, read_phi, write_phi
+from fivesentences.semantics import (
+    Tuples,
+    cider_matrix,
+    phi,
+    prepare,
+    read_phi,
+    read_phi_note,
+    spice_matrix,
+    write_phi,
+)
 
 CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car"]
 IMAGE_OF_CAPTION = [0, 0, 1, 1, 2]
@@ -43,6 +52,75 @@ def test_other_captions_are_refused(written):
         read_phi(written, captions=CAPTIONS[:4])
 
 
+def test_other_images_of_the_same_captions_are_refused(written):
+    read_phi(written, CAPTIONS, IMAGE_OF_CAPTION)
+    with pytest.raises(InputError, match="other images of these captions"):
+        read_phi(written, CAPTIONS, [0, 0, 1, 2, 2])
+    note = json.loads(written.with_suffix(".json").read_text())
+    del note["image_of_caption_sha256"]
+    written.with_suffix(".json").write_text(json.dumps(note))
+    with pytest.raises(InputError, match="other images of these captions"):
+        read_phi(written, CAPTIONS, IMAGE_OF_CAPTION)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "tokenisation", "idf"),
+    [
+        ("cider-reattached", "cider", "reattached", True),
+        ("bleu4", "bleu4", "whitespace", False),
+        ("binary",) * 2 + (None, False),
+    ],
+)
+def test_the_note_names_phi_metric_tokenisation_and_idf(tmp_path, name, metric, tokenisation, idf):
+    write_phi(name, CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "phi.npy")
+    note = read_phi_note(tmp_path / "phi.npy")
+    assert (note["phi"], note["metric"], note["tokenisation"]) == (name, metric, tokenisation)
+    assert (note["idf_corpus"] is not None) is idf
+    assert note["tuples"] is None
+
+
+def test_a_tokenisation_changes_the_matrix_and_not_only_the_note():
+    captions, image_of_caption = ["a dog .", "a cat ,", "a dog."], [0, 1, 2]
+    as_released = prepare("cider", captions, image_of_caption).score(np.arange(3))
+    reattached = prepare("cider-reattached", captions, image_of_caption).score(np.arange(3))
+    assert as_released[0, 2] == 0
+    assert reattached[0, 2] == pytest.approx(5)  # of the four orders, captions of two words have two
+    np.testing.assert_array_equal(reattached, cider_matrix(captions, image_of_caption, "reattached"))
+
+
+def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
+    tuples = Tuples([[("dog",)], [("dog",)], [("cat",)], [("cat",), ("cat", "one")], []], "a test", "5ha")
+    write_phi("spice", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "phi.npy", tuples)
+    assert read_phi_note(tmp_path / "phi.npy")["tuples"] == {"source": "a test", "sha256": "5ha"}
+    wanted = spice_matrix(tuples.of_caption, IMAGE_OF_CAPTION).astype(np.float32)
+    assert wanted[0, 0] == 1 and wanted[4].max() == 0
+    np.testing.assert_array_equal(read_phi(tmp_path / "phi.npy"), wanted)
+    write_phi("spice_count", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "count.npy", tuples)
+    np.testing.assert_array_equal(np.argwhere(read_phi(tmp_path / "count.npy")), [[3, 1]])
+    assert "0 where neither" in read_phi_note(tmp_path / "count.npy")["undefined"]
+    with pytest.raises(InputError, match="tuples of 4 captions but 5 captions"):
+        prepare("spice", CAPTIONS, IMAGE_OF_CAPTION, Tuples(tuples.of_caption[:4], "a test", "5ha"))
+
+
+def test_every_whole_metric_has_cells_equal_to_its_rows():
+    tuples = Tuples([[("dog",)], [("dog",), ("dog", "brown")], [("cat",)], [("cat",)], [("car", "red")]], "a test", "")
+    captions, images = (grid.ravel() for grid in np.indices((5, 3)))
+    for name, metric in phi.SEMANTIC_METRICS.items():
+        if metric.whole and name != "spice_size":  # the words of size are Java's
+            scorer = prepare(name, CAPTIONS, IMAGE_OF_CAPTION, tuples)
+            rows = scorer.score(np.arange(5))
+            np.testing.assert_allclose(scorer.pairs(captions, images), rows.ravel(), atol=1e-12, err_msg=name)
+            np.testing.assert_array_equal(scorer.sparse(np.arange(5)).toarray(), rows, err_msg=name)
+
+
+def test_a_note_with_a_broken_shape_is_refused(written):
+    note = json.loads(written.with_suffix(".json").read_text())
+    for shape in (None, [5], ["5", 3], {"0": 5}):
+        written.with_suffix(".json").write_text(json.dumps({**note, "shape": shape}))
+        with pytest.raises(InputError, match="not the note"):
+            read_phi(written)
+
+
 def test_a_missing_matrix_or_note_is_refused(written):
     with pytest.raises(InputError, match="no such phi matrix"):
         read_phi(written.with_name("spice.npy"))
@@ -69,12 +147,12 @@ def test_a_note_of_something_else_is_refused(written):
 
 
 def test_a_failure_half_way_leaves_the_finished_matrix_alone(written, monkeypatch):
-    def half(captions, image_of_caption, tokenize="whitespace", out=None):
-        out.write_bytes(b"half of a matrix")
+    def half(scorer, path, description):
+        path.write_bytes(b"half of a matrix")
         raise RuntimeError("killed")
 
     before = written.read_bytes()
-    monkeypatch.setitem(phi.SEMANTIC_METRICS, "cider", half)
+    monkeypatch.setattr(phi, "write_matrix", half)
     with pytest.raises(RuntimeError):
         write_phi("cider", CAPTIONS, IMAGE_OF_CAPTION, written)
     assert written.read_bytes() == before
@@ -84,9 +162,16 @@ def test_a_failure_half_way_leaves_the_finished_matrix_alone(written, monkeypatc
 
 @pytest.mark.parametrize(
     ("metric", "name", "sentence"),
-    [("meteor", "phi.npy", "expected one of cider"), ("cider", "phi.csv", "must end in .npy")],
+    [
+        ("bertscore", "phi.npy", "expected one of binary, bleu1"),
+        ("cider-spaces", "phi.npy", "one of whitespace, reattached, ptb"),
+        ("binary-ptb", "phi.npy", "takes no tokenisation; write 'binary'"),
+        ("meteor", "phi.npy", "no whole matrix of it; score chosen pairs"),
+        ("spice", "phi.npy", "give the captions' tuples"),
+        ("cider", "phi.csv", "must end in .npy"),
+    ],
 )
-def test_an_unknown_metric_or_file_type_is_refused(tmp_path, metric, name, sentence):
+def test_what_cannot_be_made_is_refused_before_anything_is_written(tmp_path, metric, name, sentence):
     with pytest.raises(InputError, match=sentence):
         write_phi(metric, CAPTIONS, IMAGE_OF_CAPTION, tmp_path / name)
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,28 @@
 """Captions to phi matrices: how well each caption fits each image, judged by the images' own captions."""
 
 from fivesentences.semantics.batch_cider import BatchCider
+from fivesentences.semantics.bleu import bleu_matrix
 from fivesentences.semantics.cider import cider_matrix
-from fivesentences.semantics.phi import SEMANTIC_METRICS, read_phi, read_phi_note, write_phi
+from fivesentences.semantics.phi import SEMANTIC_METRICS, prepare, read_phi, read_phi_note, write_phi
+from fivesentences.semantics.rouge import rouge_l_matrix
+from fivesentences.semantics.spice import spice_matrix
+from fivesentences.semantics.top_k import TopK, read_top_k, write_top_k
+from fivesentences.semantics.tuples import Tuples, read_tuples
 
-__all__ = ["SEMANTIC_METRICS", "BatchCider", "cider_matrix", "read_phi", "read_phi_note", "write_phi"]
+__all__ = [
+    "SEMANTIC_METRICS",
+    "BatchCider",
+    "TopK",
+    "Tuples",
+    "bleu_matrix",
+    "cider_matrix",
+    "prepare",
+    "read_phi",
+    "read_phi_note",
+    "read_top_k",
+    "read_tuples",
+    "rouge_l_matrix",
+    "spice_matrix",
+    "write_phi",
+    "write_top_k",
+]

@@ -1,0 +1,108 @@
+"""The 100 best images of every caption by CIDEr, at the size of COCO train: 566,000 captions x 113,000 images.
+
+    python benchmarks/bench_top_k.py
+
+The whole matrix would be 256 GB of float32. Preparing is measured whole. Of the blocks a sample is scored, the same
+share of every caption length, after one block of every length was (the references are folded once per length, which
+is so measured whole too); the time of the other blocks is extrapolated from the sample's. CPU time is given beside
+wall time: on a machine with other work, CPU time divided by the number of cores says more. Captions are made (phrases
+of words, both drawn by Zipf's law), since no such corpus may be at hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from captions import machine, made
+from fivesentences.semantics import prepare
+from fivesentences.semantics.scoring import ahead, new_array, threads
+from fivesentences.semantics.top_k import ROWS_OF_BLOCK, best_of_rows
+
+
+def peak() -> str:
+    bytes_a_unit = 1 if sys.platform == "darwin" else 1024
+    return f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_a_unit / 1e9:.1f} GB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, default=113_287, help="5 captions each (default 113,287)")
+    parser.add_argument("--k", type=int, default=100, help="images kept for a caption (default 100)")
+    parser.add_argument("--blocks", type=int, default=600, help=f"sample, {ROWS_OF_BLOCK} captions each (default 600)")
+    parser.add_argument("--phi", default="cider", help="which phi (default cider)")
+    arguments = parser.parse_args()
+    print(machine())
+    captions, image_of_caption = made(arguments.images)
+    n_captions, n_images, k = len(captions), arguments.images, arguments.k
+    print(
+        f"made captions: {n_captions:,} x {n_images:,} images; dense float32 {n_captions * n_images * 4 / 1e9:.0f} GB"
+    )
+    print(f"captions made; {peak()}")
+
+    started = time.perf_counter()
+    scorer = prepare(arguments.phi, captions, image_of_caption)
+    preparing = time.perf_counter() - started
+    print(f"measured: {arguments.phi} prepared in {preparing:.0f} s; {peak()}", flush=True)
+
+    groups = scorer.groups(ROWS_OF_BLOCK)
+    words = np.array([len(captions[group[0]].split()) for group in groups])
+    _, first_of_length = np.unique(words, return_index=True)
+    rng = np.random.default_rng(0)
+    rest = np.setdiff1d(np.arange(len(groups)), first_of_length)
+    sample = np.sort(rng.choice(rest, size=min(arguments.blocks, len(rest)), replace=False))
+    first_of_length.sort()
+
+    with tempfile.TemporaryDirectory() as folder:
+        images = new_array(Path(folder, "images.npy"), np.int32, (n_captions, k))
+        scores = new_array(Path(folder, "scores.npy"), np.float32, (n_captions, k))
+
+        def seconds(chosen: np.ndarray) -> np.ndarray:
+            """Wall and CPU."""
+            started = np.array([time.perf_counter(), time.process_time()])
+            blocks = ahead(lambda group: best_of_rows(scorer.sparse(group), k), (groups[index] for index in chosen))
+            for group, (best_images, best_scores) in blocks:
+                images[group], scores[group] = best_images, best_scores
+            images.flush()
+            scores.flush()
+            return np.array([time.perf_counter(), time.process_time()]) - started
+
+        first = seconds(first_of_length)
+        print(
+            f"measured: one block of each of {len(first_of_length)} lengths in {first[0]:.0f} s wall, {first[1]:.0f} s "
+            f"CPU; {peak()}",
+            flush=True,
+        )
+        # What is folded for the sample is folded in the whole run once per length, with the first blocks.
+        both = seconds(np.sort(np.r_[first_of_length, sample]))
+        in_sample = sum(len(groups[index]) for index in sample)
+        in_first = sum(len(groups[index]) for index in first_of_length)
+        a_caption = (both - first) / in_sample
+        print(
+            f"measured: {len(sample)} further blocks ({in_sample:,} captions) in {both[0] - first[0]:.0f} s, "
+            f"{a_caption[0] * 1e3:.2f} ms wall and {a_caption[1] * 1e3:.2f} ms CPU a caption; {peak()}"
+        )
+        checked = np.sort(rng.choice(np.concatenate([groups[index] for index in sample]), size=20, replace=False))
+        for caption in checked.tolist():
+            row = scorer.score(np.array([caption]))[0].astype(np.float32)
+            best = np.argsort(-row, kind="stable")[:k]
+            if not np.array_equal(images[caption], np.where(row[best] > 0, best, -1)):
+                raise SystemExit(f"caption {caption}: the stored images are not the best of the dense row")
+        print(f"checked: the stored images of {len(checked)} captions are the best of their dense rows")
+    wall, processor = (first + a_caption * (n_captions - in_first)) / 60
+    print(
+        f"extrapolated: all blocks {wall:.1f} min wall on this machine as busy as it was, {processor:.1f} min CPU, "
+        f"{processor / threads():.1f} min on {threads()} idle cores; preparing, {preparing / 60:.1f} min (measured), "
+        f"is to be added; {n_captions * k * 8 / 1e9:.2f} GB on disk"
+    )
+    print(f"load at the end: {machine()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Blocks of a matrix: every row once and in its place, whatever the order, the threads and the failures."""
+
+from __future__ import annotations
+
+import errno
+import threading
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.semantics import scoring
+from fivesentences.semantics.pairing import BinaryScorer
+from fivesentences.semantics.scoring import Scorer, ahead, fill, iterate, matrix_of, new_array, rows_of_block
+
+
+class Shuffled(Scorer):
+    """A known matrix, in groups of a random order."""
+
+    def __init__(self, matrix, seed=0):
+        self.matrix, self.shape = matrix, matrix.shape
+        self._order = np.random.default_rng(seed).permutation(len(matrix))
+
+    def groups(self, rows):
+        return [self._order[start : start + rows] for start in range(0, len(self._order), rows)]
+
+    def score(self, captions):
+        return self.matrix[captions]
+
+    def pairs(self, captions, images, without_own=False):
+        return self.matrix[captions, images]
+
+
+@pytest.fixture
+def scorer():
+    return Shuffled(np.random.default_rng(1).random((5000, 40)))
+
+
+def test_a_matrix_has_every_row_in_its_place(scorer, tmp_path):
+    np.testing.assert_array_equal(matrix_of(scorer), scorer.matrix)
+    into = np.zeros(scorer.shape, dtype=np.float32)
+    assert matrix_of(scorer, into) is into
+    np.testing.assert_array_equal(into, scorer.matrix.astype(np.float32))
+    on_disk = matrix_of(scorer, tmp_path / "deep" / "phi.npy")
+    assert isinstance(on_disk, np.memmap)
+    np.testing.assert_array_equal(on_disk, into)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 4999, 6000])
+def test_iteration_brings_every_caption_once_with_its_row(rows):
+    scorer = Shuffled(np.random.default_rng(2).random((53, 3)))
+    seen = []
+    for captions, block in iterate(scorer, rows):
+        assert len(captions) <= rows
+        np.testing.assert_array_equal(block, scorer.matrix[captions])
+        seen.extend(captions.tolist())
+    assert sorted(seen) == list(range(53))
+
+
+def test_consecutive_groups_are_the_default():
+    groups = BinaryScorer([0, 0, 1, 1, 2]).groups(2)
+    assert [group.tolist() for group in groups] == [[0, 1], [2, 3], [4]]
+
+
+def test_sparse_rows_are_the_dense_ones(scorer):
+    captions = np.array([3, 0, 4999])
+    np.testing.assert_array_equal(scorer.sparse(captions).toarray(), scorer.matrix[captions])
+    binary = BinaryScorer([1, 0, 1, 2])
+    np.testing.assert_array_equal(binary.sparse(np.arange(4)).toarray(), binary.score(np.arange(4)))
+
+
+def test_few_blocks_are_made_ahead():
+    made = []
+    results = ahead(lambda group: made.append(group) or len(made), iter(np.arange(100)[:, None]))
+    for _ in range(3):
+        next(results)
+    results.close()
+    assert len(made) <= 3 + 2 * (scoring.threads() + 1)
+
+
+def test_an_error_in_a_block_ends_the_matrix_and_the_threads(scorer, tmp_path, monkeypatch):
+    def broken(captions):
+        if 2500 in captions:
+            raise RuntimeError("no such row")
+        return scorer.matrix[captions]
+
+    monkeypatch.setattr(scorer, "score", broken)
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="no such row"):
+        matrix_of(scorer, tmp_path / "phi.npy")
+    assert not list(tmp_path.iterdir())
+    assert threading.active_count() == before
+
+
+def test_a_block_stays_small_for_any_number_of_images():
+    for images in (1, 1000, 5000, 113_000, 10**9):
+        assert 1 <= rows_of_block(images) <= 1024
+        assert rows_of_block(images) == 1 or rows_of_block(images) * images <= scoring.CELLS_PER_BLOCK
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(descriptor, start, length):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(scoring.os, "posix_fallocate", full, raising=False)
+    with pytest.raises(InputError, match=r"no room for the 2\.4 GB"):
+        new_array(tmp_path / "phi.npy", np.float32, (200_000, 3000))
+
+
+def test_a_bar_appears_only_when_it_takes_long(scorer, capsys, monkeypatch):
+    out = np.empty(scorer.shape)
+    fill(scorer, out, "quick")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(scoring, "SECONDS_WITHOUT_BAR", 0.0)
+    fill(scorer, out, "slow")
+    assert "slow: 5000/5000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", [np.empty((5000, 41)), np.empty((5000, 40), dtype=np.int64)])
+def test_an_array_that_does_not_fit_is_refused(scorer, out):
+    with pytest.raises(InputError, match=r"need a floating array \[5000, 40\]"):
+        matrix_of(scorer, out)
+
+
+def test_a_path_without_npy_is_refused(scorer, tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.npy"):
+        matrix_of(scorer, tmp_path / "phi.csv")
+
+
+def test_binary_pairs_are_cells_and_know_their_own():
+    scorer = BinaryScorer([0, 0, 1])
+    captions, images = np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])
+    np.testing.assert_array_equal(scorer.pairs(captions, images), matrix_of(scorer)[captions, images])
+    np.testing.assert_array_equal(scorer.pairs(captions, images, without_own=True), [0, 0, np.nan, 0])

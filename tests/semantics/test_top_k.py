@@ -1,0 +1,222 @@
+"""The best images of a caption: those of the whole matrix, exactly; a kill costs seconds of work at most."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from fivesentences.errors import InputError
+from fivesentences.semantics import phi, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
+from fivesentences.semantics.top_k import best_of_rows
+
+CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car", "!", ""]
+IMAGE_OF_CAPTION = [0, 0, 1, 1, 2, 2, 2]
+
+
+def sorted_out(matrix, k):
+    """The k best by a full sort in Python: score descending, then index; nothing at 0."""
+    images = np.full((len(matrix), k), -1, dtype=np.int32)
+    scores = np.zeros((len(matrix), k), dtype=np.float32)
+    for row, values in enumerate(matrix.astype(np.float32).tolist()):
+        best = sorted((-value, index) for index, value in enumerate(values) if value > 0)[:k]
+        for place, (value, index) in enumerate(best):
+            images[row, place], scores[row, place] = index, -value
+    return images, scores
+
+
+def random_captions(n_images, seed):
+    rng = np.random.default_rng(seed)
+    words = [f"w{index}" for index in range(30)]
+    captions = [" ".join(rng.choice(words, size=rng.integers(0, 9))) for _ in range(n_images * 3)]
+    return captions, np.repeat(np.arange(n_images), 3)
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "few", "nothing", "near"])
+@pytest.mark.parametrize("k", [1, 5, 100, 700])
+def test_the_best_of_a_row_are_those_of_a_full_sort(kind, k):
+    rng = np.random.default_rng(k)
+    matrix = {
+        "random": rng.random((7, 3000)),
+        "ties": rng.integers(0, 4, (7, 3000)) / 3,
+        "few": rng.random((7, 3000)) * (rng.random((7, 3000)) < 0.02),
+        "nothing": np.zeros((7, 3000)),
+        "near": 1 + rng.random((7, 3000)) * 1e-9,  # different as float64, equal as float32
+    }[kind]
+    rows = scipy.sparse.csr_array(matrix)
+    for row in range(7):  # columns in any order, as products bring them
+        part = slice(rows.indptr[row], rows.indptr[row + 1])
+        order = rng.permutation(part.stop - part.start)
+        rows.data[part], rows.indices[part] = rows.data[part][order], rows.indices[part][order]
+    images, scores = best_of_rows(rows, k)
+    wanted_images, wanted_scores = sorted_out(matrix, k)
+    np.testing.assert_array_equal(images, wanted_images)
+    np.testing.assert_array_equal(scores, wanted_scores)
+
+
+@pytest.mark.parametrize("name", ["cider", "bleu2", "binary"])
+@pytest.mark.parametrize("k", [1, 10, 60, 1000])
+def test_the_store_holds_the_best_of_the_phi_file(tmp_path, name, k):
+    captions, image_of_caption = random_captions(60, seed=k)
+    write_phi(name, captions, image_of_caption, tmp_path / "phi.npy")
+    write_top_k(name, captions, image_of_caption, tmp_path / "best", k=k)
+    whole = read_phi(tmp_path / "phi.npy")
+    best = read_top_k(tmp_path / "best", captions, image_of_caption)
+    assert (best.shape, best.k) == (whole.shape, min(k, 60))
+    images, scores = sorted_out(np.asarray(whole), best.k)
+    np.testing.assert_array_equal(best.images, images)
+    np.testing.assert_array_equal(best.scores, scores)
+
+
+@pytest.fixture
+def store(tmp_path):
+    write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "best", k=2)
+    return tmp_path / "best"
+
+
+def test_rows_and_single_cells_are_the_matrix_where_it_is_stored(tmp_path):
+    captions, image_of_caption = random_captions(40, seed=3)
+    write_phi("cider", captions, image_of_caption, tmp_path / "phi.npy")
+    write_top_k("cider", captions, image_of_caption, tmp_path / "best", k=7)
+    whole, best = np.asarray(read_phi(tmp_path / "phi.npy")), read_top_k(tmp_path / "best")
+    kept = np.zeros(whole.shape, dtype=bool)
+    images, _ = sorted_out(whole, 7)
+    for caption, of_caption in enumerate(images):
+        kept[caption, of_caption[of_caption >= 0]] = True
+    chosen = np.array([100, 0, 0, 57])
+    rows = best.rows(chosen)
+    assert rows.has_sorted_indices
+    np.testing.assert_array_equal(rows.toarray(), np.where(kept, whole, 0)[chosen])
+    np.testing.assert_array_equal(rows[:, [5, 1]].toarray(), np.where(kept, whole, 0)[chosen][:, [5, 1]])
+    every_caption, every_image = (grid.ravel() for grid in np.indices(whole.shape))
+    scores, stored = best.lookup(every_caption, every_image)
+    np.testing.assert_array_equal(stored, kept.ravel())
+    np.testing.assert_array_equal(scores, np.where(kept, whole, 0).ravel())
+
+
+def test_the_note_says_what_it_was_made_of(store):
+    note = json.loads((store / "note.json").read_text())
+    assert (note["phi"], note["top_k"], note["shape"]) == ("cider", 2, [7, 3])
+    assert note["captions_sha256"] == phi.captions_sha256(CAPTIONS)
+    assert sorted(path.name for path in store.parent.iterdir()) == ["best"]
+    assert sorted(path.name for path in store.iterdir()) == ["images.npy", "note.json", "scores.npy"]
+
+
+def test_other_captions_and_other_images_are_refused(store):
+    with pytest.raises(InputError, match="other captions"):
+        read_top_k(store, [*CAPTIONS[:-1], "."])
+    with pytest.raises(InputError, match="other images"):
+        read_top_k(store, CAPTIONS, [0, 0, 1, 1, 1, 2, 2])
+
+
+def test_a_damaged_store_is_refused(store):
+    whole = (store / "scores.npy").read_bytes()
+    for damaged in (whole[:-4], b"", b"no array"):
+        (store / "scores.npy").write_bytes(damaged)
+        with pytest.raises(InputError, match="make phi again"):
+            read_top_k(store)
+    np.save(store / "scores.npy", np.zeros((7, 3), dtype=np.float32))
+    with pytest.raises(InputError, match=r"\[7, 3\] but the note says float32 \[7, 2\]"):
+        read_top_k(store)
+    (store / "note.json").unlink()
+    with pytest.raises(InputError, match="no such store"):
+        read_top_k(store)
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from fivesentences.semantics import top_k
+from test_top_k import random_captions
+
+top_k.SECONDS_BETWEEN_SAVES = 0.0
+top_k.ROWS_OF_BLOCK = 8
+blocks = 0
+whole = top_k.best_of_rows
+def killed_later(rows, k):
+    global blocks
+    blocks += 1
+    if blocks == 25:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return whole(rows, k)
+top_k.best_of_rows = killed_later
+captions, image_of_caption = random_captions(100, seed=5)
+top_k.write_top_k("cider", captions, image_of_caption, sys.argv[1], k=9)
+"""
+
+
+def test_after_a_kill_work_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, tmp_path / "best"], env={**os.environ, "PYTHONPATH": path}, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "best").exists()
+    done = int(np.load(tmp_path / ".best.partial" / "done.npy").sum())
+    assert done > 0
+
+    scored = []
+    whole = top_k.best_of_rows
+    monkeypatch.setattr(top_k, "best_of_rows", lambda rows, k: scored.append(rows.shape[0]) or whole(rows, k))
+    captions, image_of_caption = random_captions(100, seed=5)
+    write_top_k("cider", captions, image_of_caption, tmp_path / "best", k=9)
+    assert sum(scored) == 300 - done
+    assert f"going on after {done} of 300 captions" in capsys.readouterr().err
+    images, scores = sorted_out(prepare("cider", captions, image_of_caption).score(np.arange(300)), 9)
+    best = read_top_k(tmp_path / "best", captions)
+    np.testing.assert_array_equal(best.images, images)
+    np.testing.assert_array_equal(best.scores, scores)
+    assert [file.name for file in tmp_path.iterdir()] == ["best"]
+
+
+def test_what_was_begun_for_other_captions_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(top_k, "best_of_rows", lambda rows, k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_top_k("cider", CAPTIONS[::-1], IMAGE_OF_CAPTION[::-1], tmp_path / "best", k=2)
+    monkeypatch.undo()
+    (tmp_path / ".best.partial" / "done.npy").write_bytes(b"\1" * 100)
+    write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "best", k=2)
+    np.testing.assert_array_equal(
+        read_top_k(tmp_path / "best", CAPTIONS).images,
+        sorted_out(prepare("cider", CAPTIONS, IMAGE_OF_CAPTION).score(np.arange(7)), 2)[0],
+    )
+
+
+def test_a_store_is_replaced_and_nothing_else_is(store, tmp_path):
+    write_top_k("cider", CAPTIONS[:3], [0, 0, 1], store, k=1)
+    assert read_top_k(store, CAPTIONS[:3]).images.shape == (3, 1)
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(InputError, match="no store of best images"):
+        write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "photos")
+
+
+def test_two_writers_of_one_store_are_refused(tmp_path):
+    another = top_k._alone(tmp_path / ".best.partial", tmp_path / "best")
+    with another, pytest.raises(InputError, match="being written by another process"):
+        write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "best")
+
+
+@pytest.mark.parametrize(
+    ("k", "out", "sentence"),
+    [(0, "best", "k is 0"), (2.5, "best", "k is 2.5"), (True, "best", "k is True"), (3, "phi.npy", "without .npy")],
+)
+def test_a_wrong_request_is_one_sentence(tmp_path, k, out, sentence):
+    with pytest.raises(InputError, match=sentence):
+        write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / out, k=k)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_out_of_range_is_refused(store):
+    best = read_top_k(store)
+    for captions, images, sentence in (([7], [0], "captions 0 to 6"), ([0], [-1], "images 0 to 2"), ([0, 1], [0], "2")):
+        with pytest.raises(InputError, match=sentence):
+            best.lookup(captions, images)
+    with pytest.raises(InputError, match="whole numbers"):
+        best.rows([0.5])
