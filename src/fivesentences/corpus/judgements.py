@@ -106,7 +106,7 @@ def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
             raise InputError(f"{where}: image is '{image[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
         human = _number(score, where, "agg_score", 5.0)
         found.add(str(int(image_match[1])), str(int(caption_match[1])), human, where, own=method == CXC_ORIGINAL)
-    return found.judgements("cxc", "mean rating of how well caption and image fit, by about 5 people, 0 to 5")
+    return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
 
 
 def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:

@@ -1,6 +1,16 @@
-"""A run's similarities -> all its numbers, as one JSON file; all runs -> one tidy table."""
+"""A run's similarities -> all its numbers, as one JSON file; all runs -> one tidy table; what judges say of phi."""
 
+from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.run import evaluate_run, evaluate_similarity
 from fivesentences.evaluation.tidy import collect, summary, write_tidy
 
-__all__ = ["collect", "evaluate_run", "evaluate_similarity", "summary", "write_tidy"]
+__all__ = [
+    "agreement",
+    "collect",
+    "evaluate_run",
+    "evaluate_similarity",
+    "read_agreement",
+    "summary",
+    "write_agreement",
+    "write_tidy",
+]

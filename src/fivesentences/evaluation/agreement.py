@@ -1,0 +1,210 @@
+"""How well each phi agrees with people who judged captions against images: Table 1 of Five Sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fivesentences.console import track
+from fivesentences.corpus import Corpus
+from fivesentences.corpus.judgements import Judgements
+from fivesentences.errors import InputError
+from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
+from fivesentences.semantics import phi as phis
+from fivesentences.semantics.tuples import Tuples
+from fivesentences.storage import read_json, replacing, write_json
+
+REFERENCES = ("kept", "own_left_out")
+PAIRS = ("all", "foreign")
+COLUMNS = [
+    *("judge", "dataset", "split", "phi", "references", "pairs", "statistic"),
+    *("value", "low", "high", "n_pairs", "n_images", "left_out"),
+    *("interval", "idf_corpus", "tuples", "human"),
+]
+
+
+def agreement(
+    judgements: Judgements,
+    corpus: Corpus,
+    rows: Sequence[tuple[str, str]],
+    tuples: Tuples | None = None,
+    statistics: Sequence[str] = STATISTICS,
+    resamples: int | None = None,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """Correlation of each phi with a judge's scores, over all judged pairs and over those of a foreign caption.
+
+    phi itself is the score of a pair, and all of ``corpus`` is what phi is made of: its images' captions are the
+    references and count for the idf. A caption with its own image is compared with references that it is one of
+    (``"kept"``, as in print), or it is taken out of them (``"own_left_out"``); that changes nothing for pairs with a
+    foreign image. A pair that phi has no value for, because the caption was its image's only one, is left out.
+
+    Intervals come from a bootstrap that draws images, so that pairs of an image stay together. That a caption occurs
+    with several images is not drawn: where one is judged with dozens of images (the crowd's judgements of Flickr8k)
+    the intervals are somewhat too narrow.
+
+    Args:
+        judgements: Pairs of a caption and an image of ``corpus``, and what the judge says.
+        corpus: The corpus that the judgements index.
+        rows: (name of a phi, ``"kept"`` or ``"own_left_out"``) of each row of the table.
+        tuples: Of the corpus's captions, where a phi is SPICE.
+        statistics: Of ``metrics.correlation.STATISTICS``. Ratings of few levels are mostly reported with Kendall's
+            tau-b or tau-c.
+        resamples: As in ``correlation``.
+        seed: Of the resampling.
+
+    Returns:
+        A table with a row a judgement (``caption_id``, ``image_id``, ``human``, ``own`` and a column a phi, named
+        ``"<phi>"`` or ``"<phi>|own_left_out"``), and a list with one dictionary a number, its keys ``COLUMNS``.
+        ``value`` is None where a vector is constant, as binary relevance over foreign pairs.
+
+    Raises:
+        InputError: If a phi is unknown or lacks its tuples, a row is there twice, or the judgements are not of this
+            corpus.
+    """
+    _check_rows(rows)
+    pairs = judgements.pairs
+    captions, images = (pairs[side].to_numpy(dtype=np.int64) for side in ("caption", "image"))
+    if len(pairs) == 0 or captions.max() >= corpus.n_captions or images.max() >= corpus.n_images:
+        raise InputError(f"the judgements of '{judgements.name}' are not of {corpus!r}; load them with this corpus.")
+    human, own = pairs["human"].to_numpy(dtype=np.float64), pairs["own"].to_numpy(dtype=bool)
+    frame = pd.DataFrame(
+        {
+            "caption_id": corpus.table["caption_id"].to_numpy()[captions],
+            "image_id": corpus.images["image_id"].to_numpy()[images],
+            "human": human,
+            "own": own,
+        }
+    )
+    about = {
+        "judge": judgements.name,
+        "dataset": corpus.name,
+        "split": " and ".join(pd.unique(corpus.images["split"].to_numpy()[np.unique(images)])),
+        "human": judgements.scale,
+    }
+    chosen = {"all": np.ones(len(pairs), dtype=bool), "foreign": ~own}
+    numbers: list[dict[str, Any]] = []
+    known: dict[tuple[bytes, bytes], dict[str, Correlation]] = {}
+    references_of = {phi: [references for name, references in rows if name == phi] for phi, _ in rows}
+    for phi in track(list(references_of), f"ask {judgements.name}", len(references_of)):
+        metric = phis.SEMANTIC_METRICS[phis.parse_name(phi)[0]]
+        scorer = phis.prepare(phi, corpus.captions, corpus.image_of_caption, tuples)
+        for references in references_of[phi]:
+            values = np.asarray(scorer.pairs(captions, images, without_own=references == "own_left_out"))
+            frame[column_of(phi, references)] = values
+            for which in PAIRS:
+                kept = chosen[which] & ~np.isnan(values)
+                # Foreign pairs are the same with either references.
+                same = (kept.tobytes(), values[kept].tobytes())
+                if same not in known:
+                    known[same] = _correlations(values[kept], human[kept], images[kept], statistics, resamples, seed)
+                counts = {
+                    "n_pairs": int(np.count_nonzero(kept)),
+                    "n_images": len(np.unique(images[kept])),
+                    "left_out": int(np.count_nonzero(chosen[which] & ~kept)),
+                }
+                of_phi = {
+                    "phi": phi,
+                    "references": references,
+                    "pairs": which,
+                    "idf_corpus": _corpus_in_words(corpus) if metric.idf else "",
+                    "tuples": tuples.source if tuples is not None and phis.needs_tuples(phi) else "",
+                }
+                numbers += [about | of_phi | counts | _number(found) for found in known[same].values()]
+    order = {row: place for place, row in enumerate(rows)}
+    numbers.sort(key=lambda number: order[number["phi"], number["references"]])
+    return frame, numbers
+
+
+def write_agreement(
+    pairs: pd.DataFrame, numbers: Sequence[Mapping[str, Any]], out_pairs: Path | str, out: Path | str
+) -> None:
+    """Write what ``agreement`` returns: the pairs as parquet to ``out_pairs``, the numbers as JSON to ``out``."""
+    with replacing(out_pairs) as temporary:
+        pairs.to_parquet(temporary, index=False)
+    write_json(out, list(numbers))
+
+
+def read_agreement(path: Path | str) -> pd.DataFrame:
+    """The numbers that ``write_agreement`` wrote, one row each, with the columns ``COLUMNS``.
+
+    Raises:
+        InputError: If the file is missing or is not one of these.
+    """
+    numbers = read_json(path)
+    if not isinstance(numbers, list) or not numbers:
+        raise InputError(f"{path}: this is no list of numbers of agreement; make it again.")
+    for place, number in enumerate(numbers):
+        missing = set(COLUMNS) - number.keys() if isinstance(number, dict) else set(COLUMNS)
+        if missing:
+            raise InputError(f"{path}: number {place} lacks '{min(missing)}'; make it again.")
+    table = pd.DataFrame(numbers)[COLUMNS]
+    return table.astype(dict.fromkeys(("value", "low", "high"), "float64"))
+
+
+def column_of(phi: str, references: str) -> str:
+    """Name of a phi's column in the table of pairs."""
+    return phi if references == "kept" else f"{phi}|{references}"
+
+
+def _check_rows(rows: Sequence[tuple[str, str]]) -> None:
+    if not rows:
+        raise InputError("rows is empty; name at least one phi.")
+    for phi, references in rows:
+        if references not in REFERENCES:
+            raise InputError(f"the references of '{phi}' are {references!r}; expected 'kept' or 'own_left_out'.")
+    twice = [row for place, row in enumerate(rows) if row in rows[:place]]
+    if twice:
+        raise InputError(f"rows: {column_of(*twice[0])!r} is there twice; a row may stand there once.")
+
+
+def _correlations(
+    values: NDArray[np.float64],
+    human: NDArray[np.float64],
+    images: NDArray[np.int64],
+    statistics: Sequence[str],
+    resamples: int | None,
+    seed: int,
+) -> dict[str, Correlation]:
+    if len(values) < 2:
+        nothing = (len(np.unique(images)),)
+        return {name: Correlation(None, None, None, len(values), name, 0.95, 0, nothing) for name in statistics}
+    return correlations(values, human, statistics, images, resamples, seed=seed)
+
+
+def _number(found: Correlation) -> dict[str, Any]:
+    return {
+        "statistic": found.statistic,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "interval": _interval_in_words(found),
+    }
+
+
+def _interval_in_words(found: Correlation) -> str:
+    if found.pairs < 2:
+        return "none: there are fewer than 2 pairs"
+    if found.value is None:
+        return "none: the correlation of a constant is not defined"
+    if found.resamples:
+        return (
+            f"{found.confidence:.0%} percentile interval of {found.resamples:,} bootstrap resamples of "
+            f"{found.clusters[0]:,} images"
+        )
+    if found.clusters[0] < 2:
+        return "none: there is one image only"
+    if found.statistic.startswith("kendall") and found.pairs > KENDALL_INTERVAL_PAIRS:
+        return f"none: not resampled beyond {KENDALL_INTERVAL_PAIRS:,} pairs"
+    return "none: not resampled"
+
+
+def _corpus_in_words(corpus: Corpus) -> str:
+    splits = corpus.splits
+    where = f"{corpus.name}/{splits[0]}" if len(splits) == 1 else f"{corpus.name} ({', '.join(splits)})"
+    return f"the captions of the {corpus.n_images:,} images of {where}"

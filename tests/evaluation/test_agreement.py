@@ -1,0 +1,221 @@
+"""How well phi agrees with judges: the numbers beside scipy's, and what stands beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_judgements, load_karpathy
+from fivesentences.errors import InputError
+from fivesentences.evaluation import agreement, read_agreement, write_agreement
+from fivesentences.evaluation.agreement import COLUMNS as KEYS
+from fivesentences.semantics import cider_matrix
+
+WORDS = "a dog cat man runs sits red blue on grass with ball big".split()
+STATISTICS = ("pearson", "spearman", "kendall_b", "kendall_c")
+SCIPY = {
+    "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: scipy.stats.spearmanr(x, y).statistic,
+    "kendall_b": lambda x, y: scipy.stats.kendalltau(x, y, variant="b").statistic,
+    "kendall_c": lambda x, y: scipy.stats.kendalltau(x, y, variant="c").statistic,
+}
+
+
+@pytest.fixture
+def corpus():
+    """Twelve images of 1 to 4 captions, ``i0`` and ``i4`` and ``i8`` with one only; the last six are the test split."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"i{i}", f"i{i}.jpg", f"i{i}#{k}", " ".join(rng.choice(WORDS, 6)), "test" if i >= 6 else "train", None)
+        for i in range(12)
+        for k in range(i % 4 + 1)
+    ]
+    return Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+@pytest.fixture
+def judgements(corpus):
+    """Every caption of the test images with each of these, and a score of few levels."""
+    captions = np.flatnonzero(corpus.table["split"] == "test")
+    caption, image = np.repeat(captions, 6), np.tile(np.arange(6, 12), len(captions))
+    own = corpus.image_of_caption[caption] == image
+    human = np.random.default_rng(1).integers(0, 4, len(own)) / 3 + own
+    pairs = pd.DataFrame({"caption": caption, "image": image, "human": human, "own": own})
+    return Judgements("someone", pairs, "a made score, 0 to 2")
+
+
+def by_key(numbers):
+    return {(n["phi"], n["references"], n["pairs"], n["statistic"]): n for n in numbers}
+
+
+def test_numbers_are_scipys_for_the_cells_of_the_matrix(corpus, judgements):
+    frame, numbers = agreement(judgements, corpus, [("cider", "kept")])
+    phi = cider_matrix(corpus.captions, corpus.image_of_caption)
+    pairs = judgements.pairs
+    cells = phi[pairs["caption"], pairs["image"]]
+    np.testing.assert_allclose(frame["cider"], cells, atol=1e-12, rtol=0)
+    found = by_key(numbers)
+    assert len(found) == len(numbers) == 8
+    for statistic in STATISTICS:
+        for which, chosen in (("all", np.ones(len(cells), dtype=bool)), ("foreign", ~pairs["own"].to_numpy())):
+            number = found["cider", "kept", which, statistic]
+            theirs = SCIPY[statistic](cells[chosen], pairs["human"].to_numpy()[chosen])
+            assert number["value"] == pytest.approx(theirs, abs=1e-10)
+            assert number["low"] < theirs < number["high"]
+            assert (number["n_pairs"], number["n_images"], number["left_out"]) == (chosen.sum(), 6, 0)
+
+
+def test_the_table_of_pairs_names_caption_image_and_judgement(corpus, judgements):
+    frame, _ = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], statistics=["pearson"])
+    assert list(frame.columns) == ["caption_id", "image_id", "human", "own", "binary", "cider|own_left_out"]
+    for row, judged in zip(frame.itertuples(), judgements.pairs.itertuples(), strict=True):
+        assert row.caption_id == corpus.table["caption_id"][judged.caption]
+        assert row.image_id == corpus.images["image_id"][judged.image]
+        assert (row.human, row.own) == (judged.human, judged.own)
+    np.testing.assert_array_equal(frame["binary"], judgements.pairs["own"].astype(float))
+
+
+def test_taking_the_own_caption_out_changes_own_pairs_only(corpus, judgements):
+    rows = [("cider", "kept"), ("cider", "own_left_out")]
+    frame, numbers = agreement(judgements, corpus, rows, resamples=20)
+    own = frame["own"].to_numpy()
+    kept, left_out = frame["cider"].to_numpy(), frame["cider|own_left_out"].to_numpy()
+    np.testing.assert_array_equal(kept[~own], left_out[~own])
+    with_others = own & ~np.isnan(left_out)
+    assert (left_out[with_others] < kept[with_others]).all()
+    found = by_key(numbers)
+    for statistic in STATISTICS:
+        both = [found["cider", references, "foreign", statistic] for _, references in rows]
+        assert both[0] | {"references": "own_left_out"} == both[1]
+        assert (
+            found["cider", "own_left_out", "all", statistic]["value"]
+            < found["cider", "kept", "all", statistic]["value"]
+        )
+
+
+def test_the_only_caption_of_an_image_is_left_out_and_counted(corpus, judgements):
+    frame, numbers = agreement(judgements, corpus, [("cider", "own_left_out")], statistics=["pearson"], resamples=5)
+    missing = frame["cider|own_left_out"].isna()
+    assert frame[missing][["caption_id", "image_id"]].values.tolist() == [["i8#0", "i8"]]
+    number = by_key(numbers)["cider", "own_left_out", "all", "pearson"]
+    assert (number["left_out"], number["n_pairs"]) == (1, len(frame) - 1)
+    rest = frame[~missing]
+    assert number["value"] == pytest.approx(SCIPY["pearson"](rest["cider|own_left_out"], rest["human"]), abs=1e-12)
+    assert by_key(numbers)["cider", "own_left_out", "foreign", "pearson"]["left_out"] == 0
+
+
+def test_binary_relevance_over_foreign_pairs_has_no_correlation(corpus, judgements):
+    _, numbers = agreement(judgements, corpus, [("binary", "kept")])
+    for statistic in STATISTICS:
+        assert by_key(numbers)["binary", "kept", "all", statistic]["value"] > 0
+        number = by_key(numbers)["binary", "kept", "foreign", statistic]
+        assert (number["value"], number["low"], number["high"]) == (None, None, None)
+        assert number["interval"] == "none: the correlation of a constant is not defined"
+
+
+def test_images_are_what_is_resampled(corpus, judgements):
+    frame, numbers = agreement(judgements, corpus, [("cider", "kept")], statistics=["pearson"], resamples=40, seed=3)
+    drawn = []
+    for images in np.random.default_rng([3, 0]).integers(0, 6, (40, 6)):
+        chosen = pd.concat([frame[frame["image_id"] == f"i{6 + image}"] for image in images])
+        drawn.append(SCIPY["pearson"](chosen["cider"], chosen["human"]))
+    number = by_key(numbers)["cider", "kept", "all", "pearson"]
+    assert [number["low"], number["high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]).tolist(), abs=1e-10)
+    assert number["interval"] == "95% percentile interval of 40 bootstrap resamples of 6 images"
+
+
+def test_what_a_number_was_made_of_stands_beside_it(corpus, judgements):
+    rows = [("binary", "kept"), ("cider", "kept"), ("bleu4-reattached", "kept"), ("cider", "own_left_out")]
+    _, numbers = agreement(judgements, corpus, rows, statistics=["kendall_c"], resamples=0)
+    assert [(n["phi"], n["references"]) for n in numbers[::2]] == rows
+    assert all(set(number) == set(KEYS) for number in numbers)
+    for number in numbers:
+        assert (number["judge"], number["dataset"], number["split"]) == ("someone", "made", "test")
+        assert number["human"] == "a made score, 0 to 2"
+        assert number["tuples"] == ""
+        with_idf = "the captions of the 12 images of made (train, test)"
+        assert number["idf_corpus"] == (with_idf if number["phi"] == "cider" else "")
+        if number["value"] is not None:
+            assert number["interval"] == "none: not resampled"
+    part = corpus.split("test")
+    inside = judgements.within(corpus, "test")
+    _, numbers = agreement(inside, part, [("cider", "kept")], statistics=["pearson"], resamples=0)
+    assert numbers[0]["idf_corpus"] == "the captions of the 6 images of made/test"
+
+
+def test_written_and_read_again_nothing_changes(corpus, judgements, tmp_path):
+    frame, numbers = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], resamples=10)
+    write_agreement(frame, numbers, tmp_path / "pairs.parquet", tmp_path / "numbers.json")
+    again = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], resamples=10)
+    write_agreement(*again, tmp_path / "again.parquet", tmp_path / "again.json")
+    assert (tmp_path / "numbers.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "pairs.parquet"), frame)
+    table = read_agreement(tmp_path / "numbers.json")
+    assert list(table.columns) == KEYS
+    for row, number in zip(table.to_dict("records"), numbers, strict=True):
+        assert {key: None if value != value else value for key, value in row.items()} == number
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{}", "this is no list of numbers of agreement"),
+        ("[]", "this is no list of numbers of agreement"),
+        ("[3]", "number 0 lacks"),
+        ('[{"judge": "cxc"}]', "number 0 lacks 'dataset'"),
+        ("[", "line 1 is not JSON"),
+    ],
+)
+def test_a_file_of_something_else_is_named(text, sentence, tmp_path):
+    (tmp_path / "numbers.json").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_agreement(tmp_path / "numbers.json")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([], "rows is empty"),
+        ([("cider", "left_out")], "the references of 'cider' are 'left_out'; expected 'kept' or 'own_left_out'"),
+        ([("cider", "kept"), ("binary", "kept"), ("cider", "kept")], "rows: 'cider' is there twice"),
+        ([("ciderr", "kept")], "semantic metric is 'ciderr'"),
+        ([("spice", "kept")], "spice compares scene graphs; give the captions' tuples"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(rows, sentence, corpus, judgements):
+    with pytest.raises(InputError, match=sentence):
+        agreement(judgements, corpus, rows)
+
+
+def test_judgements_of_another_corpus_are_refused(corpus, judgements):
+    with pytest.raises(InputError, match="the judgements of 'someone' are not of Corpus"):
+        agreement(judgements, corpus.split("test"), [("cider", "kept")])
+
+
+def test_too_few_pairs_have_no_correlation(corpus):
+    pairs = pd.DataFrame({"caption": [0], "image": [0], "human": [1.0], "own": [True]})
+    _, numbers = agreement(Judgements("someone", pairs, "made"), corpus, [("cider", "kept")])
+    assert {(number["value"], number["n_pairs"] <= 1) for number in numbers} == {(None, True)}
+    assert {number["interval"] for number in numbers} == {"none: there are fewer than 2 pairs"}
+
+
+@pytest.mark.data
+def test_table_1_on_cxc_is_as_printed(mirror):
+    """Print: binary .711, CIDEr .734 / .453; the digits beyond were measured with independent code."""
+    corpus, judgements = load_judgements(
+        "cxc", mirror / "cxc" / "sits_test.csv", load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco")
+    )
+    rows = [("binary", "kept"), ("cider-reattached", "kept"), ("cider", "kept")]
+    _, numbers = agreement(judgements, corpus, rows, statistics=["pearson"])
+    value = {(n["phi"], n["pairs"]): n["value"] for n in numbers}
+    assert value["binary", "all"] == pytest.approx(0.7115, abs=1e-4)
+    assert value["cider-reattached", "all"] == pytest.approx(0.7346, abs=1e-4)
+    assert value["cider-reattached", "foreign"] == pytest.approx(0.4537, abs=1e-4)
+    assert value["cider", "all"] == pytest.approx(0.7385, abs=1e-4)
+    assert value["cider", "foreign"] == pytest.approx(0.4869, abs=1e-4)
+    assert {n["n_pairs"] for n in numbers} == {44_833, 19_833}
+    for number in numbers:
+        if number["value"] is not None:
+            assert 0.005 < number["high"] - number["low"] < 0.03
