@@ -1,11 +1,78 @@
-"""Corpora that several metrics are tested on."""
+"""Corpora and scene-graph tuples that metrics are tested on, and SPICE's own program in a process of its own."""
 
 from __future__ import annotations
 
+import json
+import random
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+# Words with synonyms among them, inflected forms, a slash, capitals, two-word terms, words that WordNet lacks.
+OBJECTS, ATTRIBUTES, RELATIONS = (
+    [text.strip() for text in line.split(",")]
+    for line in (
+        "dog, dogs, puppy, hound, man, men, person, people, crowd, woman, lady, girl, child, kid, children, boy, car, "
+        "automobile, truck, bike, bicycle, bicycles, and/or, water, lake, pond, grass, field, meadow, ball, Dog, shirt, "
+        "top, group, pack, couple, pair, team, turn, head, hot dog, ice cream, zzgl",
+        "red, crimson, scarlet, big, large, huge, small, little, tiny, two, three, ten, pair, grey, gray, young, "
+        "immature, brown, standing, stand, happy, glad, light, dark, fair, RED, playing, tall, full-size, and/or, zzgl",
+        "in, on, near, run, running in, play with, play in, walk, walk on, jump, leap, leap over, jump over, and/or, "
+        "stand in, ride, drive, wear, have, hold, catch, grab, take, zzgl",
+    )
+)
+
+
+@pytest.fixture(scope="session")
+def made_tuples() -> Callable[[int, int], list[list[list[str]]]]:
+    """``made_tuples(seed, graphs)``: raw tuples, between none and forty a graph, of a small world of words."""
+
+    def make(seed: int, graphs: int) -> list[list[list[str]]]:
+        draw = random.Random(seed)
+
+        def one() -> list[str]:
+            kind = draw.choice("ooaaarrr")
+            if kind == "o":
+                return [draw.choice(OBJECTS)]
+            if kind == "a":
+                return [draw.choice(OBJECTS), draw.choice(ATTRIBUTES)]
+            return [draw.choice(OBJECTS), draw.choice(OBJECTS), draw.choice(RELATIONS)]
+
+        return [[one() for _ in range(draw.choice([0, 1, 2, 4, 6, 8, 12, 40]))] for _ in range(graphs)]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def ask_spice(
+    java_jars: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Question to answer of the authors' classes; see ``spice_jar.py``."""
+
+    def ask(question: dict[str, Any]) -> dict[str, Any]:
+        folder = tmp_path_factory.mktemp("spice")
+        asked, answered = folder / "question.json", folder / "answer.json"
+        asked.write_text(json.dumps({**question, "class_path": [str(jar) for jar in java_jars]}), encoding="utf-8")
+        program = Path(__file__).with_name("spice_jar.py")
+        done = subprocess.run([sys.executable, str(program), str(asked), str(answered)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
+        return answer
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def released_spice(parity_folder: Path) -> dict[str, Any]:
+    """Captions, raw tuples and what the released program made of them."""
+    fixture: dict[str, Any] = json.loads((parity_folder / "spice_flickr8k_small.json").read_text(encoding="utf-8"))
+    return fixture
+
 
 Made = tuple[list[str], np.ndarray]
 
@@ -42,7 +109,7 @@ def made_corpus() -> Callable[[int], Made]:
         if seed % 2:
             image_of_caption = rng.permutation(image_of_caption)
         vocabulary = [".", ",", *(f"w{k}" for k in range(rng.integers(2, 9)))]
-        longest = [25, 12, 70, 150][seed % 4]
+        longest = [25, 12, 70, 90][seed % 4]
         captions = [" ".join(rng.choice(vocabulary, size=rng.integers(0, longest))) for _ in image_of_caption]
         captions[0] = "w0 w1"
         return captions, image_of_caption

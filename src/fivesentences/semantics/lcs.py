@@ -4,6 +4,10 @@ The columns of the dynamic programme are kept as bits, one per word of the refer
 i + 1 words have a longer common subsequence with the candidate's words so far than the first i words (Hyyro 2004).
 A word of the candidate changes only the references that hold it, so that frequent words work on all references and
 rare ones on a few. References of more than 64 words take several machine words, with carries between them.
+
+Which words one longest common subsequence has, rather than how many, depends on the way back through the table. Here it
+is that of the ``rouge`` package: from the ends of both captions, a pair of equal words is taken, else the candidate's
+word is passed over if that costs nothing, else the reference's word.
 """
 
 from __future__ import annotations
@@ -85,6 +89,23 @@ class CommonSubsequences:
             lengths[place] = block.lengths(words)
         return lengths
 
+    def words(self, candidate: NDArray[np.int64], rank: NDArray[np.int64]) -> Bits:
+        """Which of the candidate's different words are in the common subsequence with each reference.
+
+        Args:
+            candidate: ``[words]`` numbered as the references' words are.
+            rank: ``[words]`` which of its different words each is, numbered from 0.
+
+        Returns:
+            ``[references]`` bits, bit k for the word of rank k.
+        """
+        words, ranks = candidate.tolist(), rank.tolist()
+        found = self._main.words(words, ranks)
+        for place, block in self._long:
+            for part, of_block in zip(found, block.words(words, ranks), strict=True):
+                part[place] = of_block
+        return found
+
 
 @dataclass(frozen=True)
 class _Block:
@@ -96,6 +117,7 @@ class _Block:
         holder: ``[occurrences]`` reference that holds the word, ascending for each word.
         mask: ``[occurrences]`` bits: where the word stands in the reference.
         everywhere: ``[references]`` bits of each frequent word.
+        prefix: ``[references]`` bits: the places that the reference has.
     """
 
     n: int
@@ -103,6 +125,7 @@ class _Block:
     holder: NDArray[np.intp]
     mask: Bits
     everywhere: dict[int, Bits]
+    prefix: Bits
 
     @classmethod
     def of(cls, references: Sequences, chosen: NDArray[np.bool_], width: type, machine_words: int) -> _Block:
@@ -127,23 +150,70 @@ class _Block:
             everywhere[frequent] = [np.zeros(n, dtype=width) for _ in range(machine_words)]
             for part, places in zip(everywhere[frequent], mask, strict=True):
                 part[holder[held]] = places[held]
-        return cls(n, start.tolist(), holder, list(mask), everywhere)
+        length = np.where(chosen, references.length, 0)
+        return cls(n, start.tolist(), holder, list(mask), everywhere, prefixes(length, machine_words, np.dtype(width)))
 
     def lengths(self, words: list[int]) -> NDArray[Any]:
         state = start_of(len(self.mask), self.n, self.mask[0].dtype)
         for word in words:
-            mask = self.everywhere.get(word)
-            if mask is not None:
-                advance(state, mask)
-                continue
-            start, stop = self.start[word], self.start[word + 1]
-            if start < stop:
-                holder = self.holder[start:stop]
-                some = [part[holder] for part in state]
-                advance(some, [part[start:stop] for part in self.mask])
-                for part, advanced in zip(state, some, strict=True):
-                    part[holder] = advanced
+            self._advance(state, word)
         return zeros(state)
+
+    def _advance(self, state: Bits, word: int) -> _Step | None:
+        """One more word; what it changed, None if no reference holds it."""
+        mask = self.everywhere.get(word)
+        if mask is not None:
+            before = state.copy()
+            state[:] = advanced(state, mask)
+            return _Step(None, mask, before, state.copy())
+        start, stop = self.start[word], self.start[word + 1]
+        if start == stop:
+            return None
+        holder = self.holder[start:stop]
+        mask = [part[start:stop] for part in self.mask]
+        before = [part[holder] for part in state]
+        after = advanced(before, mask)
+        for part, changed in zip(state, after, strict=True):
+            part[holder] = changed
+        return _Step(holder, mask, before, after)
+
+    def words(self, words: list[int], ranks: list[int]) -> Bits:
+        state = start_of(len(self.mask), self.n, self.mask[0].dtype)
+        steps = []
+        shared = False  # whether a step kept the arrays of the state
+        for word, rank in zip(words, ranks, strict=True):
+            frequent = word in self.everywhere
+            if shared and not frequent:  # a rare word writes into them
+                state = [part.copy() for part in state]
+            steps.append((rank, self._advance(state, word)))
+            shared = frequent
+        distinct = max(ranks, default=-1) + 1
+        kind = next((kind for kind in WIDTHS if np.iinfo(kind).bits >= distinct), WIDTHS[-1])
+        bits = np.iinfo(kind).bits
+        found: Bits = [np.zeros(self.n, dtype=kind) for _ in range(max(1, -(-distinct // bits)))]
+        prefix = [part.copy() for part in self.prefix]
+        for rank, step in reversed(steps):
+            if step is None:
+                continue
+            part, bit = found[rank // bits], np.array(1 << rank % bits, dtype=kind)
+            if step.holder is None:
+                part |= step_back(prefix, step.mask, step.before, step.after) * bit
+                continue
+            some = [places[step.holder] for places in prefix]
+            part[step.holder] |= step_back(some, step.mask, step.before, step.after) * bit
+            for places, changed in zip(prefix, some, strict=True):
+                places[step.holder] = changed
+        return found
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What one word of the candidate did: to which references (None: all), and their bits before and after."""
+
+    holder: NDArray[np.intp] | None
+    mask: Bits
+    before: Bits
+    after: Bits
 
 
 def start_of(machine_words: int, n: int, kind: np.dtype) -> Bits:
@@ -151,13 +221,25 @@ def start_of(machine_words: int, n: int, kind: np.dtype) -> Bits:
     return [np.full(n, np.iinfo(kind).max, dtype=kind) for _ in range(machine_words)]
 
 
-def advance(state: Bits, mask: Bits) -> None:
-    """One more word of the candidate, in place.
+def prefixes(length: NDArray[np.int64], machine_words: int, kind: np.dtype) -> Bits:
+    """Bits of which the lowest ``length`` are 1, ``[references]``."""
+    bits = np.iinfo(kind).bits
+    full = np.array(np.iinfo(kind).max, dtype=kind)
+    parts = []
+    for word in range(machine_words):
+        here = np.clip(length - word * bits, 0, bits)
+        parts.append(np.where(here > 0, full >> np.where(here > 0, bits - here, 0).astype(kind), 0).astype(kind))
+    return parts
+
+
+def advanced(state: Bits, mask: Bits) -> Bits:
+    """The state after one more word of the candidate.
 
     Args:
         state: Bits of the dynamic programme.
         mask: Where the word stands in the references.
     """
+    after: Bits = []
     carry: NDArray[Any] | None = None
     for part, places in zip(state, mask, strict=True):
         used = part & places
@@ -168,8 +250,58 @@ def advance(state: Bits, mask: Bits) -> None:
                 total += carry
                 over |= total < carry
             carry = over.astype(part.dtype)
-        part -= used
-        part |= total
+        total |= np.subtract(part, used, out=used)
+        after.append(total)
+    return after
+
+
+def step_back(prefix: Bits, mask: Bits, before: Bits, after: Bits) -> NDArray[Any]:
+    """One word of the candidate on the way back through the table.
+
+    The word is taken if it stands at the end of what is left of the reference, or if without it the common
+    subsequence would be shorter; then at the last place where it stands, and the reference ends before that place.
+
+    Args:
+        prefix: What is left of the references: so many lowest bits are 1. Changed in place.
+        mask: Where the word stands.
+        before: Bits of the dynamic programme before the word.
+        after: And after it.
+
+    Returns:
+        ``[references]`` 1 where the word is taken, else 0.
+    """
+    kind = prefix[0].dtype
+    one = np.array(1, dtype=kind)
+    last = np.array(np.iinfo(kind).bits - 1, dtype=kind)
+    places = [here & left for here, left in zip(mask, prefix, strict=True)]
+    taken: Any = 0
+    gained: Any = 0
+    for word, left in enumerate(prefix):
+        below_end = left >> one
+        if word + 1 < len(prefix):
+            below_end |= (prefix[word + 1] & one) << last
+        taken = taken | ((left ^ below_end) & places[word])
+        # The common subsequence grows by at most one word, so whether it does is the parity of the change.
+        gained = gained ^ np.bitwise_count((before[word] ^ after[word]) & left)
+    taken = ((taken != 0) | (gained & np.uint8(1) != 0)).astype(kind)
+    chosen = np.negative(taken)  # all bits
+    above: NDArray[np.bool_] | None = None
+    for word in reversed(range(len(prefix))):
+        below: NDArray[Any] = places[word].copy()
+        shift = 1
+        while shift <= last:
+            below |= below >> np.array(shift, dtype=kind)
+            shift *= 2
+        below >>= one
+        if len(prefix) > 1:
+            if above is not None:
+                below[above] = prefix[word][above]
+            here = places[word] != 0
+            above = here if above is None else above | here
+        below ^= prefix[word]
+        below &= chosen
+        prefix[word] ^= below
+    return np.asarray(taken)
 
 
 def zeros(state: Bits) -> NDArray[Any]:
@@ -194,9 +326,49 @@ def common_lengths(sequences: Sequences, left: NDArray[np.int64], right: NDArray
     lengths = np.zeros(len(left), dtype=np.int64)
     for some, words, state, masks in _batches(sequences, left, right):
         for column in range(words.shape[1]):
-            advance(state, masks(column))
+            state = advanced(state, masks(column))
         lengths[some] = zeros(state)
     return lengths
+
+
+def common_words(
+    sequences: Sequences, rank: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Which different words the common subsequence of single pairs of captions has, as ``rouge`` finds it.
+
+    Args:
+        sequences: The captions.
+        rank: ``[words of all captions]`` which of its caption's different words each is, numbered from 0.
+        left: ``[pairs]`` candidates.
+        right: ``[pairs]`` references.
+
+    Returns:
+        ``[machine words, pairs]`` bits, bit k for the candidate's word of rank k.
+    """
+    parts = 1 + int(rank.max(initial=0)) // 64
+    found = np.zeros((parts, len(left)), dtype=np.uint64)
+    start, length = sequences.start, sequences.length
+    for some, words, state, masks in _batches(sequences, left, right):
+        states = [state]
+        for column in range(words.shape[1]):
+            states.append(advanced(states[-1], masks(column)))
+        ranks = _padded(rank, start[left[some]], length[left[some]], 0)
+        prefix = prefixes(length[right[some]], len(state), state[0].dtype)
+        of_batch = np.zeros((parts, len(some)), dtype=np.uint64)
+        for column in reversed(range(words.shape[1])):
+            taken = step_back(prefix, masks(column), states[column], states[column + 1]).astype(np.uint64)
+            part, bit = np.divmod(ranks[:, column], 64)
+            of_batch[part, np.arange(len(some))] |= taken << bit.astype(np.uint64)
+        found[:, some] = of_batch
+    return found
+
+
+def ranks(sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which of its caption's different words each word is, numbered from 0, and ``[captions]`` how many there are."""
+    caption = np.repeat(np.arange(len(sequences.length)), sequences.length)
+    distinct, rank = np.unique(caption * max(1, sequences.n_words) + sequences.word, return_inverse=True)
+    count = np.bincount(distinct // max(1, sequences.n_words), minlength=len(sequences.length))
+    return rank - (np.cumsum(count) - count)[caption], count
 
 
 def _batches(
@@ -214,7 +386,7 @@ def _batches(
     size = bits[right[by_size]]
     for width in np.unique(size).tolist():
         of_width = by_size[size == width]
-        for chunk in chunks(length[left[of_width]] + width):
+        for chunk in chunks(length[left[of_width]] * max(1, width // 64) + width):
             some = of_width[chunk]
             words = _padded(sequences.word, start[left[some]], length[left[some]], -1)
             others = _padded(sequences.word, start[right[some]], length[right[some]], -2, width)
