@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
-from fivesentences.config import RunSpec, Scale, Study, read
+from fivesentences.config import JudgeSpec, RunSpec, Scale, Study, read
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.evaluation.agreement import column_of
+from fivesentences.evaluation.meaning import FORMAT, meaning
+from fivesentences.paper.asked import judged_phis
 from fivesentences.paper.rows import runs_of_scale
+from fivesentences.storage import write_json
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,3 +141,170 @@ def frame(studies: dict[str, Study], scale: Scale) -> pd.DataFrame:
 @pytest.fixture
 def published(root: Path) -> Path:
     return root / "config" / "published"
+
+
+# What each judge's scores can be.
+SCORES = {
+    "cxc": np.arange(0, 5.01, 0.2),
+    "flickr8k_expert": np.arange(3, 13) / 3,
+    "flickr8k_crowdflower": np.array([0, 1 / 3, 2 / 3, 1]),
+    "scenes_truth": np.array([0, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1]),
+}
+
+
+def judged_pairs(spec: JudgeSpec, asked: Iterable[tuple[str, str]], pairs: int = 400) -> pd.DataFrame:
+    """Made-up pairs of a judge: own captions score higher, and every phi follows the judge more or less."""
+    draw = np.random.default_rng(hash_of(spec.judge) % 1000)
+    scores = SCORES[spec.judge]
+    own = np.arange(pairs) % 3 == 0
+    rank = np.clip(draw.beta(1, 2, pairs) + 0.5 * own, 0, 1)
+    human = scores[(rank * (len(scores) - 1)).round().astype(int)]
+    frame = pd.DataFrame(
+        {"caption_id": [f"c{n}" for n in range(pairs)], "image_id": [f"i{n // 8}" for n in range(pairs)]}
+    ).assign(human=human, own=own)
+    for phi, references in asked:
+        if phi == "binary":
+            frame[column_of(phi, references)] = own.astype(float)
+            continue
+        steady = np.random.default_rng(abs(hash_of(phi)) % 1000)
+        noise = 0.25 * steady.standard_normal(pairs)
+        value = np.clip(rank * (0.6 + 0.4 * own * (references == "kept")) + noise, 0, None)
+        frame[column_of(phi, references)] = value
+    return frame
+
+
+def agreement_rows(
+    studies: dict[str, Study], scale: Scale, *, tuples: str = "SPICE's parser", pairs: int = 400
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """Tidy rows of all judges of a scale as the evaluation writes them, and the pairs that they are of."""
+    asked = judged_phis(studies, scale)
+    lines: list[dict[str, Any]] = []
+    frames = {}
+    for spec in scale.judges:
+        frame = frames[spec.judge] = judged_pairs(spec, asked, pairs)
+        for phi, references in asked:
+            for which, part in (("all", frame), ("foreign", frame[~frame["own"]])):
+                values = part[column_of(phi, references)]
+                for statistic, factor in (("pearson", 1.0), ("spearman", 0.99), ("kendall_b", 0.8), ("kendall_c", 0.7)):
+                    constant = values.nunique() == 1
+                    value = None if constant else factor * float(np.corrcoef(values, part["human"])[0, 1])
+                    lines.append(
+                        {
+                            "judge": spec.judge,
+                            "dataset": spec.dataset,
+                            "split": "test",
+                            "phi": phi,
+                            "references": references,
+                            "pairs": which,
+                            "statistic": statistic,
+                            "value": value,
+                            "low": None if value is None else value - 0.021,
+                            "high": None if value is None else value + 0.019,
+                            "n_pairs": len(part),
+                            "n_images": part["image_id"].nunique(),
+                            "left_out": 0,
+                            "interval": "95% percentile interval of 1,000 bootstrap resamples of 50 images"
+                            if value is not None
+                            else "none: the correlation of a constant is not defined",
+                            "idf_corpus": f"the captions of the 50 images of {spec.dataset}/test"
+                            if phi.startswith(("cider", "tfidf"))
+                            else "",
+                            "tuples": tuples if phi == "spice" else "",
+                            "human": f"made-up judgements, {SCORES[spec.judge][0]:g} to {SCORES[spec.judge][-1]:g}",
+                        }
+                    )
+    return pd.DataFrame(lines), frames
+
+
+@pytest.fixture
+def make_agreement() -> Callable[..., tuple[pd.DataFrame, dict[str, pd.DataFrame]]]:
+    """Made-up tidy rows of a scale's judges, and their pairs."""
+    return agreement_rows
+
+
+@pytest.fixture
+def judged_scale() -> Scale:
+    """A scale of captions that people judged, as print's Table 1: no roles and no runs."""
+    return tiny_scale(
+        scale="captions",
+        roles={},
+        features=None,
+        judges=[{"judge": "cxc", "dataset": "coco"}],
+        studies=["five_sentences"],
+    )
+
+
+@pytest.fixture
+def agreement(studies: dict[str, Study], judged_scale: Scale) -> pd.DataFrame:
+    return agreement_rows(studies, judged_scale)[0]
+
+
+@pytest.fixture
+def write_agreement(tmp_path: Path) -> Callable[..., list[Path]]:
+    """Made-up agreement as the evaluation's files: a ``.json`` a judge, its ``.parquet`` beside it."""
+
+    def written(studies: dict[str, Study], scale: Scale, **options: Any) -> list[Path]:
+        rows, pairs = agreement_rows(studies, scale, **options)
+        paths = []
+        for judge, frame in pairs.items():
+            paths.append(tmp_path / "agreement" / f"{judge}.json")
+            numbers = rows[rows["judge"] == judge].astype("object")
+            write_json(paths[-1], numbers.where(numbers.notna(), None).to_dict("records"))
+            frame.to_parquet(paths[-1].with_suffix(".parquet"), index=False)
+        return paths
+
+    return written
+
+
+@pytest.fixture
+def small_corpus() -> Corpus:
+    """Twelve images with two to four captions of few words, some of them twice, and a photograph's name each."""
+    draw = np.random.default_rng(4)
+    words = ("a", "dog", "cat", "boy", "runs", "sits", "on", "the", "grass", "beach", "with", "red", "ball")
+    rows = [
+        {
+            "image_id": f"i{image}",
+            "filename": f"i{image}.png",
+            "caption_id": f"i{image}#{number}",
+            "caption": " ".join(draw.choice(words, 4 + int(draw.integers(5)))) + " .",
+            "split": "test",
+            "category": None,
+        }
+        for image in range(12)
+        for number in range(2 + image % 3)
+    ]
+    rows[5]["caption"] = rows[11]["caption"]
+    return Corpus("scenes", pd.DataFrame(rows))
+
+
+@pytest.fixture
+def meaning_file(small_corpus: Corpus, tmp_path: Path) -> Callable[..., Path]:
+    """What some phi (CIDEr of other tokens, under their names) say of the small corpus, as the evaluation's file."""
+
+    def written(phis: Iterable[str]) -> Path:
+        draw = np.random.default_rng(7)
+        owner = small_corpus.image_of_caption
+        matrices, left_out = {}, {}
+        for phi in phis:
+            matrix = draw.gamma(0.4, 0.3, (small_corpus.n_captions, small_corpus.n_images)).astype(np.float32)
+            own = (np.arange(len(owner)), owner)
+            left_out[phi] = matrix[own] * 2
+            matrix[own] += 1
+            matrices[phi] = matrix
+        found = meaning(small_corpus, matrices, left_out)
+        for phi, numbers in found["phis"].items():
+            source = "the generator of the scenes, not parsed" if phi == "spice" else ""
+            numbers |= {"tokenisation": "", "tuples": source}
+        write_json(tmp_path / "meaning.json", found | {"format": FORMAT})
+        return tmp_path / "meaning.json"
+
+    return written
+
+
+@pytest.fixture
+def photographs(small_corpus: Corpus, tmp_path: Path) -> Photographs:
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    for index, filename in enumerate(small_corpus.images["filename"]):
+        Image.new("RGB", (60 + 10 * (index % 3), 50), (20 * index, 80, 120)).save(folder / filename)
+    return Photographs(folder)

@@ -6,31 +6,78 @@ import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
+from fivesentences.paper.asked import drawn_phis, figures_of, tables_of
 from fivesentences.paper.figures import build_figure, write_figure
 from fivesentences.paper.html import Picture
+from fivesentences.paper.making import make_figure, make_table
 from fivesentences.paper.page import write_page
 from fivesentences.paper.tables import build_table
 from fivesentences.paper.writing import write_table
 
 
 @pytest.fixture
-def folder(studies, scale, frame, published, tmp_path):
+def scale(make_scale):
+    return make_scale(judges=[{"judge": "scenes_truth", "dataset": "scenes"}])
+
+
+@pytest.fixture
+def folder(studies, scale, frame, published, tmp_path, write_agreement, meaning_file, photographs):
+    """Everything that a page shows."""
+    judged = write_agreement(studies, scale)
+    meaning = meaning_file(drawn_phis(studies, scale))
     for name, study in studies.items():
         for table in study.tables:
             write_table(build_table(name, table, study, scale, frame, published), tmp_path / name / table)
         for figure in study.figures:
             write_figure(build_figure(name, figure, study, scale, frame), tmp_path / name / figure)
+        for table in study.agreement_tables:
+            make_table(name, table, study, scale, judged, published, tmp_path / name / table)
+        pairs = [path.with_suffix(".parquet") for path in judged]
+        for figure in study.agreement_figures:
+            make_figure(name, figure, study, scale, pairs, tmp_path / name / figure)
+        for figure in study.meaning_figures:
+            make_figure(name, figure, study, scale, [meaning], tmp_path / name / figure, {"scenes": photographs})
     return tmp_path
 
 
-def test_the_page_shows_every_table_and_figure_and_its_links_lead_somewhere(studies, scale, folder):
+def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study(studies, scale, folder):
     text = write_page(scale, studies, folder).read_text(encoding="utf-8")
-    for study in studies.values():
-        for thing in (*study.tables.values(), *study.figures.values()):
-            assert thing.title in text
+    everything = tables_of(studies, scale) | figures_of(studies, scale)
+    titles = [everything[f"{name}/{thing}"].title for name, study in studies.items() for thing in study.things]
+    assert len(titles) == len(everything) == 7
+    assert re.findall(r"<h3>(.*?)</h3>", text) == titles
+
+
+def test_links_of_the_page_lead_somewhere(studies, scale, folder):
+    text = write_page(scale, studies, folder).read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', text)
-    assert len(links) == 5 + 3 + 5
+    assert len(links) == 5 * len(tables_of(studies, scale)) + 3 * len(figures_of(studies, scale))
     assert all((folder / link).is_file() for link in links)
+
+
+def test_what_a_scale_does_not_make_is_not_on_its_page(studies, make_scale, folder):
+    scale = make_scale(only=["table2", "judged"])
+    text = write_page(scale, studies, folder).read_text(encoding="utf-8")
+    study = studies["five_sentences"]
+    shown = [study.agreement_figures["judged"].title, study.tables["table2"].title]
+    assert re.findall(r"<h3>(.*?)</h3>", text) == shown
+    assert studies["knn_margin"].paper not in text
+
+
+def test_a_scale_of_captions_alone_has_a_page(
+    studies, judged_scale, published, tmp_path, write_agreement, meaning_file
+):
+    only = ["table1", "judged", "own_and_foreign"]
+    scale = judged_scale.model_copy(update={"only": only})
+    judged, study = write_agreement(studies, scale), studies["five_sentences"]
+    stem = tmp_path / "five_sentences"
+    make_table("five_sentences", "table1", study, scale, judged, published, stem / "table1")
+    pairs = [path.with_suffix(".parquet") for path in judged]
+    make_figure("five_sentences", "judged", study, scale, pairs, stem / "judged")
+    meaning = meaning_file(study.meaning_figures["own_and_foreign"].phis)
+    make_figure("five_sentences", "own_and_foreign", study, scale, [meaning], stem / "own_and_foreign")
+    text = write_page(scale, {"five_sentences": study}, tmp_path).read_text(encoding="utf-8")
+    assert len(re.findall("<h3>", text)) == 3
 
 
 def test_pictures_are_inside_the_page(studies, scale, folder, tmp_path):
@@ -38,7 +85,8 @@ def test_pictures_are_inside_the_page(studies, scale, folder, tmp_path):
     sheet = Picture(tmp_path / "sheet.png", "What <scenes> looks like", ("8 of 200.",))
     text = write_page(scale, studies, folder, [sheet]).read_text(encoding="utf-8")
     sources = re.findall(r'src="([^"]{0,40})', text)
-    assert len(sources) == 2 and all(source.startswith("data:image/png;base64,") for source in sources)
+    assert len(sources) == 1 + len(figures_of(studies, scale))
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
     assert "What &lt;scenes&gt; looks like" in text
     assert not re.search(r"@import|url\(|<script|<link", text)
 

@@ -18,7 +18,7 @@ def test_the_repositorys_studies_and_scales_fit_together(root, studies):
             continue
         scale = read(Scale, path)
         runs = runs_of_scale({name: studies[name] for name in scale.studies}, scale)
-        assert runs and all(run.name == name for name, run in runs.items())
+        assert bool(runs) == bool(scale.roles) and all(run.name == name for name, run in runs.items())
 
 
 def test_rows_are_multiplied_out_with_the_loss_fastest(scale):

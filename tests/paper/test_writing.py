@@ -7,15 +7,19 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from fivesentences.paper.agreement_table import build_agreement_table
 from fivesentences.paper.html import table_sheet
 from fivesentences.paper.rows import runs_of_scale
 from fivesentences.paper.tables import build_table
 from fivesentences.paper.writing import csv, escape_latex, latex, markdown, write_table
 
 
-@pytest.fixture(params=["scenes", "paper", "one seed"])
-def table(request, studies, scale, paper_scale, make_scale, made_up, published):
-    """Knn_margin's table on other data, on the paper's (with differences), and without spread."""
+@pytest.fixture(params=["scenes", "paper", "one seed", "agreement"])
+def table(request, studies, scale, paper_scale, make_scale, made_up, published, judged_scale, agreement):
+    """Knn_margin's table on other data, on the paper's (with differences), and without spread; one with intervals."""
+    if request.param == "agreement":
+        study = studies["five_sentences"]
+        return build_agreement_table("five_sentences", "table1", study, judged_scale, agreement, published)
     chosen = {"scenes": scale, "paper": paper_scale, "one seed": make_scale(seeds=[0])}[request.param]
     frame = made_up(runs_of_scale(studies, chosen).values())
     return build_table("knn_margin", "table1", studies["knn_margin"], chosen, frame, published)
@@ -27,23 +31,25 @@ def wide(studies, scale, frame, published):
 
 
 def expected_lines(table) -> list[list[tuple[str, ...]]]:
-    """What a reader must find, line by line: (mean, spread), (print,) or (difference,) of every cell."""
+    """What a reader must find, line by line: (value, spread or interval), (print,) or (difference,) of every cell."""
+
+    def shown(*values: float | None, sign: str = "") -> tuple[str, ...]:
+        return tuple(f"{value:{sign}.{table.decimals}f}" for value in values if value is not None)
+
     lines = []
     for group in table.groups:
         for row in group.rows:
             if row.kind == "ours":
-                lines.append(
-                    [(f"{c.mean:.1f}", *([f"{c.spread:.1f}"] if c.spread is not None else [])) for c in row.cells]
-                )
-            if any(c.published is not None for c in row.cells):
-                lines.append([(f"{c.published:.1f}",) if c.published is not None else () for c in row.cells])
-            if any(c.difference is not None for c in row.cells):
-                lines.append([(f"{c.difference:+.1f}",) if c.difference is not None else () for c in row.cells])
+                lines.append([shown(cell.value, cell.spread, cell.low, cell.high) for cell in row.cells])
+            if any(cell.published is not None for cell in row.cells):
+                lines.append([shown(cell.published) for cell in row.cells])
+            if any(cell.difference is not None for cell in row.cells):
+                lines.append([shown(cell.difference, sign="+") for cell in row.cells])
     return lines
 
 
 def numbers_in(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"[+-]?\d+\.\d", text.replace("\N{MINUS SIGN}", "-").replace("$-$", "-")))
+    return tuple(re.findall(r"[+-]?\d+\.\d+", text.replace("\N{MINUS SIGN}", "-").replace("$-$", "-")))
 
 
 class Cells(HTMLParser):
@@ -73,18 +79,14 @@ def test_csv_gives_back_every_number_unrounded(table):
     frame = pd.read_csv(io.StringIO(csv(table)), dtype={"printed_row": str})
     cells = [cell for group in table.groups for row in group.rows for cell in row.cells]
     assert len(frame) == len(cells)
-    for name, attribute in (
-        ("mean", "mean"),
-        ("spread", "spread"),
-        ("print", "published"),
-        ("difference", "difference"),
-    ):
-        ours = [getattr(cell, attribute) for cell in cells]
-        assert [None if value != value else value for value in frame[name]] == ours
+    for name, attribute in table.csv:
+        if attribute:
+            ours = [getattr(cell, attribute) for cell in cells]
+            assert [None if value != value else value for value in frame[name]] == ours
 
 
 def test_markdown_gives_back_every_number(table):
-    lines = [line.strip("| ").split(" | ") for line in markdown(table).splitlines() if line.startswith("|")]
+    lines = [line[2:-2].split(" | ") for line in markdown(table).splitlines() if line.startswith("|")]
     width = len(table.columns)
     found = [[numbers_in(cell) for cell in line[-width:]] for line in lines if any(map(numbers_in, line[-width:]))]
     assert found == expected_lines(table)
@@ -92,9 +94,10 @@ def test_markdown_gives_back_every_number(table):
 
 def test_latex_gives_back_every_number(table):
     body = latex(table).split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
-    body = body.replace(r"\phantom{\,{\tiny$\pm$0.0}}", "")
     lines = [line.removesuffix(r" \\").split(" & ")[2:] for line in body.splitlines() if " & " in line]
-    assert [[numbers_in(cell) for cell in line] for line in lines] == expected_lines(table)
+    width = 2 if table.widest_beside else 1  # what stands beside a number has a column of its own
+    cells = [[" ".join(line[start : start + width]) for start in range(0, len(line), width)] for line in lines]
+    assert [[numbers_in(cell) for cell in line] for line in cells] == expected_lines(table)
 
 
 def test_html_gives_back_every_number(table):
@@ -115,8 +118,8 @@ def test_rows_that_only_print_has_are_written_everywhere(wide):
 
 def test_every_heading_line_of_latex_has_as_many_columns_as_the_table(wide):
     text = latex(wide)
-    columns = len(re.search(r"\\begin\{tabular\}\{@\{\}(l+r+)@\{\}\}", text).group(1))
-    assert columns == 2 + len(wide.columns)
+    columns = len(re.search(r"\\begin\{tabular\}\{@\{\}(.+)@\{\}\}", text).group(1).replace(r"@{\,}", ""))
+    assert columns == 2 + 2 * len(wide.columns)
     for line in text.split(r"\begin{tabular}", 1)[1].split(r"\bottomrule")[0].splitlines():
         if line.endswith(r"\\"):
             spanned = sum(int(width) - 1 for width in re.findall(r"\\multicolumn\{(\d+)\}", line))

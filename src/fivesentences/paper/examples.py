@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from pathlib import Path
 
 import numpy as np
 
 from fivesentences.corpus import Corpus, Photographs, decode
+from fivesentences.paper.captions import wrapped
 from fivesentences.paper.html import Picture
 from fivesentences.storage import read_json, replacing, write_json
 
@@ -50,9 +49,8 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
 
 
 def _paragraphs(captions: list[str]) -> str:
-    """Captions below each other as people write them: corpora set punctuation apart."""
-    joined = (re.sub(r" ([.,;:!?])", r"\1", caption) for caption in captions)
-    text = "\n".join(textwrap.fill(caption, WIDTH, subsequent_indent="   ", max_lines=3) for caption in joined)
+    """Captions below each other."""
+    text = "\n".join(wrapped(caption, WIDTH, lines=3, indent="   ") for caption in captions)
     return text.replace("$", r"\$")  # a dollar sign would start a formula
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from fivesentences.paper.names import phi_in_words
 from fivesentences.paper.notes import notes_of_data, notes_on_missing
 from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.rows import expand_rows
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import read_json
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,6 @@ class Figure:
     study: str
     name: str
     scale: str
-    drawing: str
     title: str
     caption: str
     data: pd.DataFrame
@@ -49,24 +47,17 @@ def build_figure(study_name: str, name: str, study: Study, scale: Scale, frame: 
     phi = phi_in_words(scale.evaluation_phi)
     notes.append(f"Closeness in meaning: {phi}, {spec.formula} formula, the query's own items removed.")
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
-    return Figure(study_name, name, scale.scale, spec.drawing, spec.title, spec.caption, data, tuple(notes))
+    return Figure(study_name, name, scale.scale, spec.title, spec.caption, data, tuple(notes))
 
 
 def write_figure(figure: Figure, stem: Path | str) -> None:
-    """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (its numbers) and .json (its texts).
-
-    Equal figures give equal bytes: no date and no version is stored.
-    """
+    """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (its numbers) and .json (its texts)."""
     # Matplotlib takes a second to import, which someone who only asks for a table should not wait.
+    from fivesentences.paper.canvas import Texts, write_drawing
     from fivesentences.paper.semantic_recall_figure import draw
 
-    drawings: dict[str, Callable[[Figure, Path, Path], None]] = {"semantic_recall_over_m": draw}
-    stem = Path(stem)
-    png, pdf, csv, texts = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
-    with replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
-        drawings[figure.drawing](figure, new_png, new_pdf)
-        figure.data.to_csv(new_csv, index=False, lineterminator="\n")
-    write_json(texts, {"title": figure.title, "caption": figure.caption, "notes": list(figure.notes)})
+    texts = Texts(figure.title, figure.caption, figure.notes)
+    write_drawing(stem, None if figure.data.empty else lambda canvas: draw(canvas, figure.data), figure.data, texts)
 
 
 def read_texts(path: Path | str) -> tuple[str, str, list[str]]:

@@ -165,8 +165,8 @@ class Table:
         for group in self.groups:
             for row in group.rows:
                 for column, cell in zip(self.columns, row.cells, strict=True):
-                    keys = {**group.keys, **row.keys, **column.keys, "row": row.kind, "printed_row": row.printed}
-                    lines.append({name: getattr(cell, of_cell) if of_cell else keys[name] for name, of_cell in self.csv})
+                    said = {**group.keys, **row.keys, **column.keys, "row": row.kind, "printed_row": row.printed}
+                    lines.append({name: getattr(cell, of) if of else said[name] for name, of in self.csv})
         return pd.DataFrame(lines, columns=[name for name, _ in self.csv])
 
     def write(self, path: Path | str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fivesentences.errors import InputError
-from fivesentences.paper.tables import Table, spans
+from fivesentences.paper.form import Table, spans
 
 _MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 
@@ -35,11 +35,10 @@ class LinkedTable:
 
 @dataclass(frozen=True)
 class Section:
-    """The tables and figures of one paper."""
+    """The tables and figures of one paper, in the order of the page."""
 
     paper: str
-    tables: tuple[LinkedTable, ...] = ()
-    figures: tuple[Picture, ...] = ()
+    things: tuple[LinkedTable | Picture, ...] = ()
 
 
 def table_sheet(table: Table) -> str:
@@ -81,9 +80,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(spans=spans, data_uri=as_data_uri)
-    environment.filters.update(
-        number=lambda value: "" if value is None else f"{value:.1f}",
-        signed=lambda value: "" if value is None else f"{value:+.1f}".replace("-", "\N{MINUS SIGN}"),
-    )
+    environment.globals.update(spans=spans, data_uri=as_data_uri, width=_width)
     return environment
+
+
+def _width(text: str) -> float:
+    """About how wide a text is in a sans-serif font, in em."""
+    return round(0.3 + sum(0.3 if letter in " .,[]" else 0.6 for letter in text), 1)

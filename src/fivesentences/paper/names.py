@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fivesentences.semantics.phi import SEMANTIC_METRICS
+
 METRICS = {
     "cider": "CIDEr",
     "spice": "SPICE",
@@ -32,12 +34,14 @@ def metric_in_words(phi: str) -> str:
 
 
 def tokens_in_words(phi: str) -> str:
-    """``PTB`` for ``cider-ptb``; empty where the name does not say."""
-    tokenisation = phi.partition("-")[2]
+    """``PTB`` for ``cider-ptb``, ``whitespace`` for ``cider``; empty for a metric that does not split words itself."""
+    name, _, tokenisation = phi.partition("-")
+    metric = SEMANTIC_METRICS.get(name)
+    if not tokenisation and metric is not None and metric.tokenised:
+        tokenisation = "whitespace"
     return TOKENS.get(tokenisation, tokenisation)
 
 
 def phi_in_words(phi: str) -> str:
     """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``."""
-    tokens = tokens_in_words(phi)
-    return metric_in_words(phi) + (f" ({tokens} tokens)" if tokens else "")
+    return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fivesentences.config import Scale, Study, TableSpec
 from fivesentences.paper.comparability import unlike_print
@@ -45,14 +46,14 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     """Roles nobody plays and what the scale has no time for."""
     labels, notes = study.labels, []
-    for role in _unique(row.role for row in rows if row.left_out == "role"):
+    for role in unique(row.role for row in rows if row.left_out == "role"):
         count = sum(row.role == role for row in rows)
         notes.append(
             f"No dataset plays the role of {labels.get(role, role)} at the scale {scale.scale}: "
             f"its {count} row{'s are' if count != 1 else ' is'} left out."
         )
-    losses = _unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in rows if row.left_out == "loss")
-    fractions = _unique(f"{100 * row.fraction:g}%" for row in rows if row.left_out == "fraction")
+    losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in rows if row.left_out == "loss")
+    fractions = unique(f"{100 * row.fraction:g}%" for row in rows if row.left_out == "fraction")
     if losses:
         notes.append(f"Left out at the scale {scale.scale} to save time: {'; '.join(losses)}.")
     if fractions:
@@ -81,7 +82,7 @@ def _on_metrics(spec: TableSpec, scale: Scale) -> list[str]:
     semantic = [column for column in spec.columns if is_semantic(column.metric)]
     if not semantic:
         return []
-    formulas = " and ".join(_unique(column.formula for column in semantic))
+    formulas = " and ".join(unique(column.formula for column in semantic))
     phi = phi_in_words(scale.evaluation_phi)
     sentence = f"Semantic metrics: {phi} as φ, {formulas} formula"
     theirs = spec.published_setting.phi if spec.published_setting is not None else None
@@ -103,8 +104,8 @@ def _on_print(
     beside = [row for row in kept if row.published is not None]
     setting = spec.published_setting
     if beside:
-        differs = _unique(part for row in beside for part in unlike_print(row, setting, results, None))
-        theirs = ", ".join(_unique(printed[str(row.published)].where for row in beside))
+        differs = unique(part for row in beside for part in unlike_print(row, setting, results, None))
+        theirs = ", ".join(unique(printed[str(row.published)].where for row in beside))
         features = f" with {setting.features} features" if setting is not None else ""
         if differs:
             notes.append(
@@ -115,10 +116,10 @@ def _on_print(
     roles = {row.role for row in kept}
     alone = [printed[row] for row in spec.also_print if printed[row].role in roles]
     if alone:
-        theirs = ", ".join(_unique(row.where for row in alone))
+        theirs = ", ".join(unique(row.where for row in alone))
         features = f", {setting.features} features" if setting is not None else ""
         notes.append(
-            f"Rows marked “print” ({', '.join(_unique(row.method for row in alone))}) are as printed "
+            f"Rows marked “print” ({', '.join(unique(row.method for row in alone))}) are as printed "
             f"({theirs}{features}) and have no row of ours yet: for orientation, not for comparison."
         )
     return notes
@@ -134,7 +135,25 @@ def _seeds_of(rows: Sequence[Row]) -> dict[tuple[int, ...], list[str]]:
     return found
 
 
-def _unique(things: Iterable[str]) -> list[str]:
+def notes_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:
+    """Which of the phi of a table or figure a scale leaves out."""
+    left_out = unique(phi_in_words(phi) for phi in phis if phi in scale.leave_out.phis)
+    return [f"Left out at the scale {scale.scale}: {', '.join(left_out)}."] if left_out else []
+
+
+def notes_on_tuples(found: Iterable[Mapping[str, Any]], phis: Iterable[str]) -> list[str]:
+    """Where SPICE's tuples of each dataset came from, as ``evaluation.measure_meaning`` notes it."""
+    shown = list(phis)
+    return unique(
+        f"SPICE’s tuples of {one['dataset']}: {source}."
+        for one in found
+        for phi in shown
+        if (source := one["phis"][phi]["tuples"])
+    )
+
+
+def unique(things: Iterable[str]) -> list[str]:
+    """Each once, in the order of the first."""
     return list(dict.fromkeys(things))
 
 

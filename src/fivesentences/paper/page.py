@@ -7,13 +7,13 @@ from pathlib import Path
 
 from fivesentences.config import Scale, Study
 from fivesentences.paper.figures import read_texts
+from fivesentences.paper.form import Table
 from fivesentences.paper.html import LinkedTable, Picture, Section, page
-from fivesentences.paper.tables import Table
 from fivesentences.storage import replacing
 
 LEAD = (
-    "Made by one command from photographs and captions. Every number of ours stands beside the number in print, where "
-    "there is one; a difference is shown only where dataset, features, gallery and semantic metric are the paper's.",
+    "Made by one command. Every number of ours stands beside the number in print, where there is one; a difference is "
+    "shown only where both were measured on the same: dataset, judge, features, gallery and semantic metric.",
 )
 _TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
 _FIGURE_FILES = (("PDF", "pdf"), ("PNG", "png"), ("numbers as CSV", "csv"))
@@ -22,7 +22,7 @@ _FIGURE_FILES = (("PDF", "pdf"), ("PNG", "png"), ("numbers as CSV", "csv"))
 def write_page(
     scale: Scale, studies: Mapping[str, Study], folder: Path | str, photographs: Sequence[Picture] = ()
 ) -> Path:
-    """Write ``folder/index.html`` from the tables and figures that lie in ``folder/<study>/<name>.*``.
+    """Write ``folder/index.html`` from the tables and figures of the scale, which lie in ``folder/<study>/<name>.*``.
 
     The page holds its pictures itself, so that it can be sent to someone; only the links to other formats need the
     folder. ``photographs`` (sheets, see ``examples``) are shown above everything.
@@ -33,20 +33,29 @@ def write_page(
     folder = Path(folder)
     sections = []
     for name, study in studies.items():
-        tables = [
-            LinkedTable(Table.read(folder / name / f"{table}.json"), _links(name, table, _TABLE_FILES))
-            for table in study.tables
+        things = [
+            _table(folder, name, thing)
+            if thing in study.agreement_tables | study.tables
+            else _figure(folder, name, thing)
+            for thing in study.things
+            if scale.makes(thing)
         ]
-        figures = []
-        for figure in study.figures:
-            title, caption, notes = read_texts(folder / name / f"{figure}.json")
-            links = _links(name, figure, _FIGURE_FILES)
-            figures.append(Picture(folder / name / f"{figure}.png", title, (caption, *notes), links))
-        sections.append(Section(study.paper, tuple(tables), tuple(figures)))
+        if things:
+            sections.append(Section(study.paper, tuple(things)))
     text = page(scale.title, LEAD, sections, photographs)
     with replacing(folder / "index.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
     return folder / "index.html"
+
+
+def _table(folder: Path, study: str, name: str) -> LinkedTable:
+    return LinkedTable(Table.read(folder / study / f"{name}.json"), _links(study, name, _TABLE_FILES))
+
+
+def _figure(folder: Path, study: str, name: str) -> Picture:
+    title, caption, notes = read_texts(folder / study / f"{name}.json")
+    links = _links(study, name, _FIGURE_FILES)
+    return Picture(folder / study / f"{name}.png", title, (caption, *notes), links)
 
 
 def _links(study: str, name: str, files: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure as Canvas
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
-if TYPE_CHECKING:  # figures.py calls this module, which needs the name alone
-    from fivesentences.paper.figures import Figure
+from fivesentences.paper.canvas import COLOURS, WIDTH
 
-# Okabe and Ito's colours, dark enough for thin lines and text on white; told apart by the colour-blind.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
-WIDTH, LABEL_SIZE = 7.4, 7.5  # inches, points
+HEIGHT, LABEL_SIZE = 4.9, 7.5  # inches, points
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
 STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
-STYLE: Any = {
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "fivesentences",
-}
 
 
-def draw(figure: Figure, png: Path, pdf: Path) -> None:
+def draw(canvas: Canvas, data: pd.DataFrame) -> None:
     """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(WIDTH, 4.9))
-        if figure.data.empty:
-            canvas.text(0.5, 0.5, f"No line of this figure is made at the scale {figure.scale}.", ha="center")
-        else:
-            _panels(canvas, figure.data)
-        FigureCanvasAgg(canvas)
-        canvas.savefig(png, format="png", dpi=200, metadata={"Software": None})
-        FigureCanvasPdf(canvas)
-        canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-
-
-def _panels(canvas: Canvas, data: pd.DataFrame) -> None:
+    canvas.set_size_inches(WIDTH, HEIGHT)
     axes = canvas.subplots(2, 2, sharex=True)
     # Room for the longest label, in points, beside the right-hand panels.
     widest = max(TextPath((0, 0), label, size=LABEL_SIZE).get_extents().width for label in data["label"].unique())

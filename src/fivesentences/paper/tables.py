@@ -85,9 +85,8 @@ def _columns(measures: Sequence[Measure]) -> tuple[Column, ...]:
     for measure, family in zip(measures, families, strict=True):
         direction = {"i2t": "image → text", "t2i": "text → image"}.get(measure.direction, "")
         heading = _heading(measure)
-        named = [phi_in_words(measure.phi)] if measure.phi else []
-        named += ["paper"] if measure.formula == "paper" else []
-        label = f"{heading}{f' ({", ".join(named)})' if named else ''} {measure.direction}".strip()
+        named = phi_in_words(measure.phi) + (", paper" if measure.formula == "paper" else "")
+        label = f"{heading}{f' ({named})' if named else ''} {measure.direction}".strip()
         headings = (family if several else "", direction, heading)
         columns.append(Column(headings, label, vars(measure), measure.metric in ("Med r", "Mean r")))
     return tuple(columns)

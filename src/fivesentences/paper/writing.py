@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+from fivesentences.paper.form import MINUS, Shown, Table, spans
 from fivesentences.paper.html import table_sheet
-from fivesentences.paper.tables import Cell, Table, TableRow, spans, tidy
 from fivesentences.storage import replacing
 
-MINUS, PLUS_MINUS = "\N{MINUS SIGN}", "±"
+PLUS_MINUS = "±"
 # What LaTeX would read as a command, and signs that plain pdflatex does not know.
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -29,30 +28,33 @@ def write_table(table: Table, stem: Path | str) -> None:
 
 
 def csv(table: Table) -> str:
-    """One line a cell: what it measures, mean, spread, seeds, print and difference, unrounded."""
-    return tidy(table).to_csv(index=False, lineterminator="\n")
+    """One line a cell: what it measures, our number, how sure it is, print and difference, unrounded."""
+    return table.tidy().to_csv(index=False, lineterminator="\n")
 
 
 def markdown(table: Table) -> str:
     """A GitHub table with one heading line; print and differences in lines of their own below ours."""
     lines = [f"### {table.title}", "", table.caption, ""]
+    stub, columns = len(table.stub), len(table.columns)
     if table.groups:
-        headings = ["Model", "Training", *(column.label for column in table.columns)]
-        lines += [_piped(headings), _piped(["---", "---", *("---:" for _ in table.columns)])]
+        lines.append(_piped([*table.stub, *(_plain(column.label) for column in table.columns)]))
+        lines.append(_piped(["---"] * stub + ["---:"] * columns))
+    else:
+        lines.append(table.empty)
     for group in table.groups:
-        lines.append(_piped([f"**{_plain(group.title)}**", *("" for _ in range(len(table.columns) + 1))]))
+        lines.append(_piped([f"**{_plain(group.title)}**", *[""] * (stub + columns - 1)]))
         for row in group.rows:
-            for (model, loss), cells in _lines_of_row(row, _markdown_cell):
-                lines.append(_piped([_plain(model), _plain(loss), *cells]))
-    if not table.groups:
-        lines.append(f"None of its rows is made at the scale {table.scale}.")
+            for line in table.lines(row):
+                lines.append(_piped([*map(_plain, line.stub), *map(_markdown_cell, line.cells)]))
     lines += ["", *(f"- {_plain(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def latex(table: Table) -> str:
     r"""A ``table*`` for a document that loads booktabs and graphicx; shrunk only if wider than the page."""
-    columns = table.columns
+    stub, columns = len(table.stub), len(table.columns)
+    # What stands beside the numbers has a column of its own, so that numbers stand below each other.
+    width, form = (2, r"r@{\,}l") if table.widest_beside else (1, "r")
     lines = [
         r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table*}[t]",
@@ -63,29 +65,26 @@ def latex(table: Table) -> str:
     if table.groups:
         lines += [
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{@{{}}ll{'r' * len(columns)}@{{}}}}",
+            rf"\begin{{tabular}}{{@{{}}{'l' * stub}{form * columns}@{{}}}}",
             r"\toprule",
         ]
-        families = [column.family for column in columns]
-        if len(set(families)) > 1:
-            lines += _latex_heading(families)
-        lines += _latex_heading([column.direction for column in columns])
-        lines.append(" & ".join(["Model", "Training", *(escape_latex(c.heading) for c in columns)]) + r" \\")
+        for headings in table.upper_headings:
+            lines += _latex_heading(headings, stub, width)
+        lowest = [escape_latex(column.headings[-1]) for column in table.columns]
+        if width == 2:
+            lowest = [rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in lowest]
+        lines.append(" & ".join([*map(escape_latex, table.stub), *lowest]) + r" \\")
     for group in table.groups:
-        lines += [
-            r"\midrule",
-            rf"\multicolumn{{{len(columns) + 2}}}{{@{{}}l}}{{\textit{{{escape_latex(group.title)}}}}} \\",
-        ]
+        title = rf"\textit{{{escape_latex(group.title)}}}"
+        lines += [r"\midrule", rf"\multicolumn{{{stub + width * columns}}}{{@{{}}l}}{{{title}}} \\"]
         for row in group.rows:
-            for stub, cells in _lines_of_row(row, _latex_cell):
-                # What has no spread of its own keeps room for one, so that numbers stand below each other.
-                room = r"\phantom{\,{\tiny$\pm$0.0}}" if table.spreads else ""
-                numbers = [cell.replace(MINUS, "$-$") + (room if cell and "pm" not in cell else "") for cell in cells]
-                lines.append(" & ".join([*(escape_latex(text) for text in stub), *numbers]) + r" \\")
+            for line in table.lines(row):
+                cells = [text for cell in line.cells for text in _latex_cell(cell)[:width]]
+                lines.append(" & ".join([*map(escape_latex, line.stub), *cells]) + r" \\")
     if table.groups:
         lines += [r"\bottomrule", r"\end{tabular}}"]
     else:
-        lines.append(escape_latex(f"None of its rows is made at the scale {table.scale}.") + r"\par")
+        lines.append(escape_latex(table.empty) + r"\par")
     notes = " ".join(escape_latex(note) for note in table.notes)
     lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes}}}", r"\end{table*}"]
     return "\n".join(lines) + "\n"
@@ -96,46 +95,28 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
-def _lines_of_row(row: TableRow, shown: Callable[[Cell], str]) -> list[tuple[tuple[str, str], list[str]]]:
-    """A row as one line, and below it print and the difference where there are any."""
-    printed = [_number(cell.published) for cell in row.cells]
-    what = "print" if row.same_data else "print, other data"
-    if row.kind == "print":
-        return [((row.labels[0], what), printed)]
-    lines = [(row.labels, [shown(cell) for cell in row.cells])]
-    if any(printed):
-        lines.append((("", what), printed))
-    if any(cell.difference is not None for cell in row.cells):
-        lines.append((("", "ours minus print"), [_signed(cell.difference) for cell in row.cells]))
-    return lines
+def _markdown_cell(cell: Shown) -> str:
+    number = f"**{cell.text}**" if cell.best else cell.text
+    if not cell.beside:
+        return number
+    return f"{number} {cell.beside.replace(PLUS_MINUS, f'{PLUS_MINUS} ')}"
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+def _latex_cell(cell: Shown) -> tuple[str, str]:
+    """A number and what stands beside it."""
+    number, beside = escape_latex(cell.text), escape_latex(cell.beside)
+    return rf"\textbf{{{number}}}" if cell.best else number, rf"{{\tiny {beside}}}" if beside else ""
 
 
-def _signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.1f}".replace("-", MINUS)
-
-
-def _markdown_cell(cell: Cell) -> str:
-    mean = f"**{_number(cell.mean)}**" if cell.best else _number(cell.mean)
-    return mean if cell.spread is None else f"{mean} {PLUS_MINUS} {cell.spread:.1f}"
-
-
-def _latex_cell(cell: Cell) -> str:
-    mean = rf"\textbf{{{_number(cell.mean)}}}" if cell.best else _number(cell.mean)
-    return mean if cell.spread is None else rf"{mean}\,{{\tiny$\pm${cell.spread:.1f}}}"
-
-
-def _latex_heading(headings: list[str]) -> list[str]:
-    cells, rules, start = ["", ""], [], 3
-    for heading, width in spans(headings):
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(heading)}}}")
+def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
+    cells, rules, start = [""] * stub, [], stub + 1
+    for heading, columns in spans(headings):
+        end = start + width * columns - 1
+        cells.append(rf"\multicolumn{{{width * columns}}}{{c}}{{{escape_latex(heading)}}}")
         if heading:
-            rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
-        start += width
-    return [" & ".join(cells) + r" \\", "".join(rules)] if rules else []
+            rules.append(rf"\cmidrule(lr){{{start}-{end}}}")
+        start = end + 1
+    return [" & ".join(cells) + r" \\", "".join(rules)]
 
 
 def _piped(cells: list[str]) -> str:

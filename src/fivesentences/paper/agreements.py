@@ -1,0 +1,84 @@
+"""Looking up what judges say of each phi, in the tidy rows that the evaluation writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pandas as pd
+
+from fivesentences.errors import InputError
+
+KEY = ("judge", "phi", "references", "pairs", "statistic")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One correlation of a phi with a judge, and what it was computed on; fields as in the tidy rows."""
+
+    judge: str
+    dataset: str
+    split: str
+    phi: str
+    references: str
+    pairs: str
+    statistic: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n_pairs: int
+    n_images: int
+    left_out: int
+    interval: str
+    idf_corpus: str
+    tuples: str
+    human: str
+
+
+NEEDED = tuple(field.name for field in fields(Agreement))
+
+
+class Agreements:
+    """All correlations of some judges.
+
+    Args:
+        frame: Tidy rows of any number of judges, as ``evaluation.agreement`` writes them.
+
+    Raises:
+        InputError: If a column is missing or a correlation stands there twice.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        missing = [column for column in NEEDED if column not in frame.columns]
+        if missing:
+            raise InputError(f"the rows of agreement have no column '{missing[0]}'; ask the judge again.")
+        frame = frame.loc[:, list(NEEDED)].astype("object")
+        frame = frame.where(frame.notna(), None)  # a missing number, such as the value of a constant, is NaN in pandas
+        self._found: dict[tuple[str, ...], Agreement] = {}
+        for line in frame.to_dict("records"):
+            said: dict[str, Any] = {str(name): value for name, value in line.items()}
+            one = Agreement(**said)
+            key = tuple(getattr(one, name) for name in KEY)
+            if key in self._found:
+                raise InputError(f"the rows of agreement have {' '.join(key)} twice; ask the judge again.")
+            self._found[key] = one
+
+    def one(self, judge: str, phi: str, references: str, pairs: str, statistic: str) -> Agreement:
+        """One correlation.
+
+        Raises:
+            InputError: If it was not computed.
+        """
+        found = self._found.get((judge, phi, references, pairs, statistic))
+        if found is None:
+            kept = "" if references == "kept" else ", own caption left out"
+            what = f"{statistic} of {phi}{kept} over {pairs} pairs"
+            if not self.of(judge):
+                raise InputError(f"the judge '{judge}' was not asked at all; ask the judge before making tables.")
+            raise InputError(f"the judge '{judge}' has no {what}; ask the judge again before making tables.")
+        return found
+
+    def of(self, judge: str, phis: Sequence[str] | None = None) -> list[Agreement]:
+        """All correlations of a judge, of all phi or of some."""
+        return [one for one in self._found.values() if one.judge == judge and (phis is None or one.phi in phis)]
