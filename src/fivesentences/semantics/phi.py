@@ -204,9 +204,7 @@ def write_phi(
             missing, ``out`` does not end in ``.npy``, or the disk has no room.
     """
     out = Path(out)
-    refuse_pairs_only(phi_name)
-    if out.suffix != ".npy":
-        raise InputError(f"{out}: the name of a phi matrix must end in .npy.")
+    check_matrix(phi_name, out)
     captions = checked_captions(captions)
     pairing = checked_pairing(image_of_caption, len(captions))
     note = note_of(phi_name, captions, pairing, tuples)
@@ -217,8 +215,19 @@ def write_phi(
     write_json(out.with_suffix(".json"), note)
 
 
-def refuse_pairs_only(phi_name: str) -> None:
-    """Raise an ``InputError`` if a metric scores single pairs only, or if there is no such phi."""
+def check_matrix(phi_name: str, out: Path) -> None:
+    """Whether ``write_phi`` can write such a matrix, asked before anything costly is done.
+
+    Raises:
+        InputError: If there is no such phi, it scores single pairs only, or ``out`` does not end in .npy.
+    """
+    check_whole(phi_name)
+    if out.suffix != ".npy":
+        raise InputError(f"{out}: the name of a phi matrix must end in .npy.")
+
+
+def check_whole(phi_name: str) -> None:
+    """Raise an ``InputError`` if there is no such phi or it scores single pairs only."""
     if not SEMANTIC_METRICS[parse_name(phi_name)[0]].whole:
         raise InputError(
             f"{phi_name} takes over a millisecond a pair, so there is no whole matrix of it; score chosen pairs with "

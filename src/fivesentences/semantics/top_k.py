@@ -25,11 +25,11 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.pairing import checked_captions, checked_pairing
 from fivesentences.semantics.phi import (
     check_made_of,
+    check_whole,
     map_array,
     note_of,
     prepare,
     read_note,
-    refuse_pairs_only,
 )
 from fivesentences.semantics.scoring import Indices, LateBar, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
@@ -136,13 +136,7 @@ def write_top_k(
             process is writing it.
     """
     out = Path(out)
-    refuse_pairs_only(phi_name)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}; keep a whole number of images for a caption, at least 1.")
-    if out.suffix == ".npy":
-        raise InputError(f"{out}: the best {k} images of a caption are kept in a folder; name one without .npy.")
-    if out.exists() and not (out / "note.json").is_file():
-        raise InputError(f"{out} is there and is no store of best images; name another folder.")
+    check_store(phi_name, out, k)
     captions = checked_captions(captions)
     pairing = checked_pairing(image_of_caption, len(captions))
     note = note_of(phi_name, captions, pairing, tuples)
@@ -157,6 +151,22 @@ def write_top_k(
             shutil.rmtree(out)
         partial.rename(out)
         (out / "done.npy").unlink()
+
+
+def check_store(phi_name: str, out: Path, k: int) -> None:
+    """Whether ``write_top_k`` can write such a store, asked before anything costly is done.
+
+    Raises:
+        InputError: If there is no such phi or it scores single pairs only, ``k`` is below 1, or ``out`` is something
+            else than a store.
+    """
+    check_whole(phi_name)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k is {k!r}; keep a whole number of images for a caption, at least 1.")
+    if out.suffix == ".npy":
+        raise InputError(f"{out}: the best {k} images of a caption are kept in a folder; name one without .npy.")
+    if out.exists() and not (out / "note.json").is_file():
+        raise InputError(f"{out} is there and is no store of best images; name another folder.")
 
 
 def _begin(

@@ -1,0 +1,98 @@
+"""Captions and whose they are, from files that a person made: alignment is kept or refused, never guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.errors import InputError
+from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.storage import read_json
+
+
+def read_captions(path: Path | str) -> list[str]:
+    """Captions of a text file, one a line, or of a ``.json`` file that holds one list of strings.
+
+    Text is UTF-8. A line ends at ``\\n`` only, so that U+2028, form feeds and lone carriage returns stay inside their
+    caption; where every line ends in ``\\r\\n``, as on Windows, that is the line's end. An empty line is a caption
+    without words.
+
+    Raises:
+        InputError: If the file is missing, is no UTF-8 or no such list, or holds no caption.
+    """
+    path = Path(path)
+    captions = _list_of(path, "captions", str, "a string") if path.suffix == ".json" else _lines(path)
+    if not captions:
+        raise InputError(f"{path} holds no captions; write one a line.")
+    return captions
+
+
+def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
+    """Image index of each caption, counted from 0: one whole number a line, a ``.json`` list, or an ``.npy`` array.
+
+    Raises:
+        InputError: If the file is missing or is none of these, or does not number the images of ``n_captions``.
+    """
+    path = Path(path)
+    numbers: Any
+    if path.suffix == ".npy":
+        read_bytes(path)
+        try:
+            numbers = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError, OSError):
+            raise InputError(f"{path}: this is not a whole .npy file of numbers; write it again.") from None
+    elif path.suffix == ".json":
+        numbers = _list_of(path, "image indices", int, "a whole number")
+    else:
+        numbers = []
+        for number, line in enumerate(_lines(path), start=1):
+            word = line.strip()
+            if not (word.isascii() and word.isdigit() and len(word) < 16):
+                raise InputError(
+                    f"{path}: line {number} is {line[:40]!r}; each line holds the index of a caption's image, from 0."
+                )
+            numbers.append(int(word))
+    try:
+        return checked_pairing(numbers, n_captions)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def equal_pairing(path: Path | str, n_captions: int, per_image: int) -> NDArray[np.int64]:
+    """Image index of each caption where the captions of an image stand together, ``per_image`` of each.
+
+    Raises:
+        InputError: If the captions of ``path`` cannot be shared out so.
+    """
+    if n_captions % per_image:
+        raise InputError(
+            f"{path} holds {n_captions} captions, which is no multiple of the {per_image} that an image has; say how "
+            "many it has with --per-image, or whose each caption is with --image-of-caption FILE."
+        )
+    return np.arange(n_captions) // per_image
+
+
+def _lines(path: Path) -> list[str]:
+    text = text_of(read_bytes(path), str(path))
+    lines = lines_of(text)
+    ended = lines if text.endswith("\n") else lines[:-1]
+    if ended and all(line.endswith("\r") for line in ended):
+        return [line.removesuffix("\r") for line in ended] + lines[len(ended) :]
+    return lines
+
+
+def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:
+    try:
+        content = read_json(path)
+    except RecursionError:
+        content = None
+    if not isinstance(content, list):
+        raise InputError(f"{path}: a .json file of {what} holds one list, [...].")
+    for index, item in enumerate(content):
+        if type(item) is not kind:
+            raise InputError(f"{path}: item {index} is {repr(item)[:40]}; every item must be {name}.")
+    return content

@@ -1,0 +1,93 @@
+"""Caption files as people have them: each caption in its place, or a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
+
+
+def written(folder, content, name="captions.txt"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "captions"),
+    [
+        ("a dog\na cat\n", ["a dog", "a cat"]),
+        ("a dog\na cat", ["a dog", "a cat"]),
+        ("a\u2028dog\na\x0bcat\x85\x0c\n\n\U0001f415\n", ["a\u2028dog", "a\x0bcat\x85\x0c", "", "\U0001f415"]),
+        ("a\rdog\na cat\n", ["a\rdog", "a cat"]),
+        ("a dog\r\na cat\r\n", ["a dog", "a cat"]),
+        ("a dog\r\na\rcat\r\nlast", ["a dog", "a\rcat", "last"]),
+        ("a dog\r\na cat\n", ["a dog\r", "a cat"]),
+        ("\ufeffa dog\n", ["a dog"]),
+        ("\n", [""]),
+    ],
+)
+def test_a_line_is_a_caption_whatever_it_holds(tmp_path, content, captions):
+    assert read_captions(written(tmp_path, content)) == captions
+
+
+def test_a_json_list_may_hold_any_text(tmp_path):
+    captions = ["two\nlines", "", "\u2028", "\U0001f415"]
+    assert read_captions(written(tmp_path, json.dumps(captions), "captions.json")) == captions
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("captions.txt", b"", "holds no captions"),
+        ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
+        ("captions.json", b"[]", "holds no captions"),
+        ("captions.json", b'{"a": 1}', "holds one list"),
+        ("captions.json", b"[" * 100_000, "holds one list"),
+        ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
+        ("captions.json", b'["a"', "is not JSON"),
+    ],
+)
+def test_what_is_no_list_of_captions_is_refused(tmp_path, name, content, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_captions(written(tmp_path, content, name))
+    with pytest.raises(InputError, match="no such file"):
+        read_captions(tmp_path / "nowhere.txt")
+
+
+def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
+    np.save(tmp_path / "images.npy", [1, 0, 1])
+    for path in (
+        written(tmp_path, "1\r\n0\r\n1\r\n"),
+        written(tmp_path, "[1, 0, 1]", "images.json"),
+        tmp_path / "images.npy",
+    ):
+        assert read_pairing(path, 3).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),
+        ("images.txt", b"0\n-1\n0\n", "line 2 is '-1'"),
+        ("images.txt", "0\n\u0662\n0\n".encode(), "line 2"),
+        ("images.txt", b"0\n" + b"9" * 30 + b"\n0\n", "line 2"),
+        ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),
+        ("images.txt", b"0\n2\n0\n", "image 1 has no caption"),
+        ("images.json", b"[0, true, 0]", "item 1 is True"),
+        ("images.npy", b"no array", "not a whole .npy file"),
+    ],
+)
+def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_pairing(written(tmp_path, content, name), 3)
+
+
+def test_captions_that_do_not_share_out_name_both_numbers_and_the_cure():
+    assert equal_pairing("captions.txt", 6, 3).tolist() == [0, 0, 0, 1, 1, 1]
+    with pytest.raises(InputError, match=r"holds 26 captions, which is no multiple of the 5 .*--per-image"):
+        equal_pairing("captions.txt", 26, 5)
