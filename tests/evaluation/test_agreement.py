@@ -11,9 +11,10 @@ from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_judgements, l
 from fivesentences.errors import InputError
 from fivesentences.evaluation import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.agreement import COLUMNS as KEYS
+from fivesentences.metrics import correlation
 from fivesentences.semantics import cider_matrix
 
-WORDS = "a dog cat man runs sits red blue on grass with ball big".split()
+WORDS = ["a", "dog", "cat", "man", "runs", "sits", "red", "blue", "on", "grass", "with", "ball", "big"]
 STATISTICS = ("pearson", "spearman", "kendall_b", "kendall_c")
 SCIPY = {
     "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,
@@ -124,6 +125,34 @@ def test_images_are_what_is_resampled(corpus, judgements):
     number = by_key(numbers)["cider", "kept", "all", "pearson"]
     assert [number["low"], number["high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]).tolist(), abs=1e-10)
     assert number["interval"] == "95% percentile interval of 40 bootstrap resamples of 6 images"
+
+
+def test_images_and_captions_can_both_be_resampled(corpus, judgements):
+    options = {"statistics": ["pearson"], "resamples": 40, "seed": 3}
+    frame, numbers = agreement(judgements, corpus, [("cider", "kept")], **options, resample="images and captions")
+    pairs = judgements.pairs
+    n_captions = pairs["caption"].nunique()
+    theirs = correlation(frame["cider"], pairs["human"], "pearson", [pairs["image"], pairs["caption"]], 40, seed=3)
+    number = by_key(numbers)["cider", "kept", "all", "pearson"]
+    assert (number["low"], number["high"]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    words = f"95% percentile interval of 40 bootstrap resamples of 6 images and {n_captions} captions"
+    assert number["interval"] == words
+    with pytest.raises(InputError, match="resample is 'captions'; expected 'images' or 'images and captions'"):
+        agreement(judgements, corpus, [("cider", "kept")], resample="captions")
+
+
+@pytest.mark.parametrize("phi", ["cider", "bleu4", "rouge_l", "binary"])
+def test_cells_of_the_whole_matrix_and_single_pairs_are_alike(phi, corpus, judgements):
+    every = np.indices((corpus.n_captions, corpus.n_images)).reshape(2, -1)
+    own = corpus.image_of_caption[every[0]] == every[1]
+    pairs = pd.DataFrame({"caption": every[0], "image": every[1], "human": np.arange(len(own)) % 3.0, "own": own})
+    rows = [(phi, "kept"), (phi, "own_left_out")]
+    whole, _ = agreement(Judgements("someone", pairs, "made"), corpus, rows, statistics=["pearson"], resamples=0)
+    single, _ = agreement(judgements, corpus, rows, statistics=["pearson"], resamples=0)
+    found = whole.set_index(["caption_id", "image_id"])
+    for column in (phi, f"{phi}|own_left_out"):
+        same_pairs = found.loc[list(zip(single["caption_id"], single["image_id"], strict=True)), column]
+        np.testing.assert_allclose(same_pairs, single[column], atol=1e-12, rtol=0)
 
 
 def test_what_a_number_was_made_of_stands_beside_it(corpus, judgements):

@@ -15,7 +15,9 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
 from fivesentences.errors import InputError
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
+from fivesentences.metrics.ranking import checked_choice
 from fivesentences.semantics import phi as phis
+from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, replacing, write_json
 
@@ -36,6 +38,7 @@ def agreement(
     statistics: Sequence[str] = STATISTICS,
     resamples: int | None = None,
     seed: int = 0,
+    resample: str = "images",
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Correlation of each phi with a judge's scores, over all judged pairs and over those of a foreign caption.
 
@@ -45,8 +48,9 @@ def agreement(
     foreign image. A pair that phi has no value for, because the caption was its image's only one, is left out.
 
     Intervals come from a bootstrap that draws images, so that pairs of an image stay together. That a caption occurs
-    with several images is not drawn: where one is judged with dozens of images (the crowd's judgements of Flickr8k)
-    the intervals are somewhat too narrow.
+    with several images is not drawn: of no weight for CxC (1.8 images a caption), but where a caption is judged with
+    dozens of images or with all (the crowd's judgements of Flickr8k, truth of the scenes) the intervals are too
+    narrow; ``resample="images and captions"`` draws both, and may be too wide.
 
     Args:
         judgements: Pairs of a caption and an image of ``corpus``, and what the judge says.
@@ -57,6 +61,7 @@ def agreement(
             tau-b or tau-c.
         resamples: As in ``correlation``.
         seed: Of the resampling.
+        resample: What is drawn: ``"images"`` or ``"images and captions"``.
 
     Returns:
         A table with a row a judgement (``caption_id``, ``image_id``, ``human``, ``own`` and a column a phi, named
@@ -68,6 +73,7 @@ def agreement(
             corpus.
     """
     _check_rows(rows)
+    checked_choice("resample", resample, ("images", "images and captions"))
     pairs = judgements.pairs
     captions, images = (pairs[side].to_numpy(dtype=np.int64) for side in ("caption", "image"))
     if len(pairs) == 0 or captions.max() >= corpus.n_captions or images.max() >= corpus.n_images:
@@ -87,6 +93,7 @@ def agreement(
         "split": " and ".join(pd.unique(corpus.images["split"].to_numpy()[np.unique(images)])),
         "human": judgements.scale,
     }
+    clusters = np.stack([images, captions]) if resample == "images and captions" else images[None]
     chosen = {"all": np.ones(len(pairs), dtype=bool), "foreign": ~own}
     numbers: list[dict[str, Any]] = []
     known: dict[tuple[bytes, bytes], dict[str, Correlation]] = {}
@@ -94,15 +101,19 @@ def agreement(
     for phi in track(list(references_of), f"ask {judgements.name}", len(references_of)):
         metric = phis.SEMANTIC_METRICS[phis.parse_name(phi)[0]]
         scorer = phis.prepare(phi, corpus.captions, corpus.image_of_caption, tuples)
+        foreign = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same with either references
         for references in references_of[phi]:
-            values = np.asarray(scorer.pairs(captions, images, without_own=references == "own_left_out"))
+            values = np.empty(len(pairs))
+            values[~own] = foreign
+            values[own] = scorer.pairs(captions[own], images[own], without_own=references == "own_left_out")
             frame[column_of(phi, references)] = values
             for which in PAIRS:
                 kept = chosen[which] & ~np.isnan(values)
-                # Foreign pairs are the same with either references.
                 same = (kept.tobytes(), values[kept].tobytes())
                 if same not in known:
-                    known[same] = _correlations(values[kept], human[kept], images[kept], statistics, resamples, seed)
+                    known[same] = _correlations(
+                        values[kept], human[kept], clusters[:, kept], statistics, resamples, seed
+                    )
                 counts = {
                     "n_pairs": int(np.count_nonzero(kept)),
                     "n_images": len(np.unique(images[kept])),
@@ -163,18 +174,25 @@ def _check_rows(rows: Sequence[tuple[str, str]]) -> None:
         raise InputError(f"rows: {column_of(*twice[0])!r} is there twice; a row may stand there once.")
 
 
+def _cells(scorer: Scorer, captions: NDArray[np.int64], images: NDArray[np.int64], whole: bool) -> NDArray[np.floating]:
+    """phi of pairs; from the whole matrix where that is possible and about all of it is asked for."""
+    if whole and len(captions) > scorer.shape[0] * scorer.shape[1] / 2:
+        return matrix_of(scorer)[captions, images]
+    return scorer.pairs(captions, images)
+
+
 def _correlations(
     values: NDArray[np.float64],
     human: NDArray[np.float64],
-    images: NDArray[np.int64],
+    clusters: NDArray[np.int64],
     statistics: Sequence[str],
     resamples: int | None,
     seed: int,
 ) -> dict[str, Correlation]:
     if len(values) < 2:
-        nothing = (len(np.unique(images)),)
+        nothing = tuple(len(np.unique(way)) for way in clusters)
         return {name: Correlation(None, None, None, len(values), name, 0.95, 0, nothing) for name in statistics}
-    return correlations(values, human, statistics, images, resamples, seed=seed)
+    return correlations(values, human, statistics, clusters, resamples, seed=seed)
 
 
 def _number(found: Correlation) -> dict[str, Any]:
@@ -195,9 +213,9 @@ def _interval_in_words(found: Correlation) -> str:
     if found.resamples:
         return (
             f"{found.confidence:.0%} percentile interval of {found.resamples:,} bootstrap resamples of "
-            f"{found.clusters[0]:,} images"
+            + " and ".join(f"{n:,} {what}" for n, what in zip(found.clusters, ("images", "captions"), strict=False))
         )
-    if found.clusters[0] < 2:
+    if max(found.clusters) < 2:
         return "none: there is one image only"
     if found.statistic.startswith("kendall") and found.pairs > KENDALL_INTERVAL_PAIRS:
         return f"none: not resampled beyond {KENDALL_INTERVAL_PAIRS:,} pairs"

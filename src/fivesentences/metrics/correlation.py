@@ -265,7 +265,7 @@ def _taus(x: NDArray[np.integer], y: NDArray[np.integer]) -> tuple[float, float]
         return math.nan, math.nan
     tau_b = float(scipy.stats.kendalltau(y, x, variant="b").statistic)
     excess = round(tau_b * math.sqrt(untied[0]) * math.sqrt(untied[1]))
-    return tau_b, 2 * excess / (n * n * (min(classes) - 1) / min(classes))
+    return tau_b, float(2 * excess / (n * n * (min(classes) - 1) / min(classes)))
 
 
 def _checked_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
