@@ -18,8 +18,8 @@ OBJECTS, ATTRIBUTES, RELATIONS = (
     [text.strip() for text in line.split(",")]
     for line in (
         "dog, dogs, puppy, hound, man, men, person, people, crowd, woman, lady, girl, child, kid, children, boy, car, "
-        "automobile, truck, bike, bicycle, bicycles, and/or, water, lake, pond, grass, field, meadow, ball, Dog, shirt, "
-        "top, group, pack, couple, pair, team, turn, head, hot dog, ice cream, zzgl",
+        "automobile, truck, bike, bicycle, bicycles, and/or, water, lake, pond, grass, field, meadow, ball, Dog, "
+        "shirt, top, group, pack, couple, pair, team, turn, head, hot dog, ice cream, zzgl",
         "red, crimson, scarlet, big, large, huge, small, little, tiny, two, three, ten, pair, grey, gray, young, "
         "immature, brown, standing, stand, happy, glad, light, dark, fair, RED, playing, tall, full-size, and/or, zzgl",
         "in, on, near, run, running in, play with, play in, walk, walk on, jump, leap, leap over, jump over, and/or, "

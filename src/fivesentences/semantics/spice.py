@@ -44,8 +44,8 @@ class SpiceScorer(Scorer):
             captions in their order.
         part: ``"all"``, or the tuples that a sub-score looks at: ``"object"``, ``"attribute"``, ``"relation"``,
             ``"colour"``, ``"count"``, ``"size"`` (see ``spice_parts``).
-        undefined: The sub-score where neither caption nor image has such a tuple; the released program says NaN.
-            ``"all"`` is 0 there, as released.
+        undefined: The sub-score against an image that has no such tuple, whatever the caption; the released program
+            says NaN. ``"all"`` is 0 there, as released.
 
     Attributes:
         ties: Captions and images whose graph the released program leaves open; a pair of counts.
@@ -96,7 +96,7 @@ class SpiceScorer(Scorer):
         """SPICE of some captions against all images, ``[len(captions), images]``, 0 to 1."""
         rows: NDArray[np.float64] = self._counted(captions).toarray()
         if self._undefined != 0.0:
-            rows[np.ix_(self._tested.tests[captions] == 0, self._tested.references == 0)] = self._undefined
+            rows[:, self._tested.references == 0] = self._undefined
         return rows
 
     def _counted(self, captions: Ints) -> scipy.sparse.csr_array:
@@ -117,6 +117,10 @@ class SpiceScorer(Scorer):
                 scores[own] = self._without_own(left)[place]
         return scores
 
+    def hits(self, captions: Ints, images: Ints) -> Ints:
+        """``[pairs]`` tuples of the caption that the image's graph has a similar one of: true positives."""
+        return self._tested.hits(*checked_pairs(captions, images, self.shape))
+
     def _without_own(self, captions: Ints) -> NDArray[np.float64]:
         """Each caption against its image's other captions; NaN where there is no other."""
         others = [
@@ -133,7 +137,7 @@ class SpiceScorer(Scorer):
     def _cells(self, counts: _Counts, captions: Ints, images: Ints) -> NDArray[np.float64]:
         tests, references = counts.tests[captions], counts.references[images]
         scores = _f_score(counts.hits(captions, images), tests, references)
-        scores[(tests == 0) & (references == 0)] = self._undefined
+        scores[references == 0] = self._undefined
         return scores
 
     def _graphs(self, groups: Iterable[Sequence[list[RawTuple]]]) -> tuple[list[list[ConceptTuple]], int]:

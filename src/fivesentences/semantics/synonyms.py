@@ -9,7 +9,7 @@ there are any, else the first base that a suffix rule yields and the dictionary 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from fivesentences.errors import InputError
@@ -43,6 +43,14 @@ class Synonyms:
     def __len__(self) -> int:
         """Number of lemmas."""
         return len(self._synsets)
+
+    def lemmas(self) -> Iterable[str]:
+        """Every lemma, with underscores for spaces."""
+        return self._synsets.keys()
+
+    def irregular_forms(self) -> Iterable[str]:
+        """Every inflected form that has base forms of its own."""
+        return self._bases.keys()
 
     def synsets(self, text: str) -> frozenset[int]:
         """Numbers of the synsets of a word or term; none if the dictionary does not know it."""

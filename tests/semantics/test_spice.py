@@ -1,0 +1,236 @@
+"""SPICE's scores: every caption against every image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fivesentences.corpus.scenes.generate import compose
+from fivesentences.errors import InputError
+from fivesentences.semantics.scene_graphs import Concepts, scene_graph
+from fivesentences.semantics.scoring import fill
+from fivesentences.semantics.spice import SpiceScorer, spice_matrix
+from fivesentences.semantics.spice_parts import COLOURS, COUNTS, PARTS, size_words
+from fivesentences.semantics.synonyms import load_synonyms
+
+Raw = list[list[list[str]]]
+WITHOUT_JAVA = [part for part in PARTS if part != "size"]
+NAMES = {
+    "all": "All", "object": "Object", "attribute": "Attribute", "relation": "Relation", "colour": "Color",
+    "count": "Cardinality", "size": "Size",
+}  # fmt: skip
+
+
+def slow_spice(test: list[list[str]], reference: list[list[str]], part: str) -> float:
+    """One cell, told in loops from SPICE's definition (its graphs are ours)."""
+    concepts = Concepts(load_synonyms())
+
+    def chosen(raw: list[list[str]]) -> list[list[frozenset[str]]]:
+        tuples = [[concepts.words[concept] for concept in one] for one in scene_graph(raw, concepts).tuples()]
+        arity = {"object": 1, "attribute": 2, "relation": 3, "colour": 2, "count": 2}.get(part)
+        words = {"colour": COLOURS, "count": COUNTS}.get(part)
+        return [
+            one
+            for one in tuples
+            if (arity is None or len(one) == arity) and (words is None or (len(one[1]) == 1 and one[1] <= words))
+        ]
+
+    def synsets(words: frozenset[str]) -> set[int]:
+        return {synset for word in words for synset in load_synonyms().synsets(word)}
+
+    def similar(one: list[frozenset[str]], other: list[frozenset[str]]) -> bool:
+        return len(one) == len(other) and all(
+            mine & theirs or synsets(mine) & synsets(theirs) for mine, theirs in zip(one, other, strict=True)
+        )
+
+    tests, references = chosen(test), chosen(reference)
+    if not references and part != "all":
+        return math.nan
+    hits = sum(any(similar(one, other) for other in references) for one in tests)
+    if hits == 0:
+        return 0.0
+    precision, recall = hits / len(tests), hits / len(references)
+    return 2 * (precision * recall) / (precision + recall)
+
+
+def gathered(raw: Raw, image_of_caption: list[int], image: int, without: int | None = None) -> list[list[str]]:
+    """The raw tuples of an image's captions, perhaps without one of them."""
+    return [
+        one
+        for caption, tuples in enumerate(raw)
+        if image_of_caption[caption] == image and caption != without
+        for one in tuples
+    ]
+
+
+@pytest.fixture(scope="module")
+def corpus(made_tuples: Callable[[int, int], Raw]) -> tuple[Raw, list[int]]:
+    """Captions of made tuples, some of them empty, in no order, one to seven an image."""
+    raw = made_tuples(7, 40)
+    raw[3], raw[11], raw[12] = [], [], []
+    image_of_caption = [*range(12), *np.random.default_rng(0).integers(0, 12, 28).tolist()]
+    image_of_caption = [1 if image == 11 else image for image in image_of_caption]
+    image_of_caption[11] = 11  # an image of one caption without tuples
+    return raw, image_of_caption
+
+
+def test_every_cell_equals_the_released_program_bit_for_bit(released_spice: dict[str, Any]) -> None:
+    scorer = SpiceScorer(released_spice["raw_tuples"], released_spice["image_of_caption"])
+    assert scorer.ties == (0, 0)
+    np.testing.assert_array_equal(scorer.score(np.arange(60)), released_spice["f"])
+    n_hits = np.array(released_spice["tp"])
+    caption, image = np.indices(n_hits.shape)
+    sizes = np.array(released_spice["test_tuples"])[:, None], np.array(released_spice["ref_tuples"])[None, :]
+    expected = np.where(n_hits > 0, 2 * n_hits / (sizes[0] + sizes[1]), 0)
+    np.testing.assert_allclose(scorer.pairs(caption.ravel(), image.ravel()), expected.ravel(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("part", WITHOUT_JAVA)
+def test_every_cell_equals_the_definition(corpus: tuple[Raw, list[int]], part: str) -> None:
+    raw, image_of_caption = corpus
+    expected = [
+        [slow_spice(tuples, gathered(raw, image_of_caption, image), part) for image in range(12)] for tuples in raw
+    ]
+    np.testing.assert_array_equal(spice_matrix(raw, image_of_caption, part), expected)
+    assert np.isnan(expected).any() == (part != "all")  # the corpus has what is undefined
+
+
+@pytest.mark.parametrize("part", WITHOUT_JAVA)
+def test_single_cells_equal_the_matrix(corpus: tuple[Raw, list[int]], part: str) -> None:
+    scorer = SpiceScorer(*corpus, part)
+    matrix = scorer.score(np.arange(40))
+    draw = np.random.default_rng(1)
+    captions, images = draw.integers(0, 40, 500), draw.integers(0, 12, 500)
+    np.testing.assert_array_equal(scorer.pairs(captions, images), matrix[captions, images])
+    assert scorer.pairs(captions[:0], images[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("part", WITHOUT_JAVA)
+def test_a_caption_taken_out_leaves_the_graph_of_the_others(corpus: tuple[Raw, list[int]], part: str) -> None:
+    raw, image_of_caption = corpus
+    scorer = SpiceScorer(raw, image_of_caption, part)
+    captions, images = np.indices((40, 12)).reshape(2, -1)
+    scores = scorer.pairs(captions, images, without_own=True)
+    for caption, image, score in zip(captions, images, scores, strict=True):
+        own = image_of_caption[caption] == image
+        alone = own and image_of_caption.count(image) == 1
+        left = gathered(raw, image_of_caption, image, caption if own else None)
+        expected = math.nan if alone else slow_spice(raw[caption], left, part)
+        np.testing.assert_equal(score, expected, err_msg=f"{caption} {image}")
+    np.testing.assert_array_equal(scorer.pairs(captions, images), scorer.score(np.arange(40)).ravel())  # nothing kept
+
+
+def test_undefined_cells_take_the_value_asked_for(corpus: tuple[Raw, list[int]]) -> None:
+    released = spice_matrix(*corpus, "count")
+    filled = SpiceScorer(*corpus, "count", undefined=0.0)
+    np.testing.assert_array_equal(filled.score(np.arange(40)), np.nan_to_num(released))
+    np.testing.assert_array_equal(filled.sparse(np.arange(40)).toarray(), np.nan_to_num(released))
+    assert not np.isnan(filled.pairs(np.arange(40), np.full(40, 11))).any()
+    with pytest.raises(InputError, match="undefined=0"):
+        SpiceScorer(*corpus, "count").sparse(np.arange(40))
+
+
+def test_a_file_holds_the_same_scores_in_single_precision(corpus: tuple[Raw, list[int]], tmp_path: Path) -> None:
+    matrix = spice_matrix(*corpus, out=tmp_path / "spice.npy")
+    assert matrix.dtype == np.float32
+    np.testing.assert_array_equal(matrix, spice_matrix(*corpus).astype(np.float32))
+
+
+def test_rows_in_any_order_are_those_of_the_matrix(corpus: tuple[Raw, list[int]]) -> None:
+    scorer = SpiceScorer(*corpus)
+    matrix = np.empty(scorer.shape)
+    fill(scorer, matrix)
+    np.testing.assert_array_equal(scorer.score(np.array([5, 2, 2, 39])), matrix[[5, 2, 2, 39]])
+    assert scorer.score(np.zeros(0, dtype=np.int64)).shape == (0, 12)
+    np.testing.assert_array_equal(scorer.sparse(np.arange(40)).toarray(), matrix)
+
+
+def test_captions_without_tuples_score_nothing() -> None:
+    np.testing.assert_array_equal(spice_matrix([[], []], [0, 1]), np.zeros((2, 2)))
+    np.testing.assert_array_equal(spice_matrix([[], [["dog"]]], [0, 0]), [[0.0], [1.0]])
+    np.testing.assert_array_equal(spice_matrix([[], [["dog"]]], [0, 1], "object"), [[np.nan, 0.0], [np.nan, 1.0]])
+
+
+def test_a_thousand_equal_captions_of_one_image_fit_perfectly() -> None:
+    raw = [[["dog", "grass", "on"], ["dog", "red"]]] * 1000
+    np.testing.assert_array_equal(spice_matrix(raw, [0] * 1000), np.ones((1000, 1)))
+
+
+def test_drawn_scenes_score_as_the_definition_says() -> None:
+    described = compose(0, 8)
+    raw = [caption.tuples for one in described for caption in one.captions]
+    image_of_caption = np.repeat(np.arange(8), 5).tolist()
+    expected = [[slow_spice(one, gathered(raw, image_of_caption, image), "all") for image in range(8)] for one in raw]
+    matrix = spice_matrix(raw, image_of_caption)
+    np.testing.assert_array_equal(matrix, expected)
+    own = matrix[np.arange(40), image_of_caption]
+    assert own.mean() > 2 * matrix.mean()
+
+
+@pytest.mark.parametrize(
+    ("raw", "image_of_caption", "part", "says"),
+    [
+        ([[["dog"]]], [0], "objects", "parts of SPICE are all, object"),
+        ([[["dog"]], ["dog"]], [0, 0], "all", "caption 1: 'dog' is not a tuple"),
+        ([[["a", "b", "c", "d"]]], [0], "all", "caption 0"),
+        ([[["dog"]]], [0, 0], "all", "image_of_caption"),
+        ([], [], "all", "no captions"),
+    ],
+)
+def test_bad_input_is_one_sentence(raw: Any, image_of_caption: list[int], part: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        SpiceScorer(raw, image_of_caption, part)
+
+
+def test_pairs_out_of_range_are_refused(corpus: tuple[Raw, list[int]]) -> None:
+    with pytest.raises(InputError, match=r"images\[0\] is 12"):
+        SpiceScorer(*corpus).pairs(np.array([0]), np.array([12]))
+
+
+@pytest.mark.java
+def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
+    ask_spice: Callable[[dict[str, Any]], dict[str, Any]],
+    made_tuples: Callable[[int, int], Raw],
+    released_spice: dict[str, Any],
+) -> None:
+    raw = [*released_spice["raw_tuples"], *made_tuples(3, 90)]
+    image_of_caption = [*released_spice["image_of_caption"], *(12 + index // 3 for index in range(90))]
+    n_images = 42
+    of_images = [gathered(raw, image_of_caption, image) for image in range(n_images)]
+    captions, images = np.indices((len(raw), n_images)).reshape(2, -1)
+    pairs = np.stack([captions, len(raw) + images], axis=1).tolist()
+    answer = ask_spice({"graphs": [*raw, *of_images], "pairs": pairs})
+    assert answer["words"] == {
+        "Color": sorted(COLOURS),
+        "Cardinality": sorted(COUNTS),
+        "Size": sorted(size_words()),
+    }
+    concepts = Concepts(load_synonyms())
+    decided = np.array([scene_graph(tuples, concepts).ties == 0 for tuples in [*raw, *of_images]])
+    sure = decided[captions] & decided[len(raw) + images]
+    assert sure.sum() > 5000
+    for part, name in NAMES.items():
+        theirs = np.array([one[name]["f"] for one in answer["scores"]], dtype=np.float64)  # None becomes NaN
+        hits = np.array([one[name]["tp"] for one in answer["scores"]])
+        scorer = SpiceScorer(raw, image_of_caption, part)
+        ours = scorer.score(np.arange(len(raw))).ravel()
+        np.testing.assert_array_equal(ours[sure], theirs[sure], err_msg=part)
+        np.testing.assert_array_equal(scorer.pairs(captions, images)[sure], theirs[sure], err_msg=part)
+        assert hits[sure].any(), f"nothing to compare in {part}"
+    everything = SpiceScorer(raw, image_of_caption)
+    all_hits = np.array([one["All"]["tp"] for one in answer["scores"]])
+    np.testing.assert_array_equal(everything.hits(captions, images)[sure], all_hits[sure])
+
+
+@pytest.mark.java
+def test_a_missing_java_names_the_extra(java_jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fivesentences.semantics.spice_parts.CHILD", "raise SystemExit('no Java here')")
+    size_words.cache_clear()
+    with pytest.raises(InputError, match="no Java here"):
+        SpiceScorer([[["dog"]]], [0], "size")
+    size_words.cache_clear()

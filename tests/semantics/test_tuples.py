@@ -1,0 +1,110 @@
+"""Files of scene-graph tuples: aligned with the captions or refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fivesentences.corpus.scenes.generate import generate
+from fivesentences.errors import InputError
+from fivesentences.semantics.tuples import GENERATOR, read_tuples
+from fivesentences.storage import sha256_of
+
+PARSED = [
+    {"made_by": "a parser", "captions": 3},
+    {"caption": "A red dog.", "tuples": [["dog"], ["dog", "red"]]},
+    {"caption": "A dog\u2028on grass.", "tuples": [["dog", "grass", "on"]]},
+    {"caption": "", "tuples": []},
+]
+
+
+def written(path: Path, lines: list[Any]) -> Path:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return path
+
+
+def test_captions_get_their_own_tuples_in_any_order_and_number(tmp_path: Path) -> None:
+    path = written(tmp_path / "tuples.jsonl.gz", PARSED)
+    tuples = read_tuples(path, ["A dog\u2028on grass.", "", "A red dog.", "A dog\u2028on grass."])
+    assert tuples.of_caption == [[("dog", "grass", "on")], [], [("dog",), ("dog", "red")], [("dog", "grass", "on")]]
+    assert (tuples.source, tuples.sha256) == ("a parser", sha256_of(path))
+
+
+def test_the_drawn_scenes_tuples_follow_their_caption_ids(tmp_path: Path) -> None:
+    corpus = generate(tmp_path, seed=0, train=2, dev=1, test=1)
+    with gzip.open(tmp_path / "tuples.jsonl.gz", "rt") as file:
+        expected = [[tuple(one) for one in json.loads(line)["tuples"]] for line in file]
+    ids = list(corpus.table["caption_id"])
+    tuples = read_tuples(tmp_path / "tuples.jsonl.gz", corpus.captions[::-1], ids[::-1])
+    assert tuples.of_caption == expected[::-1]
+    assert tuples.source == GENERATOR
+
+
+def test_a_caption_that_was_not_parsed_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "tuples.jsonl.gz", PARSED)
+    with pytest.raises(InputError, match=r"no tuples for caption 'A cat\.' \(caption 1 of 2\)"):
+        read_tuples(path, ["A red dog.", "A cat."])
+
+
+def by_id(*lines: Any) -> list[Any]:
+    return [{"caption_id": "a#0", "tuples": []}, *lines]
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ([], "empty"),
+        (PARSED[:3], "promises 3 captions but 2 follow"),
+        ([*PARSED, PARSED[1]], "second time"),
+        ([{"made_by": "a parser", "captions": True}, PARSED[1]], "whole number"),
+        ([{"made_by": 3, "captions": 0}], "'made_by'"),
+        ([["a"]], "line 1 is not a JSON object"),
+        (by_id(3), "line 2 is not a JSON object"),
+        (by_id({"caption_id": 3, "tuples": []}), "line 2 lacks 'caption_id'"),
+        (by_id({"caption_id": "b#0"}), "line 2 lacks 'caption_id' or 'tuples'"),
+        (by_id({"caption_id": "b#0", "tuples": "dog"}), "line 2: the tuples are 'dog'"),
+        (by_id({"caption_id": "b#0", "tuples": ["dog"]}), "'dog' is not a tuple"),
+        (by_id({"caption_id": "b#0", "tuples": [[]]}), "is not a tuple"),
+        (by_id({"caption_id": "b#0", "tuples": [["a", "b", "c", "d"]]}), "is not a tuple"),
+        (by_id({"caption_id": "b#0", "tuples": [["a", None]]}), "is not a tuple"),
+        (by_id({"caption_id": "a#0", "tuples": []}), "second time"),
+    ],
+)
+def test_what_is_no_file_of_tuples_is_refused(tmp_path: Path, lines: list[Any], says: str) -> None:
+    path = written(tmp_path / "tuples.jsonl.gz", lines)
+    with pytest.raises(InputError, match=says):
+        read_tuples(path, ["A red dog."], ["a#0"])
+
+
+def test_a_file_named_by_ids_needs_the_ids(tmp_path: Path) -> None:
+    path = written(tmp_path / "tuples.jsonl.gz", by_id())
+    with pytest.raises(InputError, match="give the captions' ids"):
+        read_tuples(path, ["A red dog."])
+    with pytest.raises(InputError, match="2 caption ids for 1 captions"):
+        read_tuples(path, ["A red dog."], ["a#0", "a#1"])
+
+
+def test_broken_bytes_are_one_sentence(tmp_path: Path) -> None:
+    whole = written(tmp_path / "whole.jsonl.gz", PARSED).read_bytes()
+    broken = {
+        "cut": (whole[: len(whole) // 2], "cut off"),
+        "plain": (b"not gzip", "no gzip"),
+        "garbled": (whole[:20] + b"\xff\xff\xff\xff" + whole[24:], "cut off or no gzip"),
+        "text": (gzip.compress(b'{"made_by": \n'), "line 1 is not JSON"),
+        "latin": (gzip.compress(b'{"made_by": "\xff"}\n'), "line 1 is not JSON"),
+        "deep": (gzip.compress(b"[" * 100_000), "line 1 is not JSON"),
+    }
+    for name, (content, says) in broken.items():
+        path = tmp_path / f"{name}.jsonl.gz"
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=says):
+            read_tuples(path, ["A red dog."])
+    with pytest.raises(InputError, match="no such file"):
+        read_tuples(tmp_path / "absent.jsonl.gz", [])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_tuples(tmp_path, [])
