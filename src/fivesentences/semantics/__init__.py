@@ -6,6 +6,7 @@ from fivesentences.semantics.cider import cider_matrix
 from fivesentences.semantics.phi import SEMANTIC_METRICS, prepare, read_phi, read_phi_note, write_phi
 from fivesentences.semantics.rouge import rouge_l_matrix
 from fivesentences.semantics.spice import spice_matrix
+from fivesentences.semantics.tfidf import tfidf_matrix
 from fivesentences.semantics.top_k import TopK, read_top_k, write_top_k
 from fivesentences.semantics.tuples import Tuples, read_tuples
 
@@ -23,6 +24,7 @@ __all__ = [
     "read_tuples",
     "rouge_l_matrix",
     "spice_matrix",
+    "tfidf_matrix",
     "write_phi",
     "write_top_k",
 ]

@@ -16,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.semantics.bleu import BleuScorer
 from fivesentences.semantics.cider import CiderScorer
+from fivesentences.semantics.daa import BleuDaaScorer, RougeDaaScorer
 from fivesentences.semantics.ngrams import TOKENISATIONS
 from fivesentences.semantics.pairing import BinaryScorer, checked_captions, checked_pairing
 from fivesentences.semantics.rouge import RougeLScorer
 from fivesentences.semantics.scoring import Scorer, write_matrix
+from fivesentences.semantics.tfidf import TfidfScorer
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, replacing, write_json
 
@@ -62,10 +64,11 @@ class SemanticMetric:
     undefined: str | None = None
 
 
-def _bleu(n: int) -> SemanticMetric:
+def _of_words(scorer: Callable[..., Scorer], idf: bool = False, **settings: int) -> SemanticMetric:
     return SemanticMetric(
-        lambda given: BleuScorer(given.captions, given.image_of_caption, n=n, tokenize=given.tokenisation),
+        lambda given: scorer(given.captions, given.image_of_caption, tokenize=given.tokenisation, **settings),
         tokenised=True,
+        idf=idf,
     )
 
 
@@ -88,17 +91,14 @@ def _meteor(given: Given) -> Scorer:
 
 
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
-    "cider": SemanticMetric(
-        lambda given: CiderScorer(given.captions, given.image_of_caption, tokenize=given.tokenisation),
-        tokenised=True,
-        idf=True,
-    ),
+    "cider": _of_words(CiderScorer, idf=True),
     "spice": _spice("all"),
     **{f"spice_{part}": _spice(part) for part in ("object", "attribute", "relation", "colour", "count", "size")},
-    **{f"bleu{n}": _bleu(n) for n in (1, 2, 3, 4)},
-    "rouge_l": SemanticMetric(
-        lambda given: RougeLScorer(given.captions, given.image_of_caption, tokenize=given.tokenisation), tokenised=True
-    ),
+    **{f"bleu{n}": _of_words(BleuScorer, n=n) for n in (1, 2, 3, 4)},
+    "rouge_l": _of_words(RougeLScorer),
+    "tfidf": _of_words(TfidfScorer, idf=True),
+    "bleu_daa": _of_words(BleuDaaScorer),
+    "rouge_daa": _of_words(RougeDaaScorer),
     "meteor": SemanticMetric(_meteor, whole=False),
     "binary": SemanticMetric(lambda given: BinaryScorer(given.image_of_caption)),
 }
