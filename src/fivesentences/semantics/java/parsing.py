@@ -12,7 +12,6 @@ import fcntl
 import gzip
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from typing import IO, Any
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.semantics.java import jars
+from fivesentences.semantics.java.lines import words_in
 from fivesentences.semantics.java.machine import OUT_OF_MEMORY
 from fivesentences.semantics.java.worker import journal_lines
 from fivesentences.semantics.pairing import checked_captions
@@ -32,8 +32,9 @@ from fivesentences.storage import replacing
 
 RawTuples = list[tuple[str, ...]]
 
-# One sentence of 120 words takes 15 s and the time grows with the cube of its length.
+# One sentence of 120 words takes 10 s, of 200 words half a minute and nearly all of a 2 GB heap; of 250 words more.
 LONGEST_CAPTION = 200  # words and punctuation marks
+WORKER = [sys.executable, "-m", "fivesentences.semantics.java.worker"]
 LEAST_MEMORY_MB = 64
 JOURNAL_HEAD = b'{"journal": "scene graphs of captions", "version": 1}\n'
 SECONDS_TO_WAIT_FOR_JOURNAL = 10.0
@@ -174,11 +175,11 @@ def _check_lengths(texts: Sequence[str]) -> None:
     for text in texts:
         if len(text) <= LONGEST_CAPTION:  # it cannot hold more words than characters
             continue
-        words = len(re.findall(r"\w+|[^\w\s]", text))
+        words = words_in(text)
         if words > LONGEST_CAPTION:
             raise InputError(
-                f"the caption '{_short(text)}' has {words} words and punctuation marks, but parsing takes time by the "
-                f"cube of a sentence's length (120 words: 15 s) and at most {LONGEST_CAPTION} are accepted; shorten it "
+                f"the caption '{_short(text)}' has {words} words and punctuation marks; at most {LONGEST_CAPTION} can "
+                "be parsed (that many take about a minute and 2 GB of memory, and both grow steeply): shorten it "
                 "or leave it out."
             )
 
@@ -258,7 +259,7 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
     """
     with tempfile.TemporaryFile() as complaints:
         child = subprocess.Popen(
-            [sys.executable, "-m", "fivesentences.semantics.java.worker"],
+            WORKER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
@@ -301,6 +302,8 @@ def _why(status: int, said: str, memory_mb: int) -> str:
             "shorten the longest captions"
         )
     last = said.strip().splitlines()[-1].rstrip(".") if said.strip() else "it said nothing"
+    if "initialization of VM" in said:  # then Java itself ends the process, instead of raising an error
+        return f"Java does not start with {memory_mb} MB of memory ({last}); give memory_mb another value"
     if status < 0:
         name = signal.Signals(-status).name
         hint = f": if nobody did that, the machine was out of memory, so lower memory_mb ({memory_mb})"

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.lines import one_line
+from fivesentences.semantics.java.lines import longest_sentence, one_line
 from fivesentences.semantics.java.machine import OUT_OF_MEMORY, start_machine
 
 CHUNK = 50  # captions between two appends to the journal: about a second
+# A longer sentence is parsed while no other is: with 200 words it needs most of a 2 GB heap, and two need more.
+LONGEST_BESIDE_OTHERS = 50  # words and punctuation marks
 
 
 class SceneGraphParser:
@@ -62,10 +64,14 @@ class SceneGraphParser:
         """Raw tuples of each caption, in SPICE's order: (object), (object, attribute), (subject, object, relation)."""
         # As ASCII JSON both ways: no character of a caption can shift or break anything.
         texts = self._values.parse(json.dumps([one_line(caption) for caption in captions]))
-        annotations = self._list()
-        for text in texts:
-            annotations.add(self._annotation(text))
-        self._pipeline.annotate(annotations, self._threads)
+        annotations = [self._annotation(text) for text in texts]
+        together = self._list()
+        for caption, annotation in zip(captions, annotations, strict=True):
+            if longest_sentence(caption) > LONGEST_BESIDE_OTHERS:
+                self._pipeline.annotate(self._list([annotation]), self._threads)
+            else:
+                together.add(annotation)
+        self._pipeline.annotate(together, self._threads)
         found = self._list()
         for annotation in annotations:
             proposed = self._parse_annotation.invoke(self._parser, annotation)
@@ -77,9 +83,9 @@ class SceneGraphParser:
 
 
 def chunks_of(captions: Sequence[str]) -> Iterator[list[str]]:
-    """Consecutive captions, the longest of each chunk first: at the chunk's end no core waits for a long one."""
+    """Consecutive captions, in each chunk those with long sentences first: no core waits for one at its end."""
     for start in range(0, len(captions), CHUNK):
-        yield sorted(captions[start : start + CHUNK], key=lambda caption: -len(caption.split()))
+        yield sorted(captions[start : start + CHUNK], key=lambda caption: -longest_sentence(caption))
 
 
 def journal_lines(captions: Sequence[str], tuples: Sequence[list[list[str]]]) -> bytes:

@@ -1,0 +1,105 @@
+"""METEOR of pairs against pycocoevalcap's wrapper of the same jar."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from pycocoevalcap.meteor.meteor import Meteor
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.java import meteor
+from fivesentences.semantics.java.jars import java_binary
+from fivesentences.semantics.java.meteor import MeteorScorer
+from fivesentences.semantics.java.ptb import ptb_lines
+
+# Image 12 has a caption of its own only, 13 none with words; the last two belong to image 14.
+MORE = ["a lonely dog", "...", "", "see http://x.y/a|||b", "||| a dog ||| runs"]
+IMAGE_OF_MORE = [12, 13, 13, 14, 14]
+
+
+@pytest.fixture(scope="module")
+def captions_and_images(parity_folder):
+    fixture = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())
+    return fixture["captions"] + MORE, fixture["image_of_caption"] + IMAGE_OF_MORE
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PATH", f"{java_binary().parent}{os.pathsep}{os.environ['PATH']}")
+    meteor = Meteor()  # reads its table while ours reads its own
+    yield lambda hypotheses, references: meteor.compute_score(references, hypotheses)[1]
+    patch.undo()
+
+
+def test_pairs_equal_pycocoevalcaps(captions_and_images, theirs):
+    captions, image_of_caption = captions_and_images
+    scorer = MeteorScorer(captions, image_of_caption, processes=1)
+    assert scorer.shape == (65, 15)
+    rng = np.random.default_rng(0)
+    chosen = np.concatenate([rng.permutation(60), [0, 0, 60, 60, 61, 62, 61, 63, 64, 64]])
+    images = np.concatenate([rng.integers(0, 12, 50), np.repeat(np.arange(10, 12), 5)])
+    own = np.asarray(image_of_caption)[chosen]
+    images = np.concatenate([images, [0, 13, 12, 0, 13, 13, 0, 14, 14, 2]])
+    images[:30] = own[:30]
+    asked = np.concatenate([chosen, chosen])
+    lines = [line.replace("|||", " ") for line in ptb_lines(captions)]
+
+    def expected(without_own):
+        references, hypotheses = {}, {}
+        for pair, (caption, image) in enumerate(zip(chosen.tolist(), images.tolist(), strict=True)):
+            texts = [
+                lines[index]
+                for index, of in enumerate(image_of_caption)
+                if of == image and lines[index] and not (without_own and index == caption)
+            ]
+            if texts and lines[caption]:
+                references[pair], hypotheses[pair] = texts, [lines[caption]]
+        scores = np.zeros(len(chosen))
+        scores[list(references)] = theirs(hypotheses, references)
+        return scores
+
+    with_own = expected(without_own=False)
+    assert len(np.unique(with_own)) > 25 and with_own[images == own].max() == 1.0
+    np.testing.assert_array_equal(scorer.pairs(asked, np.concatenate([images, images])), np.tile(with_own, 2))
+    without = expected(without_own=True)
+    without[(chosen == 60) & (images == 12)] = np.nan  # its only reference was itself
+    np.testing.assert_array_equal(scorer.pairs(chosen, images, without_own=True), without)
+    assert not np.array_equal(with_own, without)
+
+
+def test_what_cannot_be_scored_needs_no_java_and_a_matrix_is_refused(monkeypatch):
+    scorer = MeteorScorer(["a dog", "", "a cat", "."], [0, 1, 2, 1])
+    monkeypatch.setattr(meteor, "_Meteor", None)
+    np.testing.assert_array_equal(
+        scorer.pairs(np.array([1, 0, 0]), np.array([0, 1, 0]), without_own=True), [0.0, 0.0, np.nan]
+    )
+    assert scorer.pairs(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).shape == (0,)
+    with pytest.raises(InputError, match="4 captions x 3 images are not scored as a matrix"):
+        scorer.score(np.arange(4))
+
+
+@pytest.mark.parametrize(
+    ("captions", "images", "sentence"),
+    [
+        ([4], [0], "caption 4 is not there; indices run from 0 to 3"),
+        ([0], [-1], "image -1 is not there; indices run from 0 to 2"),
+        ([0, 1], [0], "2 captions but 1 images"),
+        ([0.5], [0], "float64"),
+    ],
+)
+def test_indices_that_do_not_fit_are_one_sentence(captions, images, sentence):
+    scorer = MeteorScorer(["a", "b", "c", "d"], [0, 1, 2, 1])
+    with pytest.raises(InputError, match=sentence):
+        scorer.pairs(np.array(captions), np.array(images))
+
+
+def test_a_java_that_dies_is_one_sentence(monkeypatch):
+    scorer = MeteorScorer(["a dog", "a cat"], [0, 0])
+    monkeypatch.setattr(meteor, "MEMORY_MB", 40)
+    with pytest.raises(InputError, match=r"^METEOR failed: 40 MB of Java heap did not suffice; ") as error:
+        scorer.pairs(np.array([0]), np.array([0]))
+    assert "\n" not in str(error.value)

@@ -1,0 +1,88 @@
+"""The Penn Treebank tokenizer against pycocoevalcap's, which runs the same jar one caption after the other."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.java import ptb
+from fivesentences.semantics.java.jars import java_binary
+
+ODD = [
+    "A (dog) [on] {grass}: don't; can't, gonna -- \"run\" 'fast' ...",
+    "“Quoted” ‘x’ … café naïve ½ and/or 1 1/2 cups (555) 123-4567",
+    "a 😀 dog\t🐕   runs",
+    "日本語 の 猫",
+    "cannot|||x ||| y http://x.y/z?q=1 <b>dog</b> &amp; U.S.A. Mr. X.",
+    ". , ! ?",
+    "a\u200bb \u00adc \x1a \x07bell",
+]
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """pycocoevalcap's tokenizer on captions that have no line separator; it calls the ``java`` on the path."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PATH", f"{java_binary().parent}{os.pathsep}{os.environ['PATH']}")
+
+    def tokenise(captions):
+        lines = PTBTokenizer().tokenize({index: [{"caption": caption}] for index, caption in enumerate(captions)})
+        return [lines[index][0] for index in range(len(captions))]
+
+    yield tokenise
+    patch.undo()
+
+
+def test_tokens_equal_pycocoevalcaps(theirs, parity_folder):
+    captions = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())["captions"] + ODD
+    assert ptb.ptb_lines(captions) == theirs(captions)
+    assert ptb.ptb_tokens(ODD[2:4]) == [["a", "dog", "runs"], ["日本語", "の", "猫"]]
+
+
+def test_no_caption_shifts_another(theirs, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")  # nor does the locale decide what a byte means
+    captions = [
+        "",
+        "a\u2028dog\rruns\n\non\x85grass\x0b\x0c",
+        "a cat",
+        "  ",
+        ".",
+        "",
+        "a cat",
+        "\ud800 un café\0",
+        "\u2029",
+    ]
+    assert ptb.ptb_tokens(captions) == [
+        [],
+        ["a", "dog", "runs", "on", "grass"],
+        ["a", "cat"],
+        [],
+        [],
+        [],
+        ["a", "cat"],
+        ["un", "café"],
+        [],
+    ]
+    # The same captions make pycocoevalcap give the third caption the second's words.
+    assert theirs(["", "a\u2028dog", "a cat"])[2] != "a cat"
+
+
+def test_a_line_end_that_only_the_tokenizer_knows_shifts_nothing(monkeypatch):
+    monkeypatch.setattr(ptb, "_tokenise", lambda text: text.replace("§", "\n"))
+    assert ptb.ptb_lines(["one", "two§two", "three", "four", "f§v§e"]) == ["one", "two two", "three", "four", "f v e"]
+
+
+def test_no_captions_need_no_java(monkeypatch):
+    monkeypatch.setattr(ptb, "_tokenise", None)
+    assert ptb.ptb_tokens([]) == []
+    assert ptb.ptb_tokens(["", " \n"]) == [[], []]
+
+
+def test_a_tokenizer_that_fails_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(ptb, "wheel_jar", lambda name: java_binary())  # no jar at all
+    with pytest.raises(InputError, match=r"^the Penn Treebank tokenizer ended with status 1 \(.*\)\.$"):
+        ptb.ptb_tokens(["a dog"])

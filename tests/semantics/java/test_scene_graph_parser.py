@@ -1,0 +1,312 @@
+"""SPICE's parser in its child process: right tuples, no caption lost or shifted, every failure one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.java import parse_captions, parse_scene_graphs, parsing
+from fivesentences.semantics.java.lines import longest_sentence
+from fivesentences.semantics.java.worker import CHUNK, LONGEST_BESIDE_OTHERS, chunks_of
+
+# What each must give, or None where only its place matters. Sources: the fixture's way of parsing, by hand.
+ODD = {
+    "": [],
+    " \t\n": [],
+    ".": [],
+    "a dog\u2028runs\r\non\x85grass": [("dog", "grass", "run on"), ("grass",), ("dog",)],
+    "a \U0001f600 dog \U0001f415 runs": [("dog", "run"), ("dog",)],
+    "\ud800 a cat": None,
+    "||| a \"dog\\' \0 {[": None,
+    "日本語 の 猫": None,
+}
+PARSE = """
+import sys, json
+from pathlib import Path
+from fivesentences.semantics.java import parse_captions
+parse_captions(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def fixture(parity_folder):
+    return json.loads((parity_folder / "spice_flickr8k_small.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def captions(fixture):
+    """More than a chunk, some twice, and at the end a sentence that keeps the parser busy for seconds."""
+    long = " and ".join(caption.rstrip(" .") for caption in fixture["captions"][:5])
+    assert longest_sentence(long) > LONGEST_BESIDE_OTHERS
+    return [*fixture["captions"], *ODD, *fixture["captions"][:7], long]
+
+
+@pytest.fixture(scope="module")
+def parsed(java_jars, captions, tmp_path_factory):
+    """The file of one undisturbed run."""
+    out = tmp_path_factory.mktemp("parsed") / "tuples.jsonl.gz"
+    parse_captions(captions, out)
+    return out
+
+
+@contextlib.contextmanager
+def run_of(captions, out):
+    """``parse_captions`` in a process group of its own."""
+    given = out.with_name("captions.json")
+    given.write_text(json.dumps(captions))
+    # A session of its own, so that a signal to the group reaches the run and its child and nobody else.
+    run = subprocess.Popen(
+        [sys.executable, "-c", PARSE, str(given), str(out)], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield run
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stderr.close()
+
+
+def wait_for(condition, run):
+    until = time.monotonic() + 120
+    while not (found := condition()):
+        assert run.poll() is None, run.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    return found
+
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def lines_of(path):
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).split(b"\n")[:-1]]
+
+
+# --- with the Java classes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.java
+@pytest.mark.parity
+def test_tuples_equal_those_of_the_original_program_in_their_order(parsed, fixture, captions):
+    head, *lines = lines_of(parsed)
+    unique = list(dict.fromkeys(captions))
+    assert head["captions"] == len(lines) == len(unique)
+    assert "CoreNLP 3.6.0" in head["made_by"]
+    assert [line["caption"] for line in lines] == unique
+    tuples = {line["caption"]: line["tuples"] for line in lines}
+    assert [tuples[caption] for caption in fixture["captions"]] == fixture["raw_tuples"]
+    assert not parsed.with_name(f"{parsed.name}.journal").exists()
+
+
+@pytest.mark.java
+def test_odd_captions_keep_their_place(parsed, captions, fixture, tmp_path):
+    tuples = {line["caption"]: [tuple(item) for item in line["tuples"]] for line in lines_of(parsed)[1:]}
+    for caption, expected in ODD.items():
+        assert expected is None or tuples[caption] == expected, repr(caption)
+    # The journal of a finished run answers in the order asked, equal captions included, and no Java is started.
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(parsing.JOURNAL_HEAD + gzip.decompress(parsed.read_bytes()).split(b"\n", 1)[1])
+    found = parse_scene_graphs(captions[::-1], journal=journal)
+    assert found == [tuples[caption] for caption in captions[::-1]]
+    assert len(found) == len(captions)
+
+
+@pytest.mark.java
+def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, tmp_path, monkeypatch):
+    out = tmp_path / "tuples.jsonl.gz"
+    journal = tmp_path / "tuples.jsonl.gz.journal"
+    size_of_head = len(parsing.JOURNAL_HEAD)
+    with run_of(captions, out) as run:
+        wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head, run)
+        os.killpg(run.pid, signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL
+    assert not out.exists()
+    with journal.open("ab") as file:
+        file.write(b'{"caption": "a half-written li')
+    kept = [json.loads(line)["caption"] for line in journal.read_bytes().split(b"\n")[1:-1]]
+    assert len(kept) == CHUNK
+    jobs, run_child = [], parsing._run
+    monkeypatch.setattr(parsing, "_run", lambda job, *more: (jobs.append(job), run_child(job, *more)))
+    parse_captions(captions, out)
+    (job,) = jobs
+    assert sorted(kept + job["captions"]) == sorted(set(captions))
+    assert out.read_bytes() == parsed.read_bytes()
+
+
+@pytest.mark.java
+def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, captions, tmp_path):
+    with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
+        (child,) = wait_for(lambda: children_of(run.pid), run)
+        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        said = run.communicate(timeout=60)[1]
+    assert run.returncode == -signal.SIGINT
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert "InputError" not in said
+    assert gone(child)
+
+
+@pytest.mark.java
+def test_a_child_does_not_outlive_its_caller(java_jars, captions, tmp_path):
+    with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
+        (child,) = wait_for(lambda: children_of(run.pid), run)
+        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
+        run.kill()
+        run.wait()
+        until = time.monotonic() + 60
+        while not gone(child):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    ("memory_mb", "sentence"),
+    [(64, "ran out of memory: 64 MB of Java heap did not suffice"), (10**9, "Java does not start with 1000000000 MB")],
+)
+def test_too_little_memory_and_too_much_are_one_sentence(java_jars, memory_mb, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        parse_scene_graphs(["a dog"], memory_mb=memory_mb)
+    assert "memory_mb" in str(error.value)
+    assert re.fullmatch(r"[^\n]*\.", str(error.value))
+
+
+# --- without them --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_jars(monkeypatch):
+    monkeypatch.setattr(parsing.jars, "class_path", lambda mirror: [])
+
+
+def child_that(monkeypatch, code):
+    begin = "import sys, json, os, signal; job = json.loads(sys.stdin.readline())\n"
+    monkeypatch.setattr(parsing, "WORKER", [sys.executable, "-c", begin + code])
+
+
+PARSES_ONE = """
+line = json.dumps({"caption": job["captions"][0], "tuples": [["dog"]]})
+os.write(job["journal"], line.encode() + b"\\n")
+print(json.dumps({"done": 1}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        ("os.kill(os.getpid(), 9)", r"ended by the signal SIGKILL: if nobody did that, the machine was out of memory"),
+        ("sys.exit(3)", r"ran out of memory: 2048 MB of Java heap did not suffice; give more with memory_mb"),
+        ("sys.exit('no such file')", r"ended with status 1 \(no such file\)"),
+        ("os._exit(0)", r"ended with status 0 \(it said nothing\)"),
+        ("print(json.dumps({'error': 'Java failed: x.'}), flush=True)", r"^Java failed: x\. "),
+    ],
+)
+def test_a_child_that_ends_early_is_one_sentence_and_its_work_is_kept(no_jars, monkeypatch, tmp_path, end, sentence):
+    child_that(monkeypatch, PARSES_ONE + end)
+    out = tmp_path / "tuples.jsonl.gz"
+    with pytest.raises(InputError, match=sentence) as error:
+        parse_captions(["a dog", "a cat"], out)
+    assert str(error.value).endswith("What was parsed is kept in tuples.jsonl.gz.journal; run again to go on there.")
+    assert "\n" not in str(error.value)
+    child_that(monkeypatch, "assert job['captions'] == ['a cat']" + PARSES_ONE)
+    parse_captions(["a dog", "a cat"], out)
+    assert [line["tuples"] for line in lines_of(out)[1:]] == [[["dog"]], [["dog"]]]
+
+
+@pytest.mark.parametrize("text", ["a dog and " * 167, ". ".join(["a dog runs"] * 125), "a,b" * 250, "a dog " * 1000])
+def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(monkeypatch, text):
+    monkeypatch.setattr(parsing.jars, "class_path", None)
+    with pytest.raises(
+        InputError, match=r"^the caption '.{57}\.\.\.' has \d+ words .*at most 200 .*: shorten it"
+    ) as error:
+        parse_scene_graphs(["a dog", text])
+    assert int(re.search(r"has (\d+)", str(error.value))[1]) >= 499
+
+
+def test_white_space_and_one_endless_word_are_not_long():
+    parsing._check_lengths([" " * 10_000, "a" * 10_000, "a dog " * 100])
+
+
+def test_a_file_that_is_no_journal_is_left_as_it_is(no_jars, tmp_path):
+    mine = tmp_path / "notes.txt"
+    mine.write_text("my notes\n")
+    with pytest.raises(InputError, match=r"notes.txt is no journal"):
+        parse_scene_graphs(["a dog"], journal=mine)
+    assert mine.read_text() == "my notes\n"
+
+
+@pytest.mark.parametrize(
+    "tail", [b"", b'{"caption": "a c', b"\0" * 30 + b"\n", b'{"caption": "a cat"}\n', b'{"tuples": 3, "caption": 1}\n']
+)
+def test_a_journal_is_taken_up_to_its_first_broken_line(no_jars, monkeypatch, tmp_path, tail):
+    journal = tmp_path / "journal"
+    journal.write_bytes(parsing.JOURNAL_HEAD + b'{"caption": "a dog", "tuples": [["old"]]}\n' + tail)
+    child_that(monkeypatch, "assert job['captions'] == ['a cat']" + PARSES_ONE)
+    assert parse_scene_graphs(["a cat", "a dog", "a cat"], journal=journal) == [[("dog",)], [("old",)], [("dog",)]]
+    assert journal.read_bytes().count(b"\n") == 3
+
+
+def test_a_journal_killed_within_its_first_line_begins_anew(no_jars, monkeypatch, tmp_path):
+    journal = tmp_path / "journal"
+    journal.write_bytes(parsing.JOURNAL_HEAD[:10])
+    child_that(monkeypatch, PARSES_ONE)
+    assert parse_scene_graphs(["a cat"], journal=journal) == [[("dog",)]]
+    assert journal.read_bytes().startswith(parsing.JOURNAL_HEAD)
+
+
+def test_two_runs_do_not_share_a_journal(no_jars, monkeypatch, tmp_path):
+    monkeypatch.setattr(parsing, "SECONDS_TO_WAIT_FOR_JOURNAL", 0.0)
+    with (tmp_path / "journal").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process is parsing into this journal"):
+            parse_scene_graphs(["a dog"], journal=tmp_path / "journal")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"captions": []}, "the list of captions is empty"),
+        ({"captions": "a dog"}, "captions is one string"),
+        ({"captions": ["a"], "threads": 0}, "threads is 0"),
+        ({"captions": ["a"], "memory_mb": 10}, "memory_mb is 10; give at least 64"),
+        ({"captions": ["a"], "journal": Path("/proc/none/journal")}, "cannot be opened for writing"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_one_sentence(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        parse_scene_graphs(arguments.pop("captions"), **arguments)
+
+
+def test_the_name_of_the_file_is_checked_first(tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.jsonl\.gz"):
+        parse_captions(["a dog"], tmp_path / "tuples.json")
+
+
+def test_chunks_hold_every_caption_once_with_long_sentences_first():
+    captions = [f"{index} " + "a dog " * (index % 7) for index in range(2 * CHUNK + 3)]
+    chunks = list(chunks_of(captions))
+    assert [len(chunk) for chunk in chunks] == [CHUNK, CHUNK, 3]
+    assert sorted(chunks[0]) == sorted(captions[:CHUNK])
+    lengths = [len(caption.split()) for caption in chunks[0]]
+    assert lengths == sorted(lengths, reverse=True)
