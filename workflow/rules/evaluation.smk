@@ -69,6 +69,7 @@ rule measure_meaning:
     input:
         corpus=CORPUS / "{dataset}.parquet",
         phi=lambda wc: [SEMANTICS / wc.dataset / "test" / f"{phi}.npy" for phi in drawn_phis(STUDIES, SCALE)],
+        tuples=lambda wc: tuples_of(wc.dataset, drawn_phis(STUDIES, SCALE)),
     output:
         meaning=EVALUATION / "meaning" / "{dataset}.json",
     log:

@@ -4,13 +4,11 @@ from pathlib import Path
 
 from fivesentences.config import Scale, Study, check, read
 from fivesentences.console import log_to
-from fivesentences.evaluation import collect
-from fivesentences.paper.tables import build_table
-from fivesentences.paper.writing import write_table
+from fivesentences.paper.making import make_table
 
 with log_to(snakemake.log[0]):
     scale, study = check(Scale, snakemake.params.scale, "the scale"), read(Study, snakemake.input.study)
-    wildcards, published = snakemake.wildcards, Path(snakemake.input.study).parents[1] / "published"
-    numbers = collect(snakemake.input.metrics, scale.scale)
-    table = build_table(wildcards.study, wildcards.table, study, scale, numbers, published)
-    write_table(table, Path(snakemake.output.html).with_suffix(""))
+    study_name, name = snakemake.wildcards.thing.split("/")
+    published = Path(snakemake.input.study).parents[1] / "published"
+    stem = Path(snakemake.output.html).with_suffix("")
+    make_table(study_name, name, study, scale, snakemake.input.numbers, published, stem)

@@ -104,6 +104,11 @@ class Corpus:
         rows = self.table.iloc[self._first_rows]
         return rows[["image_id", *OF_AN_IMAGE]].reset_index(drop=True)
 
+    @property
+    def caption_ids(self) -> list[str]:
+        """Identifiers of the captions, in order."""
+        return [str(value) for value in self.table["caption_id"]]
+
     @cached_property
     def captions(self) -> list[str]:
         """All captions in file order."""
