@@ -52,7 +52,7 @@ def tiny_scale(**changes: Any) -> Scale:
     return Scale.model_validate(content | changes)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_scale() -> Callable[..., Scale]:
     """A tiny scale with some keys changed."""
     return tiny_scale
@@ -127,7 +127,7 @@ def hash_of(text: str) -> int:
     return int.from_bytes(text.encode()[-8:], "little") ^ sum(text.encode()) * 7919
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def made_up() -> Callable[..., pd.DataFrame]:
     """A made-up tidy table of the given runs."""
     return results_of
@@ -138,7 +138,7 @@ def frame(studies: dict[str, Study], scale: Scale) -> pd.DataFrame:
     return results_of(runs_of_scale(studies, scale).values())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def published(root: Path) -> Path:
     return root / "config" / "published"
 
@@ -216,7 +216,7 @@ def agreement_rows(
     return pd.DataFrame(lines), frames
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_agreement() -> Callable[..., tuple[pd.DataFrame, dict[str, pd.DataFrame]]]:
     """Made-up tidy rows of a scale's judges, and their pairs."""
     return agreement_rows
@@ -239,15 +239,15 @@ def agreement(studies: dict[str, Study], judged_scale: Scale) -> pd.DataFrame:
     return agreement_rows(studies, judged_scale)[0]
 
 
-@pytest.fixture
-def write_agreement(tmp_path: Path) -> Callable[..., list[Path]]:
+@pytest.fixture(scope="session")
+def write_agreement(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Path]]:
     """Made-up agreement as the evaluation's files: a ``.json`` a judge, its ``.parquet`` beside it."""
 
     def written(studies: dict[str, Study], scale: Scale, **options: Any) -> list[Path]:
         rows, pairs = agreement_rows(studies, scale, **options)
-        paths = []
+        paths, folder = [], tmp_path_factory.mktemp("agreement")
         for judge, frame in pairs.items():
-            paths.append(tmp_path / "agreement" / f"{judge}.json")
+            paths.append(folder / f"{judge}.json")
             numbers = rows[rows["judge"] == judge].astype("object")
             write_json(paths[-1], numbers.where(numbers.notna(), None).to_dict("records"))
             frame.to_parquet(paths[-1].with_suffix(".parquet"), index=False)
@@ -256,7 +256,7 @@ def write_agreement(tmp_path: Path) -> Callable[..., list[Path]]:
     return written
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_corpus() -> Corpus:
     """Twelve images with two to four captions of few words, some of them twice, and a photograph's name each."""
     draw = np.random.default_rng(4)
@@ -277,8 +277,8 @@ def small_corpus() -> Corpus:
     return Corpus("scenes", pd.DataFrame(rows))
 
 
-@pytest.fixture
-def meaning_file(small_corpus: Corpus, tmp_path: Path) -> Callable[..., Path]:
+@pytest.fixture(scope="session")
+def meaning_file(small_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """What some phi (CIDEr of other tokens, under their names) say of the small corpus, as the evaluation's file."""
 
     def written(phis: Iterable[str]) -> Path:
@@ -295,16 +295,17 @@ def meaning_file(small_corpus: Corpus, tmp_path: Path) -> Callable[..., Path]:
         for phi, numbers in found["phis"].items():
             source = "the generator of the scenes, not parsed" if phi == "spice" else ""
             numbers |= {"tokenisation": "", "tuples": source}
-        write_json(tmp_path / "meaning.json", found | {"format": FORMAT})
-        return tmp_path / "meaning.json"
+        path = tmp_path_factory.mktemp("meaning") / "scenes.json"
+        write_json(path, found | {"format": FORMAT})
+        return path
 
     return written
 
 
-@pytest.fixture
-def photographs(small_corpus: Corpus, tmp_path: Path) -> Photographs:
-    folder = tmp_path / "photographs"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def photographs(small_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Photographs:
+    """A picture of one colour for each image of the small corpus."""
+    folder = tmp_path_factory.mktemp("photographs")
     for index, filename in enumerate(small_corpus.images["filename"]):
         Image.new("RGB", (60 + 10 * (index % 3), 50), (20 * index, 80, 120)).save(folder / filename)
     return Photographs(folder)

@@ -37,7 +37,7 @@ def test_every_judge_has_bins():
         ("cxc", {0.0: "0", 0.5: "0", 0.51: "1", 2.2: "2", 4.4: "4", 4.97: "5", 5.0: "5"}),
         ("flickr8k_expert", {1.0: "1", 4 / 3: "1–2", 6 / 3: "2", 7 / 3: "2–3", 9 / 3: "3", 11 / 3: "3–4", 4.0: "4"}),
         ("flickr8k_crowdflower", {0.0: "0", 1 / 6: "below ½", 0.4: "below ½", 0.5: "½ to 1", 0.8: "½ to 1", 1.0: "1"}),
-        ("scenes_truth", {0.0: "0", 0.2: "–¼", 0.25: "–¼", 1 / 3: "–½", 2 / 3: "–¾", 0.8: "–1", 1.0: "1"}),
+        ("scenes_truth", {0.0: "0", 0.2: "≤ ¼", 0.25: "≤ ¼", 1 / 3: "≤ ½", 2 / 3: "≤ ¾", 0.8: "< 1", 1.0: "1"}),
     ],
 )
 def test_scores_fall_into_the_bin_that_a_reader_expects(spec, make_scale, judge, scores):

@@ -114,7 +114,7 @@ def test_what_the_scale_leaves_out_makes_no_row_and_is_named(build, make_scale, 
     notes = "\n".join(table.notes)
     assert "Left out at the scale tiny: CIDEr (PTB tokens), BLEU-4 (PTB tokens), ROUGE-L (PTB tokens), METEOR." in notes
     assert "SPICE’s tuples: the generator of the scenes, not parsed." in notes
-    assert "truth of the drawn scenes (no people)" in table.groups[0].title
+    assert "Truth of the drawn scenes (no people)" in table.groups[0].title
 
 
 def test_notes_say_who_judged_how_many_pairs_and_how_intervals_were_made(table1):

@@ -101,6 +101,6 @@ def test_a_phi_that_was_not_measured_is_named(study, scale, meaning_file, tmp_pa
 
 
 def test_captions_are_shown_as_people_write_them_and_never_too_long():
-    assert as_written("A dog , a cat ; and ( a bird ) .") == "A dog, a cat; and ( a bird )."
+    assert as_written("A dog , the boy 's cat ; they do n't run .") == "A dog, the boy's cat; they don't run."
     assert wrapped("word " * 2000, 30, lines=4).count("\n") == 3
     assert max(map(len, wrapped("word " * 2000, 30, lines=4).split("\n"))) <= 30

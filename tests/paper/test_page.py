@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from PIL import Image
@@ -11,33 +12,41 @@ from fivesentences.paper.figures import build_figure, write_figure
 from fivesentences.paper.html import Picture
 from fivesentences.paper.making import make_figure, make_table
 from fivesentences.paper.page import write_page
+from fivesentences.paper.rows import runs_of_scale
 from fivesentences.paper.tables import build_table
 from fivesentences.paper.writing import write_table
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def scale(make_scale):
     return make_scale(judges=[{"judge": "scenes_truth", "dataset": "scenes"}])
 
 
-@pytest.fixture
-def folder(studies, scale, frame, published, tmp_path, write_agreement, meaning_file, photographs):
-    """Everything that a page shows."""
+@pytest.fixture(scope="module")
+def everything(studies, scale, made_up, published, tmp_path_factory, write_agreement, meaning_file, photographs):
+    """All tables and figures of the studies, made once."""
+    folder, frame = tmp_path_factory.mktemp("page"), made_up(runs_of_scale(studies, scale).values())
     judged = write_agreement(studies, scale)
     meaning = meaning_file(drawn_phis(studies, scale))
     for name, study in studies.items():
         for table in study.tables:
-            write_table(build_table(name, table, study, scale, frame, published), tmp_path / name / table)
+            write_table(build_table(name, table, study, scale, frame, published), folder / name / table)
         for figure in study.figures:
-            write_figure(build_figure(name, figure, study, scale, frame), tmp_path / name / figure)
+            write_figure(build_figure(name, figure, study, scale, frame), folder / name / figure)
         for table in study.agreement_tables:
-            make_table(name, table, study, scale, judged, published, tmp_path / name / table)
+            make_table(name, table, study, scale, judged, published, folder / name / table)
         pairs = [path.with_suffix(".parquet") for path in judged]
         for figure in study.agreement_figures:
-            make_figure(name, figure, study, scale, pairs, tmp_path / name / figure)
+            make_figure(name, figure, study, scale, pairs, folder / name / figure)
         for figure in study.meaning_figures:
-            make_figure(name, figure, study, scale, [meaning], tmp_path / name / figure, {"scenes": photographs})
-    return tmp_path
+            make_figure(name, figure, study, scale, [meaning], folder / name / figure, {"scenes": photographs})
+    return folder
+
+
+@pytest.fixture
+def folder(everything, tmp_path):
+    """A copy of what a page shows, for tests that change something."""
+    return shutil.copytree(everything, tmp_path, dirs_exist_ok=True)
 
 
 def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study(studies, scale, folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,7 +42,7 @@ BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
     ),
     "scenes_truth": (
         (EXACT, 0.25, 0.5, 0.75, 1 - EXACT, 1.0),
-        ("0", "–¼", "–½", "–¾", "–1", "1"),
+        ("0", "≤ ¼", "≤ ½", "≤ ¾", "< 1", "1"),
         "share of a caption’s claims that are true",
     ),
 }
@@ -50,8 +51,9 @@ FEW = 5  # fewer pairs are drawn as dots
 COLUMNS = ["judge", "dataset", "phi", "references", "score", "pairs", "count", "mean"]
 COLUMNS += ["low", "first_quartile", "median", "third_quartile", "high"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+COLOURED = [("■", FOREIGN, "captions of other images"), ("■", OWN, "captions of the image itself")]
 # Sizes in inches.
-LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24
+LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 
 
 def bin_pairs(spec: AgreementFigureSpec, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -110,27 +112,29 @@ def texts_of(spec: AgreementFigureSpec, study: Study, scale: Scale, agreements: 
 def draw(
     canvas: Canvas, spec: AgreementFigureSpec, study: Study, scale: Scale, data: pd.DataFrame, agreements: Agreements
 ) -> None:
-    """Three panels a line, judges one below the other; the key stands where the last line ends, or below."""
+    """Three panels a line, judges one below the other; the key stands where the last line leaves room, or below it."""
     phis = _shown(spec, scale)
-    lines = -(-(len(phis) + 1) // 3)  # one place more, for the key
-    block = HEADING + lines * DOWN
+    places = [(LEFT + (index % 3) * (PANEL + GAP), HEADING + index // 3 * DOWN) for index in range(len(phis) + 1)]
+    below = len(phis) % 3 == 0
+    block = HEADING + -(-len(phis) // 3) * DOWN + below * KEY
     canvas.set_size_inches(WIDTH, len(scale.judges) * block)
     for place, judge in enumerate(scale.judges):
         top = place * block
         text_at(canvas, LEFT, top + 0.04, study.labels.get(judge.judge, judge.judge), fontsize=9, weight="bold")
         of_judge = data[data["judge"] == judge.judge]
-        for index, phi in enumerate(phis):
-            left, line = LEFT + (index % 3) * (PANEL + GAP), index // 3
-            panel = panel_at(canvas, left, top + HEADING + 0.3 + line * DOWN, PANEL, HEIGHT)
+        for phi, (left, down) in zip(phis, places, strict=False):
+            panel = panel_at(canvas, left, top + down + 0.3, PANEL, HEIGHT)
             _panel(panel, of_judge[of_judge["phi"] == phi], judge.judge)
             _title(panel, phi, judge.judge, spec.references, agreements)
-        index = len(phis)
-        left, line = LEFT + (index % 3) * (PANEL + GAP), index // 3
-        at = (left + 0.1, top + HEADING + 0.4 + line * DOWN)
-        key(canvas, *at, [("■", FOREIGN, "captions of other images"), ("■", OWN, "captions of the image itself")])
-        text_at(
-            canvas, at[0], at[1] + 0.42, f"Across: {BINS[judge.judge][2]}.\nUpwards: phi.", fontsize=7.5, color=SOFT
-        )
+        across = f"Across: {BINS[judge.judge][2]}."
+        left, down = places[-1]
+        key(canvas, left, top + down + (0 if below else 0.5), COLOURED)
+        if below:
+            text_at(canvas, LEFT + PANEL + GAP, top + down, f"{across}\nUpwards: phi.", fontsize=7.5, color=SOFT)
+        else:
+            text_at(
+                canvas, left, top + down + 0.92, f"{textwrap.fill(across, 32)}\nUpwards: phi.", fontsize=7.5, color=SOFT
+            )
 
 
 def _shown(spec: AgreementFigureSpec, scale: Scale) -> list[str]:

@@ -8,7 +8,7 @@ import textwrap
 
 def as_written(caption: str) -> str:
     """A caption with its punctuation where people put it: corpora set it apart."""
-    return re.sub(r" ([.,;:!?])", r"\1", caption)
+    return re.sub(r" ([.,;:!?]|'s\b|n't\b)", r"\1", caption)
 
 
 def wrapped(caption: str, width: int, lines: int, indent: str = "") -> str:

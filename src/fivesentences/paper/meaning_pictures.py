@@ -18,7 +18,7 @@ from fivesentences.paper.names import phi_in_words
 BETTER = COLOURS[2]
 COLUMNS = ["dataset", "split", "rank", "image_id", "phi", "place", "score", "caption", "of_image", "median_own"]
 LONGEST_SIDE = 480  # pixels of a photograph on the page: 1.45 inches at 300 dpi
-LINES = 4  # of a caption
+LINES = 5  # of a caption
 # Sizes in inches, points, and characters that fit into an inch of that type.
 PHOTOGRAPH, GAP, HEADING, PAD, SIZE, LINE, CHARACTERS = 1.45, 0.13, 0.42, 0.16, 6.2, 0.105, 20.5
 
