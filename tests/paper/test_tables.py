@@ -37,7 +37,7 @@ def test_mean_and_spread_are_numpys_over_seeds(studies, scale, frame, table2):
 def test_one_seed_has_no_spread_and_the_notes_say_so(studies, make_scale, frame, published):
     table = build_table("f", "table2", studies["five_sentences"], make_scale(seeds=[1]), frame, published)
     assert all(cell.spread is None for group in table.groups for row in group.rows for cell in row.cells)
-    assert table.widest_beside == ""
+    assert not any(table.widest_beside)
     assert "One seed (1), so no spread is known." in table.notes
 
 

@@ -95,7 +95,7 @@ def test_markdown_gives_back_every_number(table):
 def test_latex_gives_back_every_number(table):
     body = latex(table).split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
     lines = [line.removesuffix(r" \\").split(" & ")[2:] for line in body.splitlines() if " & " in line]
-    width = 2 if table.widest_beside else 1  # what stands beside a number has a column of its own
+    width = 2 if any(table.widest_beside) else 1  # what stands beside a number has a column of its own
     cells = [[" ".join(line[start : start + width]) for start in range(0, len(line), width)] for line in lines]
     assert [[numbers_in(cell) for cell in line] for line in cells] == expected_lines(table)
 

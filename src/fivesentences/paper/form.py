@@ -130,10 +130,13 @@ class Table:
         return [list(line) for line in lines if any(line)]
 
     @property
-    def widest_beside(self) -> str:
-        """The longest text beside a number, for which every cell keeps room; empty if there is none."""
-        texts = (uncertainty(cell, self.decimals) for group in self.groups for row in group.rows for cell in row.cells)
-        return max(texts, key=len, default="")
+    def widest_beside(self) -> list[str]:
+        """For each column the longest text beside its numbers, for which every cell keeps room; empty if none."""
+        rows = [row for group in self.groups for row in group.rows]
+        return [
+            max((uncertainty(row.cells[index], self.decimals) for row in rows), key=len, default="")
+            for index in range(len(self.columns))
+        ]
 
     @property
     def empty(self) -> str:

@@ -86,4 +86,4 @@ def _environment() -> Environment:
 
 def _width(text: str) -> float:
     """About how wide a text is in a sans-serif font, in em."""
-    return round(0.3 + sum(0.3 if letter in " .,[]" else 0.6 for letter in text), 1)
+    return round(0.1 + sum(0.3 if letter in " .,[]" else 0.58 for letter in text), 1)

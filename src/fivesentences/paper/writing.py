@@ -54,7 +54,7 @@ def latex(table: Table) -> str:
     r"""A ``table*`` for a document that loads booktabs and graphicx; shrunk only if wider than the page."""
     stub, columns = len(table.stub), len(table.columns)
     # What stands beside the numbers has a column of its own, so that numbers stand below each other.
-    width, form = (2, r"r@{\,}l") if table.widest_beside else (1, "r")
+    width, form = (2, r"r@{\,}l") if any(table.widest_beside) else (1, "r")
     lines = [
         r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table*}[t]",
