@@ -25,7 +25,7 @@ LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
 Fraction = Annotated[float, Field(gt=0, le=1)]
 PhiName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?$")]
 Split = Literal["train", "dev", "test"]
-Judge = Literal["cxc", "flickr8k_expert", "flickr8k_crowdflower", "scenes_truth"]
+Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]
 References = Literal["kept", "own_left_out"]
 Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 
@@ -381,6 +381,7 @@ class TrainingScale(Strict):
 JUDGED_LOADER: dict[str, str] = {
     "cxc": "karpathy",
     "flickr8k_expert": "flickr8k",
+    "flickr8k_expert_each": "flickr8k",
     "flickr8k_crowdflower": "flickr8k",
     "scenes_truth": "scenes",
 }

@@ -8,6 +8,6 @@ from fivesentences.semantics import read_tuples, write_phi
 
 with log_to(snakemake.log[0]):
     split = Corpus.read(snakemake.input.corpus).split(snakemake.wildcards.split)
-    tuples = [read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples]
+    tuples = next((read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples), None)
     out = Path(snakemake.output.phi)
-    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples[0] if tuples else None)
+    write_phi(snakemake.wildcards.phi, split.captions, split.image_of_caption, out, tuples=tuples)

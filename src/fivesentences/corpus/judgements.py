@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -205,7 +206,7 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
     """A judge by name, and the corpus that the judgements index and phi is to be made of.
 
     Args:
-        judge: ``cxc``, ``flickr8k_expert``, ``flickr8k_crowdflower`` or ``scenes_truth``.
+        judge: ``cxc``, ``flickr8k_expert``, ``flickr8k_expert_each``, ``flickr8k_crowdflower`` or ``scenes_truth``.
         path: The judge's file: the CSV, the text archive, or ``truth.npy``.
         corpus: The whole corpus.
 
@@ -220,6 +221,7 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
     loaders: dict[str, Callable[[Path | str, Corpus], Judgements]] = {
         "cxc": load_cxc,
         "flickr8k_expert": load_flickr8k_expert,
+        "flickr8k_expert_each": partial(load_flickr8k_expert, experts="each"),
         "flickr8k_crowdflower": load_flickr8k_crowdflower,
     }
     if judge not in loaders:

@@ -27,9 +27,7 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
         return load_precomp(captions, data.prefix, name=name)
     if isinstance(data, FolderData):
         return load_folder(data.photographs, captions, name)
-    whole = (
-        load_flickr8k(captions, name) if data.loader == "flickr8k" else load_karpathy(captions, name, data.member)
-    )
+    whole = load_flickr8k(captions, name) if data.loader == "flickr8k" else load_karpathy(captions, name, data.member)
     if data.splits is None:
         return whole
     for split in data.splits:

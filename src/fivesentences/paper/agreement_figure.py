@@ -35,6 +35,7 @@ BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
         ("1", "1–2", "2", "2–3", "3", "3–4", "4"),
         "mean rating of three experts",
     ),
+    "flickr8k_expert_each": ((1.0, 2.0, 3.0, 4.0), ("1", "2", "3", "4"), "rating of one expert"),
     "flickr8k_crowdflower": (
         (EXACT, 0.5 - EXACT, 1 - EXACT, 1.0),
         ("0", "below ½", "½ to 1", "1"),
