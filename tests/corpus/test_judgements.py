@@ -258,7 +258,7 @@ def test_judges_go_by_name(tmp_path):
     corpus, judgements = load_judgements("cxc", csv(tmp_path / "sits.csv", CXC), COCO)
     assert corpus is COCO
     assert rows(judgements) == rows(load_cxc(tmp_path / "sits.csv", COCO))
-    with pytest.raises(InputError, match="the judge is 'me'; expected one of cxc, flickr8k_expert, flickr8k_crowd"):
+    with pytest.raises(InputError, match="the judge is 'me'; expected one of cxc, flickr8k_expert, flickr8k_expert_e"):
         load_judgements("me", tmp_path / "sits.csv", COCO)
 
 
