@@ -13,13 +13,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java import parse_captions, parse_scene_graphs, parsing
+from fivesentences.semantics.java import parse_captions, parse_scene_graphs, parsing, worker
 from fivesentences.semantics.java.lines import longest_sentence
-from fivesentences.semantics.java.worker import CHUNK, LONGEST_BESIDE_OTHERS, chunks_of
+from fivesentences.semantics.java.machine import OUT_OF_MEMORY
+from fivesentences.semantics.java.worker import LONGEST_BESIDE_OTHERS, chunks_of
 
 # What each must give, or None where only its place matters. Sources: the fixture's way of parsing, by hand.
 ODD = {
@@ -35,7 +37,9 @@ ODD = {
 PARSE = """
 import sys, json
 from pathlib import Path
-from fivesentences.semantics.java import parse_captions
+from fivesentences.semantics.java import parse_captions, parsing
+parsing.CHUNK = 5
+parsing.LEAST_MEMORY_MB = 1
 parse_captions(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2])
 """
 
@@ -134,6 +138,8 @@ def test_odd_captions_keep_their_place(parsed, captions, fixture, tmp_path):
 
 @pytest.mark.java
 def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, tmp_path, monkeypatch):
+    captions = [*captions[-3:], *captions[:10]]  # the long sentence is still to come when the first chunk is done
+    captions.append(captions.pop(2))
     out = tmp_path / "tuples.jsonl.gz"
     journal = tmp_path / "tuples.jsonl.gz.journal"
     size_of_head = len(parsing.JOURNAL_HEAD)
@@ -145,13 +151,24 @@ def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, c
     with journal.open("ab") as file:
         file.write(b'{"caption": "a half-written li')
     kept = [json.loads(line)["caption"] for line in journal.read_bytes().split(b"\n")[1:-1]]
-    assert len(kept) == CHUNK
+    assert len(kept) == 5
     jobs, run_child = [], parsing._run
     monkeypatch.setattr(parsing, "_run", lambda job, *more: (jobs.append(job), run_child(job, *more)))
     parse_captions(captions, out)
     (job,) = jobs
     assert sorted(kept + job["captions"]) == sorted(set(captions))
-    assert out.read_bytes() == parsed.read_bytes()
+    undisturbed = {line["caption"]: line["tuples"] for line in lines_of(parsed)[1:]}
+    head, *lines = lines_of(out)
+    assert head["captions"] == len(set(captions))
+    assert lines == [{"caption": text, "tuples": undisturbed[text]} for text in dict.fromkeys(captions)]
+    assert not journal.exists()
+    # Written again from a journal of the same captions in another order, the file has the same bytes.
+    again = tmp_path / "again.jsonl.gz"
+    unpacked = [json.dumps(line).encode() + b"\n" for line in lines[::-1]]
+    again.with_name("again.jsonl.gz.journal").write_bytes(parsing.JOURNAL_HEAD + b"".join(unpacked))
+    parse_captions(captions, again)
+    assert len(jobs) == 1
+    assert again.read_bytes() == out.read_bytes()
 
 
 @pytest.mark.java
@@ -183,9 +200,10 @@ def test_a_child_does_not_outlive_its_caller(java_jars, captions, tmp_path):
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("memory_mb", "sentence"),
-    [(64, "ran out of memory: 64 MB of Java heap did not suffice"), (10**9, "Java does not start with 1000000000 MB")],
+    [(16, "ran out of memory: 16 MB of Java heap did not suffice"), (10**9, "Java does not start with 1000000000 MB")],
 )
-def test_too_little_memory_and_too_much_are_one_sentence(java_jars, memory_mb, sentence):
+def test_too_little_memory_and_too_much_are_one_sentence(java_jars, monkeypatch, memory_mb, sentence):
+    monkeypatch.setattr(parsing, "LEAST_MEMORY_MB", 1)
     with pytest.raises(InputError, match=sentence) as error:
         parse_scene_graphs(["a dog"], memory_mb=memory_mb)
     assert "memory_mb" in str(error.value)
@@ -289,7 +307,7 @@ def test_two_runs_do_not_share_a_journal(no_jars, monkeypatch, tmp_path):
         ({"captions": []}, "the list of captions is empty"),
         ({"captions": "a dog"}, "captions is one string"),
         ({"captions": ["a"], "threads": 0}, "threads is 0"),
-        ({"captions": ["a"], "memory_mb": 10}, "memory_mb is 10; give at least 64"),
+        ({"captions": ["a"], "memory_mb": 10}, "memory_mb is 10; give at least 512"),
         ({"captions": ["a"], "journal": Path("/proc/none/journal")}, "cannot be opened for writing"),
     ],
 )
@@ -304,9 +322,42 @@ def test_the_name_of_the_file_is_checked_first(tmp_path):
 
 
 def test_chunks_hold_every_caption_once_with_long_sentences_first():
-    captions = [f"{index} " + "a dog " * (index % 7) for index in range(2 * CHUNK + 3)]
-    chunks = list(chunks_of(captions))
-    assert [len(chunk) for chunk in chunks] == [CHUNK, CHUNK, 3]
-    assert sorted(chunks[0]) == sorted(captions[:CHUNK])
+    captions = [f"{index} " + "a dog " * (index % 7) for index in range(43)]
+    chunks = list(chunks_of(captions, 20))
+    assert [len(chunk) for chunk in chunks] == [20, 20, 3]
+    assert sorted(chunks[0]) == sorted(captions[:20])
     lengths = [len(caption.split()) for caption in chunks[0]]
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_a_heap_that_java_collects_without_end_ends_the_process_as_one_that_is_full(monkeypatch):
+    class Clock:
+        """A machine that spends ``share`` of its time on collecting; the process ends by an exception."""
+
+        def __init__(self, shares):
+            self.now, self.collecting, self.shares = 0.0, 0.0, iter(shares)
+
+        def sleep(self, seconds):
+            self.now += seconds
+            self.collecting += seconds * next(self.shares)
+
+        def monotonic(self):
+            return self.now
+
+        def getCollectionTime(self):
+            return 1000 * self.collecting
+
+    def end(status):
+        raise SystemExit(status)
+
+    clock = Clock([0.1, 0.8, 0.95, 0.1])
+    beans = SimpleNamespace(getGarbageCollectorMXBeans=lambda: [clock])
+    management = SimpleNamespace(ManagementFactory=beans)
+    java = SimpleNamespace(lang=SimpleNamespace(management=management))
+    monkeypatch.setitem(sys.modules, "jpype", SimpleNamespace(java=java))
+    monkeypatch.setattr(worker, "time", clock)
+    monkeypatch.setattr(worker.os, "_exit", end)
+    with pytest.raises(SystemExit) as ended:
+        worker._end_when_choked()
+    assert ended.value.code == OUT_OF_MEMORY
+    assert clock.now == 3 * worker.SECONDS_BETWEEN_LOOKS

@@ -35,7 +35,8 @@ RawTuples = list[tuple[str, ...]]
 # One sentence of 120 words takes 10 s, of 200 words half a minute and nearly all of a 2 GB heap; of 250 words more.
 LONGEST_CAPTION = 200  # words and punctuation marks
 WORKER = [sys.executable, "-m", "fivesentences.semantics.java.worker"]
-LEAST_MEMORY_MB = 64
+LEAST_MEMORY_MB = 512  # the models and a short caption; 256 do not suffice
+CHUNK = 50  # captions between two appends to the journal: about a second
 JOURNAL_HEAD = b'{"journal": "scene graphs of captions", "version": 1}\n'
 SECONDS_TO_WAIT_FOR_JOURNAL = 10.0
 
@@ -152,6 +153,7 @@ def _tuples_of(
                 "memory_mb": memory_mb,
                 "threads": threads,
                 "journal": file.fileno(),
+                "chunk": CHUNK,
                 "captions": todo,
             }
             _run(job, len(done), journal if kept else None)

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,9 +22,13 @@ from fivesentences.errors import InputError
 from fivesentences.semantics.java.lines import longest_sentence, one_line
 from fivesentences.semantics.java.machine import OUT_OF_MEMORY, start_machine
 
-CHUNK = 50  # captions between two appends to the journal: about a second
 # A longer sentence is parsed while no other is: with 200 words it needs most of a 2 GB heap, and two need more.
 LONGEST_BESIDE_OTHERS = 50  # words and punctuation marks
+
+
+# A heap that is a little too small is not given up by Java itself but collected again and again, for hours.
+SECONDS_BETWEEN_LOOKS = 10.0
+MOST_COLLECTING = 0.9  # share of the time between two looks
 
 
 class SceneGraphParser:
@@ -82,10 +87,10 @@ class SceneGraphParser:
         return tuples
 
 
-def chunks_of(captions: Sequence[str]) -> Iterator[list[str]]:
+def chunks_of(captions: Sequence[str], size: int) -> Iterator[list[str]]:
     """Consecutive captions, in each chunk those with long sentences first: no core waits for one at its end."""
-    for start in range(0, len(captions), CHUNK):
-        yield sorted(captions[start : start + CHUNK], key=lambda caption: -longest_sentence(caption))
+    for start in range(0, len(captions), size):
+        yield sorted(captions[start : start + size], key=lambda caption: -longest_sentence(caption))
 
 
 def journal_lines(captions: Sequence[str], tuples: Sequence[list[list[str]]]) -> bytes:
@@ -106,10 +111,11 @@ def _work(job: dict[str, Any], say: BinaryIO) -> None:
         return
     import jpype
 
+    threading.Thread(target=_end_when_choked, daemon=True).start()
     try:
         parser = SceneGraphParser(job["threads"])
         tell(done=0)
-        for chunk in chunks_of(job["captions"]):
+        for chunk in chunks_of(job["captions"], job["chunk"]):
             data = journal_lines(chunk, parser.parse(chunk))
             while data:
                 data = data[os.write(job["journal"], data) :]
@@ -127,6 +133,19 @@ def _end_with_caller() -> None:
     while sys.stdin.buffer.read(1 << 16):
         pass
     os._exit(1)
+
+
+def _end_when_choked() -> None:
+    import jpype
+
+    collectors = jpype.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+    collecting, looked = 0.0, time.monotonic()
+    while True:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+        total, now = sum(collector.getCollectionTime() for collector in collectors) / 1000, time.monotonic()
+        if total - collecting > MOST_COLLECTING * (now - looked):
+            os._exit(OUT_OF_MEMORY)
+        collecting, looked = total, now
 
 
 def main() -> None:
