@@ -36,7 +36,7 @@ from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, write_json
 
 NOTHING = -1  # image index of an empty place
-ROWS_OF_BLOCK = 32
+ROWS_OF_BLOCK = 16
 SECONDS_BETWEEN_SAVES = 20.0
 PAIRS_AT_A_TIME = 100_000
 
