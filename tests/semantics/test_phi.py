@@ -97,7 +97,7 @@ def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
     np.testing.assert_array_equal(read_phi(tmp_path / "phi.npy"), wanted)
     write_phi("spice_count", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "count.npy", tuples)
     np.testing.assert_array_equal(np.argwhere(read_phi(tmp_path / "count.npy")), [[3, 1]])
-    assert "0 where neither" in read_phi_note(tmp_path / "count.npy")["undefined"]
+    assert "0 where the image" in read_phi_note(tmp_path / "count.npy")["undefined"]
     with pytest.raises(InputError, match="tuples of 4 captions but 5 captions"):
         prepare("spice", CAPTIONS, IMAGE_OF_CAPTION, Tuples(tuples.of_caption[:4], "a test", "5ha"))
 

@@ -77,10 +77,10 @@ def _spice(part: str) -> SemanticMetric:
         from fivesentences.semantics.spice import SpiceScorer
 
         assert given.tuples is not None  # `prepare` saw to it
-        # The released program calls a sub-score NaN where neither side has such a tuple; retrieval needs numbers.
+        # The released program calls a sub-score NaN where the image has no such tuple; retrieval needs numbers.
         return SpiceScorer(given.tuples.of_caption, given.image_of_caption, part=part, undefined=0.0)
 
-    undefined = None if part == "all" else f"0 where neither caption nor image has a tuple of {part}"
+    undefined = None if part == "all" else f"0 where the image has no tuple of {part}"
     return SemanticMetric(scorer, tuples=True, undefined=undefined)
 
 
