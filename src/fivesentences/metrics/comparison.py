@@ -1,0 +1,252 @@
+"""Do two models differ on the same queries? A paired test of values that any metric gives with ``per_query=True``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import checked_choice
+
+RESAMPLES = 10_000
+NUMBERS_PER_BATCH = 2_000_000  # signs or draws that are held at once
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """How much two models differ on the same queries, and how sure that is.
+
+    Attributes:
+        difference: Mean of ``a - b`` over the queries that count, in their unit.
+        low: Lower end of the bootstrap interval of the difference (percentiles); None with fewer than 2 clusters.
+        high: Upper end.
+        p: Two-sided: how often chance alone gives a difference as large, were the models equally good.
+        n: Queries that count: both models have a value.
+        clusters: Groups that were flipped or drawn together; as many as queries where none were named.
+        method: "permutation" or "bootstrap".
+        resamples: Signs or draws tried; fewer than asked for where all sign flips are enumerated.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p: float
+    n: int
+    clusters: int
+    method: str
+    resamples: int
+
+
+def paired_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    method: str = "permutation",
+    clusters: ArrayLike | None = None,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> PairedTest:
+    """Whether the mean of ``a`` differs from that of ``b`` on the same queries.
+
+    ``"permutation"`` (``scipy.stats.permutation_test``): if the models were equally good, the two values of a query
+    could be exchanged, so the sign of its difference is flipped at random; p is the share of flips whose mean
+    difference is at least as far from zero. All flips are tried where there are no more than ``resamples``, and p is
+    then exact. ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn with replacement; p is twice the share
+    of draws whose difference does not have the sign of the observed one, and at least 2 / (resamples + 1). The
+    interval is the bootstrap's in both (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
+
+    Queries of one image are not independent: its five captions are alike. ``clusters`` names the image of each query;
+    all queries of a cluster are flipped or drawn together.
+
+    Args:
+        a: ``[queries]`` values of one model; NaN where the query does not count.
+        b: ``[queries]`` values of the other, NaN at the same queries.
+        method: Where p comes from.
+        clusters: ``[queries]`` label of each query's cluster; default every query is its own.
+        resamples: How many, at least 1.
+        confidence: Of the interval, in (0, 1).
+        seed: Of the resampling, at least 0.
+
+    Raises:
+        InputError: If lengths disagree, no query counts, a value is infinite or only one of two is NaN, or an option
+            is none.
+    """
+    one_a, one_b = (np.asarray(values)[None] if np.ndim(values) == 1 else values for values in (a, b))
+    return paired_tests(one_a, one_b, method, clusters, resamples, confidence, seed)[0]
+
+
+def paired_tests(
+    a: ArrayLike | Sequence[ArrayLike],
+    b: ArrayLike | Sequence[ArrayLike],
+    method: str = "permutation",
+    clusters: ArrayLike | None = None,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[PairedTest]:
+    """``paired_test`` of several metrics of the same queries, at little more than the cost of one.
+
+    All metrics see the same flips and draws. The p values are not adjusted for their number.
+
+    Args:
+        a: ``[metrics, queries]``.
+        b: ``[metrics, queries]``.
+        method: As in ``paired_test``.
+        clusters: ``[queries]``.
+        resamples: As in ``paired_test``.
+        confidence: As in ``paired_test``.
+        seed: As in ``paired_test``.
+
+    Returns:
+        One test a metric.
+
+    Raises:
+        InputError: As in ``paired_test``.
+    """
+    checked_choice("method", method, ("permutation", "bootstrap"))
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}; it lies between 0 and 1, such as 0.95.")
+    for name, number, least in (("resamples", resamples, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise InputError(f"{name} is {number!r}; it is a whole number, at least {least}.")
+    difference = _difference(a, b)
+    n_metrics, n_queries = difference.shape
+    label = _labels(clusters, n_queries)
+    n_clusters = int(label.max()) + 1
+    counts = np.isfinite(difference)
+    sums = _per_cluster(np.where(counts, difference, 0.0), label, n_clusters)
+    sizes = _per_cluster(counts.astype(np.float64), label, n_clusters)
+    n = counts.sum(axis=1)
+    drawn = _bootstrap(sums, sizes, int(resamples), int(seed)) if n_clusters > 1 else None
+    if method == "permutation":
+        p, tried = _permutation(sums / n[:, None], int(resamples), int(seed))
+    else:
+        p, tried = _share_beyond_zero(drawn, n_metrics), 0 if drawn is None else int(resamples)
+    ends: NDArray[np.float64] | None = None
+    if drawn is not None:
+        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
+    return [
+        PairedTest(
+            difference=float(sums[metric].sum() / n[metric]),
+            low=None if ends is None else float(ends[0, metric]),
+            high=None if ends is None else float(ends[1, metric]),
+            p=float(p[metric]),
+            n=int(n[metric]),
+            clusters=n_clusters,
+            method=method,
+            resamples=tried,
+        )
+        for metric in range(n_metrics)
+    ]
+
+
+def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """``[metrics, queries]``, NaN where a query does not count."""
+    both = []
+    for name, given in (("a", a), ("b", b)):
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} holds something that is no number; give one number a query.") from None
+        if values.ndim != 2 or not values.size:
+            raise InputError(f"{name} has shape {list(values.shape)}; give one number a query, and at least one.")
+        both.append(values)
+    if both[0].shape != both[1].shape:
+        raise InputError(
+            f"a has {both[0].shape[-1]} values but b has {both[1].shape[-1]}; a paired test needs the same queries."
+        )
+    first, second = both
+    wrong = np.isinf(first) | np.isinf(second) | (np.isnan(first) != np.isnan(second))
+    if wrong.any():
+        metric, query = (int(index) for index in np.argwhere(wrong)[0])
+        raise InputError(
+            f"query {query} is {first[metric, query]} in a and {second[metric, query]} in b; both must be finite, or "
+            "both NaN where the query does not count."
+        )
+    if np.isnan(first).all(axis=1).any():
+        raise InputError("no query counts: all values are NaN; a paired test needs at least one pair.")
+    return first - second
+
+
+def _labels(clusters: ArrayLike | None, n_queries: int) -> NDArray[np.int64]:
+    if clusters is None:
+        return np.arange(n_queries)
+    given = np.asarray(clusters)
+    if given.shape != (n_queries,):
+        raise InputError(f"clusters has shape {list(given.shape)} but there are {n_queries} queries; label each query.")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError("clusters holds a value that is not finite; every query needs a cluster.")
+    return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _per_cluster(values: NDArray[np.float64], label: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    """``[metrics, clusters]`` sums."""
+    return np.stack([np.bincount(label, weights=row, minlength=n_clusters) for row in values])
+
+
+def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tuple[NDArray[np.float64], int]:
+    """p of each metric, and how many flips were tried.
+
+    Args:
+        shares: ``[metrics, clusters]`` what each cluster adds to the difference.
+        resamples: At most.
+        seed: Of the flips.
+    """
+    n_clusters = shares.shape[1]
+    if n_clusters < 2:  # which scipy refuses: either sign is as far from zero
+        return np.ones(len(shares)), 2
+
+    def differences(signs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+        return np.asarray(signs @ shares.T)
+
+    # The test flips a row of ones, so that one set of signs serves every metric by a matrix product.
+    test = scipy.stats.permutation_test(
+        (np.ones(n_clusters),),
+        differences,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, NUMBERS_PER_BATCH // n_clusters),
+        rng=np.random.default_rng(seed),
+    )
+    # Where nothing differs, rounding cannot decide.
+    p = np.where(np.abs(shares).max(axis=1) == 0, 1.0, test.pvalue)
+    return p, len(test.null_distribution)
+
+
+def _bootstrap(sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+    """``[metrics, resamples]`` mean difference of clusters drawn with replacement; NaN where no query was drawn."""
+    n_metrics, n_clusters = sums.shape
+    moments = np.concatenate([sums, sizes]).T  # [clusters, 2 metrics]
+
+    def differences(drawn: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+        rows = drawn.reshape(-1, n_clusters).astype(np.int64)
+        place = rows + np.arange(len(rows))[:, None] * n_clusters
+        often = np.bincount(place.ravel(), minlength=rows.size).reshape(rows.shape).astype(np.float64)
+        total = (often @ moments).T.reshape(2, n_metrics, *drawn.shape[:-1])
+        return np.asarray(total[0] / np.where(total[1] > 0, total[1], np.nan))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a metric in which nothing differs has an interval of no width
+        result = scipy.stats.bootstrap(
+            (np.arange(n_clusters, dtype=np.float64),),
+            differences,
+            vectorized=True,
+            method="percentile",
+            n_resamples=resamples,
+            batch=max(1, NUMBERS_PER_BATCH // n_clusters),
+            rng=np.random.default_rng([seed, 1]),
+        )
+    return np.asarray(result.bootstrap_distribution)
+
+
+def _share_beyond_zero(drawn: NDArray[np.float64] | None, n_metrics: int) -> NDArray[np.float64]:
+    if drawn is None:
+        return np.ones(n_metrics)
+    beyond = np.minimum(np.count_nonzero(drawn <= 0, axis=1), np.count_nonzero(drawn >= 0, axis=1))
+    return np.asarray(np.minimum(1.0, 2.0 * (beyond + 1) / (drawn.shape[1] + 1)))

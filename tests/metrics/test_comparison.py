@@ -1,0 +1,148 @@
+"""Paired tests: p and intervals against enumeration, a closed form, and scipy called in the ordinary way."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.comparison import paired_test, paired_tests
+
+
+def test_p_of_eight_pairs_is_the_share_of_all_256_sign_flips():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(0.6, 1, 8), rng.normal(0, 1, 8)
+    means = [np.mean(np.array(signs) * (a - b)) for signs in itertools.product((1, -1), repeat=8)]
+    wanted = np.mean(np.abs(means) >= abs(np.mean(a - b)) - 1e-12)
+    found = paired_test(a, b)
+    assert found.p == pytest.approx(wanted, abs=1e-12)
+    assert (found.n, found.clusters, found.resamples) == (8, 8, 256)
+    assert found.difference == pytest.approx(np.mean(a - b), abs=1e-12)
+
+
+def test_p_of_equal_steps_is_the_sign_test():
+    # Nine of ten queries are better by the same step: p is binomial.
+    a = np.array([1.0] * 9 + [0.0])
+    found = paired_test(a, 1 - a)
+    assert found.p == pytest.approx(scipy.stats.binomtest(9, 10).pvalue, abs=1e-12)
+
+
+def test_p_of_a_cluster_is_the_share_of_flips_of_whole_clusters():
+    rng = np.random.default_rng(2)
+    clusters = np.array([3, 3, 1, 1, 1, 7, 7, 2, 9, 9, 9, 9])
+    a, b = rng.normal(0.5, 1, 12), rng.normal(0, 1, 12)
+    names = np.unique(clusters)
+    means = []
+    for signs in itertools.product((1, -1), repeat=len(names)):
+        sign = dict(zip(names.tolist(), signs, strict=True))
+        means.append(np.mean([sign[c] * d for c, d in zip(clusters.tolist(), a - b, strict=True)]))
+    found = paired_test(a, b, clusters=clusters)
+    assert found.p == pytest.approx(np.mean(np.abs(means) >= abs(np.mean(a - b)) - 1e-12), abs=1e-12)
+    assert (found.clusters, found.n) == (5, 12)
+
+
+def test_many_queries_agree_with_scipys_own_statistic_and_with_the_normal_law():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(0.04, 1, 2000), rng.normal(0, 1, 2000)
+    d = a - b
+    by_scipy = scipy.stats.permutation_test(
+        (d,), np.mean, permutation_type="samples", n_resamples=2000, rng=np.random.default_rng(5), vectorized=True
+    )
+    found = paired_test(a, b, resamples=4000)
+    assert abs(found.p - by_scipy.pvalue) < 4 * np.sqrt(0.25 / 2000)
+    assert abs(found.p - scipy.stats.ttest_rel(a, b).pvalue) < 0.03
+    half = 1.96 * d.std(ddof=1) / np.sqrt(len(d))
+    assert found.low == pytest.approx(d.mean() - half, abs=0.1 * half)
+    assert found.high == pytest.approx(d.mean() + half, abs=0.1 * half)
+
+
+def test_the_interval_is_scipys_percentile_bootstrap():
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(1, 1, 60), rng.normal(0, 2, 60)
+    by_scipy = scipy.stats.bootstrap(
+        (a - b,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(8)
+    ).confidence_interval
+    found = paired_test(a, b, "bootstrap", resamples=20_000)
+    assert found.low == pytest.approx(by_scipy.low, abs=0.03) and found.high == pytest.approx(by_scipy.high, abs=0.03)
+    assert found.p < 0.01
+
+
+def test_repeating_every_query_five_times_changes_nothing_if_the_copies_are_a_cluster():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.3, 1, 200), rng.normal(0, 1, 200)
+    single = paired_test(a, b, resamples=2000)
+    copies = paired_test(np.repeat(a, 5), np.repeat(b, 5), clusters=np.repeat(np.arange(200), 5), resamples=2000)
+    naive = paired_test(np.repeat(a, 5), np.repeat(b, 5), resamples=2000)
+    assert (copies.p, copies.low, copies.high) == pytest.approx((single.p, single.low, single.high), abs=1e-12)
+    assert naive.high - naive.low < 0.6 * (single.high - single.low)  # what pretended independence would claim
+
+
+@pytest.mark.parametrize("method", ["permutation", "bootstrap"])
+def test_under_no_difference_p_is_spread_evenly(method):
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(2, 400, 100))
+    p = np.array([test.p for test in paired_tests(*values, method=method, resamples=500)])
+    assert scipy.stats.kstest(p, "uniform").pvalue > 1e-3
+    assert 0.02 < np.mean(p < 0.05) < 0.09
+
+
+def test_all_metrics_at_once_equal_each_alone_and_batches_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(0.1, 1, (3, 300)), rng.normal(0, 1, (3, 300))
+    together = paired_tests(a, b, resamples=700)
+    monkeypatch.setattr("fivesentences.metrics.comparison.NUMBERS_PER_BATCH", 300 * 64)
+    for row in range(3):
+        alone = paired_test(a[row], b[row], resamples=700)
+        assert (alone.p, alone.low, alone.high) == pytest.approx(
+            (together[row].p, together[row].low, together[row].high), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("method", ["permutation", "bootstrap"])
+def test_equal_models_do_not_differ(method):
+    a = np.random.default_rng(8).normal(size=50)
+    found = paired_test(a, a.copy(), method)
+    assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_one_cluster_says_nothing():
+    found = paired_test([1.0, 2.0], [0.0, 0.0], clusters=[4, 4])
+    assert (found.difference, found.low, found.high, found.p) == (1.5, None, None, 1.0)
+
+
+def test_queries_that_do_not_count_are_left_out():
+    a, b = np.array([3.0, np.nan, 1.0, 2.0]), np.array([1.0, np.nan, 0.0, 2.0])
+    found, wanted = paired_test(a, b), paired_test(a[[0, 2, 3]], b[[0, 2, 3]])
+    assert (found.difference, found.n, found.p) == (wanted.difference, 3, wanted.p)
+
+
+def test_25000_queries_of_5000_images_fit():
+    rng = np.random.default_rng(9)
+    a = rng.integers(0, 2, 25_000) * 100.0
+    b = np.where(rng.random(25_000) < 0.05, 0.0, a)
+    found = paired_test(a, b, clusters=np.repeat(np.arange(5000), 5), resamples=400)
+    assert found.p == pytest.approx(2 / 401, abs=1e-12) and found.low > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (([1.0], [1.0, 2.0]), "the same queries"),
+        (([], []), "at least one"),
+        (([np.nan], [1.0]), "query 0 is nan in a and 1.0 in b"),
+        (([np.nan], [np.nan]), "no query counts"),
+        (([1.0, np.inf], [1.0, 2.0]), "query 1 is inf"),
+        ((["x"], [1.0]), "no number"),
+        (([1.0], [2.0], "t-test"), "expected 'permutation' or 'bootstrap'"),
+        (([1.0], [2.0], "bootstrap", [1, 2]), "label each query"),
+        (([1.0], [2.0], "bootstrap", None, 0), "at least 1"),
+        (([1.0], [2.0], "bootstrap", None, 10, 95), "lies between 0 and 1"),
+        (([1.0], [2.0], "bootstrap", None, 10, 0.95, -1), "at least 0"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        paired_test(*arguments)
