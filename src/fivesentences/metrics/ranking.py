@@ -6,15 +6,18 @@ metric reads are sorted; ranks of ground-truth items are counted without sorting
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.semantics.scoring import threads
 
 Direction = Literal["i2t", "t2i"]
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
@@ -63,8 +66,21 @@ def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
     return tuple(int(k) for k in ks)
 
 
+def as_array(values: Any) -> NDArray:
+    """A numpy array of what was given; a torch tensor is taken off its graph and its device, and torch is not needed.
+
+    A tensor on the CPU shares its memory with the array; bfloat16, which numpy lacks, becomes float32.
+    """
+    if not isinstance(values, np.ndarray) and hasattr(values, "detach") and hasattr(values, "cpu"):
+        values = values.detach().cpu()
+        if str(values.dtype) == "torch.bfloat16":
+            values = values.float()
+        values = values.numpy()
+    return np.asarray(values)
+
+
 def _matrix(values: ArrayLike, name: str) -> NDArray:
-    matrix = np.asarray(values)
+    matrix = as_array(values)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
         raise InputError(
             f"{name} is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
@@ -135,6 +151,35 @@ def checked_phi(phi: ArrayLike, n_images: int, n_captions: int, more_rows: bool 
 # --- blocks and order ---------------------------------------------------------------------------------------
 
 
+def parts_of_queries(n_queries: int, n_gallery: int) -> list[slice]:
+    """Consecutive queries, in parts whose scores make one block."""
+    step = max(QUERIES_PER_BLOCK, ELEMENTS_PER_BLOCK // n_gallery)
+    return [slice(start, min(n_queries, start + step)) for start in range(0, n_queries, step)]
+
+
+def block_of_queries(matrix: NDArray, direction: Direction, name: str, part: slice) -> NDArray[np.floating]:
+    """Scores ``[queries of the part, gallery]``, checked to be finite; arguments as in ``blocks_of_queries``.
+
+    Raises:
+        InputError: If a value is NaN or infinite.
+    """
+    block = matrix[part] if direction == "i2t" else matrix[:, part].T
+    # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
+    kind = np.float32 if block.dtype == np.float16 else block.dtype
+    kind = np.dtype(np.float64) if block.dtype.kind in "iub" else kind
+    block = np.ascontiguousarray(block, dtype=kind)
+    finite = np.isfinite(block)
+    if not finite.all():
+        query, item = (int(index[0]) for index in np.nonzero(~finite))
+        image, caption = (part.start + query, item) if direction == "i2t" else (item, part.start + query)
+        row, column = (caption, image) if name == "phi" else (image, caption)
+        raise InputError(
+            f"{name}[{row}, {column}] is {block[query, item]} (image {image}, caption {caption}); "
+            "every value must be finite."
+        )
+    return block
+
+
 def blocks_of_queries(matrix: NDArray, direction: Direction, name: str) -> Iterator[tuple[slice, NDArray]]:
     """Consecutive queries and their scores ``[queries of the block, gallery]``, checked to be finite.
 
@@ -146,25 +191,88 @@ def blocks_of_queries(matrix: NDArray, direction: Direction, name: str) -> Itera
     Raises:
         InputError: If a value is NaN or infinite.
     """
-    n_queries, n_gallery = matrix.shape if direction == "i2t" else matrix.shape[::-1]
-    step = max(QUERIES_PER_BLOCK, ELEMENTS_PER_BLOCK // n_gallery)
-    for start in range(0, n_queries, step):
-        part = slice(start, min(n_queries, start + step))
-        block = matrix[part] if direction == "i2t" else matrix[:, part].T
-        # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
-        kind = np.float32 if block.dtype == np.float16 else block.dtype
-        kind = np.dtype(np.float64) if block.dtype.kind in "iub" else kind
-        block = np.ascontiguousarray(block, dtype=kind)
-        finite = np.isfinite(block)
-        if not finite.all():
-            query, item = (int(index[0]) for index in np.nonzero(~finite))
-            image, caption = (start + query, item) if direction == "i2t" else (item, start + query)
-            row, column = (caption, image) if name == "phi" else (image, caption)
-            raise InputError(
-                f"{name}[{row}, {column}] is {block[query, item]} (image {image}, caption {caption}); "
-                "every value must be finite."
-            )
-        yield part, block
+    for part in parts_of_queries(*(matrix.shape if direction == "i2t" else matrix.shape[::-1])):
+        yield part, block_of_queries(matrix, direction, name, part)
+
+
+def in_threads(work: Callable[[slice], None], parts: Sequence[slice]) -> None:
+    """Call ``work`` with every part, some at a time: numpy releases the interpreter lock where it spends the time.
+
+    Raises:
+        Exception: What the first part that failed raised.
+    """
+    if len(parts) == 1 or threads() == 1:
+        for part in parts:
+            work(part)
+        return
+    pool = ThreadPoolExecutor(threads())
+    try:
+        for done in [pool.submit(work, part) for part in parts]:
+            done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def whole_order(scores: NDArray) -> NDArray[np.int64]:
+    """Indices of all scores of each row, largest first, equal ones by index: a stable sort, twice as fast.
+
+    Args:
+        scores: ``[rows, items]``; minus infinity is allowed, NaN is not.
+
+    Returns:
+        ``[rows, items]``.
+    """
+    if scores.dtype != np.float32:
+        return np.argsort(-scores, axis=1, kind="stable")
+    # One integer holds the score, turned so that larger ones come first, above the index: no two are equal, so the
+    # fastest sort that numpy has gives the stable order.
+    bits = (scores + np.float32(0)).view(np.int32)  # minus zero becomes zero
+    bits ^= ~(bits >> 31) & np.int32(0x7FFFFFFF)
+    keys = bits.view(np.uint32).astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= np.arange(scores.shape[1], dtype=np.uint64)
+    keys.sort(axis=1)
+    keys &= np.uint64(0xFFFFFFFF)
+    return keys.view(np.int64)
+
+
+def positions_of(order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """``[rows, items]`` place of every item in its row's ``order``, 0 is best."""
+    positions = np.empty(order.shape, dtype=np.int32)
+    places = np.arange(order.shape[1], dtype=np.int32)
+    for row, items in zip(positions, order, strict=True):
+        row[items] = places
+    return positions
+
+
+@dataclass(frozen=True)
+class QueryBlock:
+    """Some queries' scores and complete rankings, made when first asked for.
+
+    Attributes:
+        direction: Which side the queries are.
+        part: Which queries.
+        scores: ``[queries of the part, gallery]``.
+    """
+
+    direction: Direction
+    part: slice
+    scores: NDArray
+
+    @property
+    def queries(self) -> NDArray[np.int64]:
+        """``[queries of the part]`` their indices."""
+        return np.arange(self.part.start, self.part.stop)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """``[queries of the part, gallery]`` items, best first, equal ones by index."""
+        return whole_order(self.scores)
+
+    @cached_property
+    def positions(self) -> NDArray[np.int32]:
+        """``[queries of the part, gallery]`` place of every item, 0 is best."""
+        return positions_of(self.order)
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
@@ -179,7 +287,7 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
     """
     n_rows, n_items = scores.shape
     if 4 * depth >= n_items:
-        return np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+        return whole_order(scores)[:, :depth]
     # Selection in numpy slows down twentyfold where most scores are equal, as in a phi of many zeros, so it only
     # sees maxima of groups: at least `depth` scores reach the depth-th largest of these.
     n_groups = min(n_items, max(64, 4 * depth))
@@ -252,8 +360,9 @@ def rank(
     depth: int,
     name: str = "similarity",
     find_ground_truth: bool = True,
+    visit: Callable[[QueryBlock], None] | None = None,
 ) -> Ranking:
-    """Rank the gallery for every query.
+    """Rank the gallery for every query, some blocks of queries at a time, each in its own thread.
 
     Args:
         matrix: ``[images, captions]`` scores; there may be more captions than ``pairing`` names, which are nobody's.
@@ -262,6 +371,8 @@ def rank(
         depth: How many items of each ranking are kept.
         name: What to call the matrix in an error.
         find_ground_truth: Whether to find the rank of the ground truth.
+        visit: Called with every block of queries, for what reads more than the beginning of the rankings; from
+            several threads, each block once.
 
     Raises:
         InputError: If a value is not finite.
@@ -277,15 +388,22 @@ def rank(
     items = np.empty((n_queries, depth), dtype=np.int64)
     own = np.empty((n_queries, depth), dtype=bool)
     ranks = np.empty(n_queries if find_ground_truth else 0, dtype=np.int64)
-    for part, scores in blocks_of_queries(matrix[:, : len(pairing)] if direction == "t2i" else matrix, direction, name):
-        items[part] = best_first(scores, depth)
-        queries = np.arange(part.start, part.stop)
+    of_queries = matrix[:, : len(pairing)] if direction == "t2i" else matrix
+
+    def work(part: slice) -> None:
+        scores = block_of_queries(of_queries, direction, name, part)
+        block = QueryBlock(direction, part, scores)
+        if visit is not None:
+            visit(block)
+        # What a visitor has sorted is not sorted again.
+        items[part] = block.order[:, :depth] if "order" in block.__dict__ else best_first(scores, depth)
+        queries = block.queries
         if direction == "i2t":
             own[part] = owner[items[part]] == queries[:, None]
         else:
             own[part] = items[part] == pairing[queries][:, None]
         if not find_ground_truth:
-            continue
+            return
         if direction == "i2t":
             begin = first_of_image[queries]
             captions = captions_by_image[begin[0] : begin[-1] + captions_of_image[queries[-1]]]
@@ -297,6 +415,8 @@ def rank(
             target = pairing[queries]
             best = scores[np.arange(len(queries)), target]
         ranks[part] = _positions(scores, best, target)
+
+    in_threads(work, parts_of_queries(n_queries, n_gallery))
     n_own = captions_of_image if direction == "i2t" else np.ones(n_queries, dtype=np.int64)
     return Ranking(direction, items, own, n_own, n_gallery, ranks)
 
