@@ -1,0 +1,78 @@
+"""Datasets by the way they are read, and the catalogue of files to download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fivesentences.config.blocks import Name, Split, Strict
+
+LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
+
+
+class ScenesData(Strict):
+    """The embedded corpus of drawn scenes."""
+
+    loader: Literal["scenes"]
+    seed: int = Field(default=2022, ge=0)
+    train: int = Field(default=800, ge=1)
+    dev: int = Field(default=100, ge=1)
+    test: int = Field(default=200, ge=1)
+
+
+class CatalogueData(Strict):
+    """A public dataset whose files ``config/datasets.yaml`` lists; the entry has the dataset's own name."""
+
+    loader: Literal["flickr8k", "karpathy"]
+    member: str | None = Field(default=None, description="karpathy: the JSON inside the zip, if it holds several")
+    splits: list[Split] | None = Field(
+        default=None, min_length=1, description="null: all; what else there is stays unread"
+    )
+
+
+class PrecompData(Strict):
+    """The ``<prefix>_precomp`` folder that the released code of SCAN, VSRN, CVSE and SGRAF reads."""
+
+    loader: Literal["precomp"]
+    folder: Path
+    prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
+
+
+class FolderData(Strict):
+    """A user's own data: a folder of images and a CSV of (filename, caption, split)."""
+
+    loader: Literal["folder"]
+    photographs: Path
+    captions: Path
+
+
+Dataset = Annotated[ScenesData | CatalogueData | PrecompData | FolderData, Field(discriminator="loader")]
+
+
+class CatalogueFile(Strict):
+    """One file to download."""
+
+    path: str = Field(description="below the data folder and below a mirror")
+    excerpt_of: Name | None = Field(default=None, description="which file of the entry it can stand in for")
+    splits: list[Split] = Field(default=[], description="what an excerpt holds")
+    version: str
+    url: str | None = Field(description="null where a licence must be accepted by a person")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    size: int | None = Field(description="bytes; null where unknown")
+    licence: str
+    fetch_by_hand: str | None = Field(default=None, description="what a person must do, where url is null")
+
+
+class CatalogueEntry(Strict):
+    """A dataset of the catalogue."""
+
+    title: str
+    files: dict[Name, CatalogueFile]
+
+
+class Catalogue(Strict):
+    """``config/datasets.yaml``."""
+
+    datasets: dict[Name, CatalogueEntry]
