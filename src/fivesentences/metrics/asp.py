@@ -1,0 +1,287 @@
+"""Average Semantic Precision: does the model order the whole gallery as phi does?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import (
+    DIRECTIONS,
+    Direction,
+    QueryBlock,
+    as_array,
+    block_of_queries,
+    checked_choice,
+    checked_direction,
+    checked_phi,
+    checked_similarity,
+)
+from fivesentences.metrics.stable_order import parts, stable_order
+from fivesentences.metrics.whole_rankings import read_rankings
+
+ASP_TIES = ("index", "average")
+
+
+class SemanticRanks:
+    """Ranks of a gallery by phi, made for a block of queries when first asked for, and kept.
+
+    For any number of similarity matrices, such as one per epoch. Kept ranks take 2 bytes for every cell of phi, every
+    direction and every rule (0.25 GB at 5,000 images and 25,000 captions, 0.5 GB for both directions), or 4 bytes if
+    a gallery has more than 32,767 items.
+
+    Args:
+        phi: ``[captions, images]``, any real dtype, finite.
+        keep: Whether ranks are kept; if not they are made anew for every block, and nothing takes memory.
+
+    Raises:
+        InputError: If phi is not a matrix of real numbers; when ranks are asked for, if a value is not finite.
+    """
+
+    def __init__(self, phi: ArrayLike, keep: bool = True):
+        matrix = as_array(phi)
+        if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
+            raise InputError(
+                f"phi is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
+            )
+        self.phi, self.keep = matrix, keep
+        self._kept: dict[tuple[Direction, str], NDArray[np.integer]] = {}
+        self._known: dict[tuple[Direction, str], NDArray[np.bool_]] = {}
+        for direction in DIRECTIONS if keep else ():
+            shape = matrix.T.shape if direction == "i2t" else matrix.shape
+            for ties in ASP_TIES:  # memory is only taken by what is written
+                self._kept[direction, ties] = np.empty(shape, dtype=_rank_type(shape[1]))
+                self._known[direction, ties] = np.zeros(shape[0], dtype=bool)
+
+    def doubled(self, direction: Direction, part: slice, ties: Sequence[str]) -> dict[str, NDArray[np.integer]]:
+        """Twice the rank (1 is best) of every item by phi, for each rule ``[queries of the part, gallery]``.
+
+        Raises:
+            InputError: If a value of phi is not finite.
+        """
+        found = {
+            rule: self._kept[direction, rule][part] for rule in ties if self.keep and self._has(direction, rule, part)
+        }
+        missing = [rule for rule in ties if rule not in found]
+        if not missing:
+            return found
+        scores = block_of_queries(self.phi.T, direction, "phi", part)
+        order = stable_order(scores)
+        for rule in missing:
+            ranks = np.empty(scores.shape, dtype=_rank_type(scores.shape[1]))
+            for rows in parts(scores):
+                in_order = _doubled_in_order(scores[rows], order[rows], rule)
+                for of_query, items, rank in zip(ranks[rows], order[rows], in_order, strict=True):
+                    of_query[items] = rank
+            found[rule] = ranks
+            if self.keep:
+                self._kept[direction, rule][part] = ranks
+                self._known[direction, rule][part] = True
+        return found
+
+    def _has(self, direction: Direction, rule: str, part: slice) -> bool:
+        return bool(self._known[direction, rule][part].all())
+
+
+class AspReader:
+    """ASP of every query, filled block by block as ``read_rankings`` (or ``rank``) shows them.
+
+    Args:
+        semantics: Ranks by phi, by the name of phi.
+        direction: Which side the queries are.
+        ties: Rules for ties, of ``ASP_TIES``.
+        n_queries: How many queries there are.
+
+    Attributes:
+        values: For each name and rule ``[queries]`` fractions.
+    """
+
+    def __init__(
+        self, semantics: Mapping[str, SemanticRanks], direction: Direction, ties: Sequence[str], n_queries: int
+    ):
+        self.semantics, self.direction, self.ties = semantics, direction, tuple(ties)
+        self.values = {(name, rule): np.full(n_queries, np.nan) for rule in self.ties for name in semantics}
+
+    def __call__(self, block: QueryBlock) -> None:
+        """Read one block."""
+        order, part = block.order, block.part
+        by_phi = {name: ranks.doubled(self.direction, part, self.ties) for name, ranks in self.semantics.items()}
+        for rows in parts(order):
+            for rule in self.ties:
+                by_model = _doubled_in_order(block.scores[rows], order[rows], rule)
+                for name, by_rule in by_phi.items():
+                    ranks = by_rule[rule][rows]
+                    other = np.stack([rank[items] for rank, items in zip(ranks, order[rows], strict=True)])
+                    lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
+                    found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
+                    self.values[name, rule][part.start + rows.start : part.start + rows.stop] = found
+
+
+def _rank_type(n_gallery: int) -> type[np.integer]:
+    return np.uint16 if 2 * n_gallery < 2**16 else np.int32
+
+
+def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> NDArray[np.integer]:
+    """Twice the rank of the first item, the second item and so on; doubled, an average rank is a whole number."""
+    n_rows, n_items = order.shape
+    kind = _rank_type(n_items)
+    by_index = np.broadcast_to(np.arange(2, 2 * n_items + 2, 2).astype(kind), order.shape)
+    if ties == "index":
+        return by_index
+    in_order = np.take_along_axis(scores, order, axis=1)
+    new = np.ones(order.shape, dtype=bool)
+    np.not_equal(in_order[:, 1:], in_order[:, :-1], out=new[:, 1:])
+    start = np.flatnonzero(new)
+    if len(start) == order.size:
+        return by_index
+    often = np.diff(start, append=order.size)
+    # A run of equal scores from place s on (from 0) has the ranks s + 1 to s + often.
+    return np.repeat((2 * (start % n_items) + often + 1).astype(kind), often).reshape(n_rows, n_items)
+
+
+def asp_values(
+    similarity: ArrayLike,
+    phis: Mapping[str, ArrayLike | SemanticRanks],
+    ties: Sequence[str] = ("index",),
+    image_of_caption: ArrayLike | None = None,
+    directions: Sequence[str] = DIRECTIONS,
+) -> dict[tuple[str, str, Direction], NDArray[np.float64]]:
+    """ASP of every query for several phi, rules and directions; the similarity is ordered once for each direction.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        phis: By name, ``[captions, images]`` or its ``SemanticRanks`` if they are to serve again.
+        ties: Rules for ties, as in ``asp``.
+        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
+        directions: Of ``"i2t"`` and ``"t2i"``.
+
+    Returns:
+        By name, rule and direction ``[queries]`` percent.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, an image has no caption, or an argument is unknown.
+    """
+    if isinstance(ties, str) or isinstance(directions, str):
+        raise InputError("ties and directions are lists, such as ('index',) and ('i2t', 't2i').")
+    for rule in ties:
+        checked_choice("ties", rule, ASP_TIES)
+    sides = [checked_direction(direction) for direction in directions]
+    matrix, _ = checked_similarity(similarity, image_of_caption)
+    semantics = {}
+    for name, phi in phis.items():
+        fitting = checked_phi(phi.phi if isinstance(phi, SemanticRanks) else phi, *matrix.shape)
+        semantics[name] = phi if isinstance(phi, SemanticRanks) else SemanticRanks(fitting, keep=False)
+    found = {}
+    for side in sides:
+        reader = AspReader(semantics, side, ties, matrix.shape[0 if side == "i2t" else 1])
+        read_rankings(matrix, side, reader)
+        found.update({(name, rule, side): 100.0 * values for (name, rule), values in reader.values.items()})
+    return found
+
+
+@overload
+def asp(
+    similarity: ArrayLike,
+    phi: ArrayLike | SemanticRanks,
+    direction: str = ...,
+    ties: str = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[False] = ...,
+) -> float: ...
+@overload
+def asp(
+    similarity: ArrayLike,
+    phi: ArrayLike | SemanticRanks,
+    direction: str = ...,
+    ties: str = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[True],
+) -> NDArray[np.float64]: ...
+def asp(
+    similarity: ArrayLike,
+    phi: ArrayLike | SemanticRanks,
+    direction: str = "i2t",
+    ties: str = "index",
+    image_of_caption: ArrayLike | None = None,
+    *,
+    empty: str = "zero",
+    per_query: bool = False,
+) -> float | NDArray[np.float64]:
+    """Average Semantic Precision (Li et al. 2022, DAA, eq. 1), mean over queries.
+
+    Of one query: the mean over all items of the gallery of min(Rc, Rs) / max(Rc, Rs), Rc being the item's rank by
+    phi and Rs its rank by similarity, both from 1. 100 where both order the gallery alike. The query's own items take
+    part like all others.
+
+    The released phi is ``tfidf_matrix``, which its authors call CIDEr; the paper names CIDEr, BLEU and ROUGE. ASP(A)
+    is the ASP of ``mean_phi`` of the three. The released code leaves ties to an unstable sort, so where phi has many
+    equal values (zeros) it is reproducible up to the rule: released values differ by 0.2 to 1.5 points from
+    ``"index"`` on heavily tied matrices, and up to 6 points from ``"average"``.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        phi: ``[captions, images]``, any real dtype, finite; or its ``SemanticRanks``.
+        direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
+        ties: Ranks of equal scores, in both rankings: ``"index"``, distinct ranks with the lower index first (as the
+            other metrics do, and closest to the release); ``"average"``, each the mean of the ranks they share, which
+            depends on no order but is much higher where most of phi is zero.
+        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks. Only checked.
+        empty: Accepted as by every metric; here no query can be empty.
+        per_query: Return one value a query.
+
+    Returns:
+        Percent in (0, 100], or ``[queries]`` percent.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, an image has no caption, or an argument is unknown.
+    """
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    side = checked_direction(direction)
+    values = asp_values(similarity, {"phi": phi}, (ties,), image_of_caption, (side,))["phi", ties, side]
+    return values if per_query else float(values.mean())
+
+
+def mean_phi(phis: Sequence[ArrayLike], out: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
+    """The mean of several phi matrices, cell by cell and without scaling, as released for ASP(A).
+
+    The phi of larger range weighs more: CIDEr reaches 10, BLEU and ROUGE 1.
+
+    Args:
+        phis: Each ``[captions, images]``, any real dtype.
+        out: ``[captions, images]`` to write into, such as a memory map; default a new array, float32 if no phi has
+            more than 32 bits, else float64. Sums are taken in float64.
+
+    Returns:
+        ``[captions, images]``.
+
+    Raises:
+        InputError: If there is none, or shapes disagree.
+    """
+    matrices = [as_array(phi) for phi in phis]
+    if not matrices:
+        raise InputError("there is no phi to average; give at least one matrix.")
+    shape = matrices[0].shape
+    for number, matrix in enumerate(matrices):
+        if matrix.shape != shape or matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise InputError(
+                f"phi {number} is {matrix.dtype} {list(matrix.shape)} but phi 0 is {list(shape)}; "
+                "only matrices of one shape have a mean."
+            )
+    if out is None:
+        small = all(matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 for matrix in matrices)
+        out = np.empty(shape, dtype=np.float32 if small else np.float64)
+    elif out.shape != shape:
+        raise InputError(f"out is {list(out.shape)} but phi is {list(shape)}.")
+    for rows in parts(matrices[0]):
+        total = np.zeros((rows.stop - rows.start, shape[1]))
+        for matrix in matrices:
+            total += matrix[rows]
+        out[rows] = total / len(matrices)
+    return out

@@ -1,0 +1,297 @@
+"""Average Semantic Precision against what the released code returned, scipy's ranks and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from fivesentences.errors import InputError
+from fivesentences.metrics import ranking as ranking_module
+from fivesentences.metrics import stable_order as order_module
+from fivesentences.metrics.asp import ASP_TIES, SemanticRanks, asp, asp_values, mean_phi
+from fivesentences.semantics import tfidf_matrix
+
+DIRECTIONS = ("i2t", "t2i")
+SCIPY_RULE = {"index": "ordinal", "average": "average"}
+
+
+def slow_asp(similarity, phi, direction, ties):
+    """Percent per query, one query after another."""
+    similarity, phi = np.asarray(similarity, dtype=float), np.asarray(phi, dtype=float).T
+    if direction == "t2i":
+        similarity, phi = similarity.T, phi.T
+    values = []
+    for by_model, by_phi in zip(similarity, phi, strict=True):
+        ranks = [rankdata(-scores, method=SCIPY_RULE[ties]) for scores in (by_model, by_phi)]
+        values.append(100 * sum(min(s, c) / max(s, c) for s, c in zip(*ranks, strict=True)) / len(by_model))
+    return np.array(values)
+
+
+def made(kind):
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    pairing = np.repeat(np.arange(9), 5)
+    if kind == "unequal captions":
+        pairing = rng.permutation(np.repeat(np.arange(9), [1, 7, 3, 5, 5, 2, 1, 4, 6]))
+    if kind == "one image":
+        pairing = np.zeros(5, dtype=int)
+    if kind == "one pair":
+        pairing = np.zeros(1, dtype=int)
+    n_images, n_captions = int(pairing.max()) + 1, len(pairing)
+    similarity, phi = rng.normal(size=(n_images, n_captions)), np.maximum(0, rng.normal(size=(n_captions, n_images)))
+    if kind == "ties":
+        similarity, phi = np.round(similarity), np.round(phi)
+    if kind == "signed zeros":
+        similarity, phi = rng.choice([0.0, -0.0, 1.0], size=similarity.shape), -phi * 0
+    if kind == "all equal":
+        similarity, phi = np.full_like(similarity, 0.25), np.ones_like(phi)
+    if kind == "duplicated columns":
+        similarity, phi = np.repeat(similarity[:, ::5], 5, axis=1), np.repeat(phi[:, ::3], 3, axis=1)
+    if kind == "zero phi":
+        phi = np.zeros_like(phi)
+    if kind == "zero columns and rows":
+        phi[:, [2, 5]], phi[10:16] = 0, 0
+    if kind in ("float16", "float32"):
+        similarity, phi = similarity.astype(kind), phi.astype(kind)
+    if kind == "whole numbers":
+        similarity, phi = np.round(9 * similarity).astype(int), phi > 1
+    if kind == "large and small":
+        similarity = similarity * 10.0 ** rng.integers(-200, 200, size=similarity.shape)
+    return similarity, phi, pairing
+
+
+KINDS = [
+    "random",
+    "unequal captions",
+    "one image",
+    "one pair",
+    "ties",
+    "signed zeros",
+    "all equal",
+    "duplicated columns",
+    "zero phi",
+    "zero columns and rows",
+    "float16",
+    "float32",
+    "whole numbers",
+    "large and small",
+]
+
+
+@pytest.fixture(params=["blocks of any size", "small blocks"])
+def block_size(request, monkeypatch):
+    if request.param == "small blocks":
+        monkeypatch.setattr(ranking_module, "ELEMENTS_PER_BLOCK", 1)
+        monkeypatch.setattr(ranking_module, "QUERIES_PER_BLOCK", 4)
+        monkeypatch.setattr(order_module, "ELEMENTS_AT_ONCE", 60)
+
+
+@pytest.mark.usefixtures("block_size")
+@pytest.mark.parametrize("ties", ASP_TIES)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_asp_equals_its_definition_with_the_ranks_of_scipy(kind, direction, ties):
+    similarity, phi, pairing = made(kind)
+    wanted = slow_asp(similarity, phi, direction, ties)
+    for given in (phi, SemanticRanks(phi), SemanticRanks(phi, keep=False)):
+        per_query = asp(similarity, given, direction, ties, pairing, per_query=True)
+        np.testing.assert_allclose(per_query, wanted, atol=1e-9, rtol=0)
+        assert asp(similarity, given, direction, ties, pairing) == pytest.approx(wanted.mean(), abs=1e-9)
+
+
+@pytest.mark.usefixtures("block_size")
+def test_several_phi_rules_and_directions_at_once_are_the_single_numbers():
+    similarity, phi, pairing = made("ties")
+    phis = {"one": SemanticRanks(phi), "other": phi[::-1].copy()}
+    for _ in range(2):  # the second time with ranks that were kept
+        found = asp_values(similarity, phis, ASP_TIES, pairing)
+        assert set(found) == {(n, t, d) for n in phis for t in ASP_TIES for d in DIRECTIONS}
+        for (name, ties, direction), values in found.items():
+            wanted = slow_asp(similarity, phi if name == "one" else phi[::-1], direction, ties)
+            np.testing.assert_allclose(values, wanted, atol=1e-9)
+
+
+def test_kept_ranks_serve_any_number_of_similarities_and_half_read_ones_too():
+    _, phi, pairing = made("ties")
+    ranks = SemanticRanks(phi)
+    ranks.doubled("t2i", slice(3, 8), ("average",))
+    for seed in range(3):
+        similarity = np.random.default_rng(seed).normal(size=phi.T.shape)
+        for direction in DIRECTIONS:
+            wanted = slow_asp(similarity, phi, direction, "average").mean()
+            assert asp(similarity, ranks, direction, "average", pairing) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_ranks_beyond_sixteen_bits_are_right():
+    rng = np.random.default_rng(0)
+    similarity, phi = rng.normal(size=(2, 40_000)), np.maximum(0, rng.normal(size=(40_000, 2)))
+    for ties in ASP_TIES:
+        values = asp(similarity, SemanticRanks(phi), "i2t", ties, per_query=True)
+        np.testing.assert_allclose(values, slow_asp(similarity, phi, "i2t", ties), atol=1e-9)
+
+
+def test_a_model_that_orders_as_phi_does_has_100_and_the_reverse_has_the_closed_form():
+    rng = np.random.default_rng(5)
+    phi = rng.permutation(63).reshape(21, 3) + 0.5
+    for direction, n in (("i2t", 21), ("t2i", 3)):
+        for ties in ASP_TIES:
+            assert asp(np.exp(phi.T), phi, direction, ties) == pytest.approx(100)
+            reverse = 100 * np.mean([min(r, n + 1 - r) / max(r, n + 1 - r) for r in range(1, n + 1)])
+            assert asp(-phi.T, phi, direction, ties) == pytest.approx(reverse)
+
+
+def test_only_the_order_counts_and_both_rankings_play_the_same_part():
+    similarity, phi, _ = made("random")
+    for direction in DIRECTIONS:
+        value = asp(similarity, phi, direction)
+        assert asp(np.exp(2 * similarity), phi, direction) == pytest.approx(value)
+        assert asp(phi.T, similarity.T, direction) == pytest.approx(value)
+
+
+def test_an_average_rank_depends_on_no_order_of_the_gallery_but_the_index_does():
+    similarity, phi, _ = made("ties")
+    order = np.random.default_rng(1).permutation(similarity.shape[1])
+    shuffled = similarity[:, order], phi[order], "i2t"
+    pairing = np.repeat(np.arange(9), 5)[order]
+    average, index = (asp(similarity, phi, "i2t", ties) for ties in ("average", "index"))
+    assert asp(*shuffled, "average", pairing) == pytest.approx(average, abs=1e-9)
+    assert asp(*shuffled, "index", pairing) != pytest.approx(index, abs=1e-3)
+
+
+def test_memory_maps_are_read_and_not_written(tmp_path):
+    similarity, phi, _ = made("float32")
+    np.save(tmp_path / "similarity.npy", similarity)
+    np.save(tmp_path / "phi.npy", phi)
+    mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("similarity", "phi")]
+    for direction in DIRECTIONS:
+        assert asp(*mapped, direction) == asp(similarity, phi, direction)
+
+
+def test_the_mean_phi_is_the_mean_cell_by_cell(tmp_path):
+    rng = np.random.default_rng(2)
+    phis = [rng.random((50, 10)).astype(dtype) for dtype in ("f4", "f2", "f4")]
+    mean = mean_phi(phis)
+    assert mean.dtype == np.float32
+    np.testing.assert_allclose(mean, np.mean(np.array(phis, dtype=float), axis=0), rtol=1e-7)
+    exact = mean_phi([phi.astype(float) for phi in phis])
+    assert exact.dtype == np.float64
+    np.testing.assert_allclose(exact, np.mean(np.array(phis, dtype=float), axis=0), rtol=1e-15)
+    out = np.lib.format.open_memmap(tmp_path / "mean.npy", mode="w+", dtype=np.float32, shape=(50, 10))
+    assert mean_phi(phis, out) is out
+    np.testing.assert_array_equal(out, mean)
+    np.testing.assert_array_equal(mean_phi(phis[:1]), phis[0])
+
+
+def test_asp_of_averaged_matrices_is_not_the_average_of_asps():
+    similarity, phi, _ = made("random")
+    other = np.random.default_rng(8).random(phi.shape)
+    together = asp(similarity, mean_phi([phi, other]))
+    assert together == pytest.approx(slow_asp(similarity, (phi + other) / 2, "i2t", "index").mean(), abs=1e-9)
+    assert together != pytest.approx((asp(similarity, phi) + asp(similarity, other)) / 2, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ties": "min"}, "ties is 'min'; expected 'index' or 'average'"),
+        ({"direction": "i2i"}, "direction is 'i2i'"),
+        ({"empty": "none"}, "empty is 'none'"),
+        ({"phi": np.zeros((9, 45))}, "phi looks transposed"),
+        ({"phi": np.zeros((40, 9))}, "the caption file differs"),
+        ({"phi": SemanticRanks(np.zeros((40, 9)))}, "the caption file differs"),
+        ({"phi": np.where(np.arange(45)[:, None] == 7, np.nan, np.ones((45, 9)))}, r"phi\[7, 0\] is nan"),
+        ({"similarity": np.full((9, 45), np.inf)}, r"similarity\[0, 0\] is inf"),
+        ({"similarity": np.zeros((45, 9))}, "looks transposed"),
+        ({"image_of_caption": np.zeros(45)}, "image 1 has no caption"),
+    ],
+)
+def test_what_does_not_fit_is_said(change, message):
+    similarity, phi, _ = made("random")
+    with pytest.raises(InputError, match=message):
+        asp(**{"similarity": similarity, "phi": phi, **change})
+
+
+def test_a_mean_of_nothing_or_of_other_shapes_is_refused():
+    with pytest.raises(InputError, match="no phi to average"):
+        mean_phi([])
+    with pytest.raises(InputError, match=r"phi 1 is float64 \[3, 2\] but phi 0 is \[2, 3\]"):
+        mean_phi([np.zeros((2, 3)), np.zeros((3, 2))])
+    with pytest.raises(InputError, match=r"out is \[3, 2\]"):
+        mean_phi([np.zeros((2, 3))], np.zeros((3, 2)))
+    with pytest.raises(InputError, match="matrix of real numbers"):
+        SemanticRanks(["a"])
+    with pytest.raises(InputError, match="are lists"):
+        asp_values(np.zeros((1, 1)), {}, "index")
+
+
+# --- the release ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def released(parity_folder):
+    with np.load(parity_folder / "asp_released.npz", allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def case_of(released, case):
+    """Similarity and phi; the file has both as [image, caption]."""
+    semantic = released["out/tfidf/semantic"] if case == "tfidf" else released[f"in/{case}/sems"]
+    return released[f"in/{case}/sims"], semantic.T
+
+
+def cases(released):
+    return sorted({name.split("/")[1] for name in released if name.endswith("/sims")})
+
+
+@pytest.mark.parity
+def test_every_released_number_without_ties_is_reached_under_both_rules(released):
+    compared = 0
+    for case in cases(released):
+        similarity, phi = case_of(released, case)
+        for direction in DIRECTIONS:
+            axis = 1 if direction == "i2t" else 0
+            if any((np.diff(np.sort(scores, axis=axis), axis=axis) == 0).any() for scores in (similarity, phi.T)):
+                continue
+            for ties in ASP_TIES:
+                ours = asp(similarity, phi, direction, ties)
+                assert ours == pytest.approx(float(released[f"out64/{case}/{direction}"]), abs=1e-9)
+                assert ours == pytest.approx(float(released[f"out/{case}/{direction}"]), abs=2e-5)
+                compared += 1
+    assert compared
+
+
+@pytest.mark.parity
+def test_tied_cases_equal_the_independent_numbers_of_both_rules(released):
+    compared = 0
+    for case in cases(released):
+        similarity, phi = case_of(released, case)
+        for direction in DIRECTIONS:
+            for ties in ASP_TIES:
+                wanted = float(released[f"own/{case}/{ties}/{direction}"])
+                assert asp(similarity, phi, direction, ties) == pytest.approx(wanted, abs=1e-9)
+                compared += 1
+            per_query = asp(similarity, phi, direction, per_query=True)
+            wanted = released[f"own/{case}/index_per_query/{direction}"]
+            scale = 100 if wanted.max() <= 1 else 1
+            np.testing.assert_allclose(per_query, scale * wanted, atol=1e-9, rtol=0)
+    assert compared == sum(name.startswith("own/") and "per_query" not in name for name in released) > 0
+
+
+@pytest.mark.parity
+def test_the_release_is_within_the_stated_distance_of_our_rule_where_values_tie(released):
+    for case in cases(released):
+        similarity, phi = case_of(released, case)
+        for direction in DIRECTIONS:
+            theirs = float(released[f"out64/{case}/{direction}"])
+            assert abs(asp(similarity, phi, direction, "index") - theirs) < 1.6
+            assert abs(asp(similarity, phi, direction, "average") - theirs) < 6
+
+
+@pytest.mark.parity
+def test_from_raw_captions_to_the_released_asp(released):
+    captions = [str(caption) for caption in released["in/tfidf/captions"]]
+    n_images = len(released["in/tfidf/images"])
+    phi = tfidf_matrix(captions, np.repeat(np.arange(n_images), len(captions) // n_images))
+    for direction in DIRECTIONS:
+        ours = asp(released["in/tfidf/sims"], phi, direction)
+        assert ours == pytest.approx(float(released[f"out64/tfidf/{direction}"]), abs=0.1)
