@@ -48,12 +48,12 @@ def test_every_value_equals_the_single_function(matrices):
         elif name == "SR":
             given = (row["m"], keep, row["formula"], row["style"])
             wanted = semantic_recall(similarity, phi, (int(k),), direction, *given, image_of_caption=PAIRING)[int(k)]
-        elif name == "Rsum":
-            wanted = rsum(similarity, image_of_caption=PAIRING)
+        elif name in ("Rsum", "mR"):
+            wanted = rsum(similarity, image_of_caption=PAIRING) / (6 if name == "mR" else 1)
         else:
             wanted = nsum(similarity, phi, keep_ground_truth=keep, formula=row["formula"], image_of_caption=PAIRING)
         assert row["value"] == pytest.approx(wanted, abs=1e-9), row
-    assert names == {"R", "true R", "Med r", "Mean r", "N", "SR", "Rsum", "Nsum"}
+    assert names == {"R", "true R", "Med r", "Mean r", "N", "SR", "Rsum", "mR", "Nsum"}
 
 
 def test_one_evaluator_serves_several_similarities(matrices):
@@ -67,7 +67,7 @@ def test_one_evaluator_serves_several_similarities(matrices):
 
 def test_without_phi_only_instance_recall_is_given(matrices):
     names = {value["metric"].partition("@")[0] for value in Evaluator(None, PAIRING)(matrices[0])}
-    assert names == {"R", "true R", "Med r", "Mean r", "Rsum"}
+    assert names == {"R", "true R", "Med r", "Mean r", "Rsum", "mR"}
 
 
 def test_only_what_is_asked_for_is_given(matrices):

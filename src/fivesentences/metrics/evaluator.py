@@ -1,18 +1,24 @@
-"""All numbers of a similarity matrix in one pass: rankings are made once and every metric reads them."""
+"""All numbers of a similarity matrix in one pass a direction: rankings are made once and every metric reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
-from numpy.typing import ArrayLike
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
+from fivesentences.metrics.frame import MetricValue, as_frame
 from fivesentences.metrics.ncs import Scores, paper_ncs, released_ncs
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
     Direction,
+    QueryBlock,
     Ranking,
+    as_array,
     checked_choice,
     checked_cutoffs,
     checked_phi,
@@ -24,14 +30,18 @@ from fivesentences.metrics.ranking import (
 from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
+from fivesentences.metrics.whole_rankings import Reader
+from fivesentences.retrieval.hubness import hubness_of_ranking
+
+UNNAMED = "phi"  # name of a phi that is given without one
+KEPT_BYTES = 2**30  # of ranks by phi; more are made anew at every call
 
 
-class MetricValue(TypedDict):
-    """One number and what it is, in the columns of the tidy table.
+class QueryValues(TypedDict):
+    """One metric's value for every query: the keys of ``MetricValue``, with ``values`` for ``value``.
 
-    ``metric`` is "R@1", "true R@1", "Med r", "Mean r", "Rsum", "N@1", "Nsum" or "SR@1" (any cut-off); ``direction``
-    is empty for sums of both; ``formula``, ``ground_truth`` and ``style`` are empty and ``m`` 0 where they do not
-    apply (N@k of the paper has m = k).
+    ``values`` is ``[queries]``, in the metric's unit, NaN where the metric leaves a query out; their mean without NaN
+    is the metric's value.
     """
 
     metric: str
@@ -40,17 +50,20 @@ class MetricValue(TypedDict):
     ground_truth: str
     m: int
     style: str
-    value: float
+    phi: str
+    values: NDArray[np.float64]
 
 
 class Evaluator:
-    """The metric family of Five Sentences for one phi and any number of similarity matrices.
+    """The whole metric family for one or several phi and any number of similarity matrices.
 
     What depends on phi alone is computed at the first call and kept, so that later calls, such as one per epoch,
-    only rank. Values equal those of the single functions.
+    only rank. Values equal those of the single functions, with their rule for ties: the lower index first. Blocks of
+    queries are worked on by as many threads as there are processors, at most four.
 
     Args:
-        phi: ``[captions, images]``, or None for instance recall only.
+        phi: ``[captions, images]``; several by name, as ``{"CIDEr": ..., "SPICE": ...}``; or None for metrics without
+            phi. One without a name is called "phi". Memory maps and torch tensors, on any device, are accepted.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
         ks: Cut-offs.
         ms: Sizes of the relevant set of semantic recall.
@@ -58,6 +71,9 @@ class Evaluator:
         formulas: Which of "released" and "paper" to report.
         styles: Which styles of semantic recall to report.
         empty: Policy for queries that have nothing to find, as in ``ncs``.
+        asp_ties: Rules for ties under which to report ASP, of "index" and "average"; none: no ASP. Ranks by phi are
+            kept for further calls if they take at most 1 GiB.
+        hubness: Whether to report how often items of the gallery are nearest to a query.
 
     Raises:
         InputError: If an argument is unknown.
@@ -65,7 +81,7 @@ class Evaluator:
 
     def __init__(
         self,
-        phi: ArrayLike | None = None,
+        phi: ArrayLike | Mapping[str, ArrayLike] | None = None,
         image_of_caption: ArrayLike | None = None,
         *,
         ks: Sequence[int] = (1, 5, 10),
@@ -74,6 +90,8 @@ class Evaluator:
         formulas: Sequence[str] = ("released", "paper"),
         styles: Sequence[str] = ("recall", "vse_recall"),
         empty: str = "zero",
+        asp_ties: Sequence[str] = (),
+        hubness: bool = False,
     ):
         self.ks = checked_cutoffs(ks)
         self.ms = checked_cutoffs(ms, "ms") if len(ms) else ()
@@ -81,6 +99,7 @@ class Evaluator:
             ("ground_truth", ground_truth, ("kept", "removed")),
             ("formulas", formulas, ("released", "paper")),
             ("styles", styles, ("recall", "vse_recall")),
+            ("asp_ties", asp_ties, ASP_TIES),
         ):
             if isinstance(given, str):
                 raise InputError(f"{name} is {given!r}; give a list such as {known!r}.")
@@ -88,50 +107,114 @@ class Evaluator:
                 checked_choice(name, value, known)
         checked_choice("empty", empty, ("zero", "skip", "error"))
         self.ground_truth, self.formulas, self.styles, self.empty = ground_truth, formulas, styles, empty
-        self._phi, self._image_of_caption = phi, image_of_caption
-        self._relevance: Relevance | None = None
+        self.asp_ties, self.hubness = tuple(asp_ties), hubness
+        self.phis = _named(phi)
+        if self.asp_ties and not self.phis:
+            raise InputError("asp_ties asks for ASP, which compares with phi; pass phi, or leave asp_ties out.")
+        self._image_of_caption = None if image_of_caption is None else as_array(image_of_caption)
+        self._shape: tuple[int, ...] | None = None
+        self._relevance: dict[str, Relevance] = {}
+        self._semantic_ranks: dict[str, SemanticRanks] = {}
 
     def __call__(self, similarity: ArrayLike) -> list[MetricValue]:
-        """Every number of ``similarity``, ``[images, captions]``.
+        """Every number of ``similarity``.
+
+        Args:
+            similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; a memory map or a
+                torch tensor, on any device, too.
 
         Raises:
             InputError: If shapes disagree, a value is not finite, or an image has no caption.
         """
+        values = [value for direction in self._directions(similarity) for value in direction.values]
+        return values + _sums(values, len(self.ks))
+
+    def per_query(self, similarity: ArrayLike) -> list[QueryValues]:
+        """The same for every query: what ``paired_test`` compares.
+
+        Sums over directions, medians and statistics of hubs have no value a query and are left out.
+
+        Args:
+            similarity: As in a call.
+
+        Raises:
+            InputError: As a call.
+        """
+        return [value for direction in self._directions(similarity, True) for value in direction.per_query]
+
+    def frame(self, similarity: ArrayLike, form: str = "tidy") -> pd.DataFrame:
+        """The numbers of a call as a table, ``"tidy"`` or ``"wide"`` (see ``as_frame``).
+
+        Raises:
+            InputError: As a call; if there is no such form.
+        """
+        checked_choice("form", form, ("tidy", "wide"))
+        return as_frame(self(similarity), form)
+
+    def _directions(self, similarity: ArrayLike, per_query: bool = False) -> list[_Numbers]:
         matrix, pairing = checked_similarity(similarity, self._image_of_caption)
-        relevance = None
-        if self._phi is not None:
-            if self._relevance is None or self._relevance.phi.shape != matrix.shape[::-1]:
-                self._relevance = Relevance(checked_phi(self._phi, *matrix.shape), pairing)
-            relevance = self._relevance
-        values: list[MetricValue] = []
-        for direction in DIRECTIONS:
-            ranking = rank(matrix, pairing, direction, depth_needed(max(self.ks), pairing, direction))
-            values += self._instance_recall(ranking)
-            if relevance is not None:
-                values += self._ncs(ranking, relevance)
-                values += self._semantic_recall(ranking, relevance)
-        return values + _sums(values)
+        if self._shape != matrix.shape:
+            self._prepare(matrix.shape, pairing)
+        return [self._numbers(matrix, pairing, direction, per_query) for direction in DIRECTIONS]
 
-    def _instance_recall(self, ranking: Ranking) -> list[MetricValue]:
-        side = ranking.direction
-        values = [_value(f"R@{k}", side, 100.0 * float(recall_values(ranking, k).mean())) for k in self.ks]
+    def _prepare(self, shape: tuple[int, ...], pairing: NDArray[np.int64]) -> None:
+        n_images, n_captions = shape
+        fitting = {name: checked_phi(phi, n_images, n_captions) for name, phi in self.phis.items()}
+        self._relevance = {name: Relevance(phi, pairing) for name, phi in fitting.items()}
+        bytes_of_ranks = 2 * 2 * shape[0] * shape[1] * len(fitting) * len(self.asp_ties)
+        self._semantic_ranks = (
+            {name: SemanticRanks(phi, keep=bytes_of_ranks <= KEPT_BYTES) for name, phi in fitting.items()}
+            if self.asp_ties
+            else {}
+        )
+        self._shape = shape
+
+    def _numbers(self, matrix: NDArray, pairing: NDArray[np.int64], side: Direction, per_query: bool) -> _Numbers:
+        numbers = _Numbers(side, self.empty, per_query)
+        n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
+        readers: list[Reader] = []
+        asp = AspReader(self._semantic_ranks, side, self.asp_ties, n_queries) if self.asp_ties else None
+        if asp is not None:
+            readers.append(asp)
+
+        def visit(block: QueryBlock) -> None:
+            for read in readers:
+                read(block)
+
+        ranking = rank(matrix, pairing, side, depth_needed(max(self.ks), pairing, side), visit=visit)
+        self._instance_recall(numbers, ranking)
+        for name, relevance in self._relevance.items():
+            self._ncs(numbers, ranking, relevance, name)
+            self._semantic_recall(numbers, ranking, relevance, name)
+        if asp is not None:
+            for (name, ties), values in asp.values.items():
+                numbers.percent("ASP", values, formula=ties, phi=name)
+        if self.hubness:
+            hubs = hubness_of_ranking(ranking.items, n_gallery)
+            for share, value in hubs.shares.items():
+                numbers.alone(f"hubs {share}", value)
+            numbers.alone("hubs max", hubs.maximum)
+            numbers.alone("hubs skewness", hubs.skewness)
+            numbers.alone("hubs Gini", hubs.gini)
+        return numbers
+
+    def _instance_recall(self, numbers: _Numbers, ranking: Ranking) -> None:
         for k in self.ks:
-            values.append(_value(f"true R@{k}", side, 100.0 * float(true_recall_values(ranking, k).mean())))
+            numbers.percent(f"R@{k}", recall_values(ranking, k))
+        for k in self.ks:
+            numbers.percent(f"true R@{k}", true_recall_values(ranking, k))
         statistics = statistics_of(ranking.ground_truth_rank)
-        return [*values, _value("Med r", side, statistics.median), _value("Mean r", side, statistics.mean)]
+        numbers.alone("Med r", statistics.median)
+        numbers.alone("Mean r", statistics.mean, ranking.ground_truth_rank + 1)
 
-    def _ncs(self, ranking: Ranking, relevance: Relevance) -> list[MetricValue]:
-        values = []
+    def _ncs(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
         for formula in self.formulas:
             score = released_ncs if formula == "released" else paper_ncs
             for kept in self.ground_truth:
                 for k, scores in score(ranking, relevance, self.ks, kept == "kept").items():
-                    number = self._mean(scores, ranking.direction)
-                    values.append(_value(f"N@{k}", ranking.direction, number, formula, kept))
-        return values
+                    numbers.scores(f"N@{k}", scores, formula=formula, ground_truth=kept, phi=phi)
 
-    def _semantic_recall(self, ranking: Ranking, relevance: Relevance) -> list[MetricValue]:
-        values = []
+    def _semantic_recall(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
         deepest_first = sorted(self.ms, reverse=True)  # so that lists are made once, for the largest m
         for formula in self.formulas:
             score = released_semantic_recall if formula == "released" else paper_semantic_recall
@@ -139,23 +222,53 @@ class Evaluator:
                 for m in deepest_first:
                     for style in self.styles:
                         for k, scores in score(ranking, relevance, self.ks, m, kept == "kept", style).items():
-                            number = self._mean(scores, ranking.direction)
-                            values.append(_value(f"SR@{k}", ranking.direction, number, formula, kept, m, style))
-        return values
-
-    def _mean(self, scores: Scores, direction: Direction) -> float:
-        return float(mean_over_queries(*scores, self.empty, False, direction))
+                            variant = {"formula": formula, "ground_truth": kept, "m": m, "style": style, "phi": phi}
+                            numbers.scores(f"SR@{k}", scores, **variant)
 
 
-def _value(
-    metric: str,
-    direction: str,
-    value: float,
-    formula: str = "",
-    ground_truth: str = "",
-    m: int = 0,
-    style: str = "",
-) -> MetricValue:
+class _Numbers:
+    """What is reported of one direction, as means or for every query."""
+
+    def __init__(self, direction: Direction, empty: str, wants_per_query: bool):
+        self.direction, self.empty, self.wants_per_query = direction, empty, wants_per_query
+        self.values: list[MetricValue] = []
+        self.per_query: list[QueryValues] = []
+
+    def scores(self, metric: str, scores: Scores, **variant: Any) -> None:
+        """Fractions of which some queries have none; in percent, after the policy for these."""
+        if self.wants_per_query:
+            of_queries = np.asarray(mean_over_queries(*scores, self.empty, True, self.direction))
+            self.per_query.append({**_key(metric, self.direction, **variant), "values": of_queries})
+        else:
+            value = float(mean_over_queries(*scores, self.empty, False, self.direction))
+            self.values.append({**_key(metric, self.direction, **variant), "value": value})
+
+    def percent(self, metric: str, values: NDArray[np.float64], **variant: Any) -> None:
+        """Fractions that every query has; in percent."""
+        self.scores(metric, (values, np.zeros(len(values), dtype=bool)), **variant)
+
+    def alone(self, metric: str, value: float, of_queries: NDArray | None = None, **variant: Any) -> None:
+        """A number as it is, with its value for every query if it is the mean of such."""
+        if not self.wants_per_query:
+            self.values.append({**_key(metric, self.direction, **variant), "value": float(value)})
+        elif of_queries is not None:
+            values = np.asarray(of_queries, dtype=np.float64)
+            self.per_query.append({**_key(metric, self.direction, **variant), "values": values})
+
+
+class _Key(TypedDict):
+    metric: str
+    direction: str
+    formula: str
+    ground_truth: str
+    m: int
+    style: str
+    phi: str
+
+
+def _key(
+    metric: str, direction: str, formula: str = "", ground_truth: str = "", m: int = 0, style: str = "", phi: str = ""
+) -> _Key:
     return {
         "metric": metric,
         "direction": direction,
@@ -163,16 +276,60 @@ def _value(
         "ground_truth": ground_truth,
         "m": m,
         "style": style,
-        "value": value,
+        "phi": phi,
     }
 
 
-def _sums(values: Sequence[MetricValue]) -> list[MetricValue]:
-    """Rsum, and Nsum of each formula with and without ground truth: sums over cut-offs and directions."""
-    sums: dict[tuple[str, str, str], float] = {}
+def _named(phi: ArrayLike | Mapping[str, ArrayLike] | None) -> dict[str, NDArray]:
+    """The phi matrices by name.
+
+    Raises:
+        InputError: If a name is no text or empty.
+    """
+    if phi is None:
+        return {}
+    if not isinstance(phi, Mapping):
+        return {UNNAMED: as_array(phi)}
+    for name in phi:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"a phi is named {name!r}; give every phi a name such as 'CIDEr'.")
+    return {name: as_array(matrix) for name, matrix in phi.items()}
+
+
+def _sums(values: Sequence[MetricValue], n_cutoffs: int) -> list[MetricValue]:
+    """Rsum and mR, and Nsum of each variant: sums, or the mean, over cut-offs and directions."""
+    sums: dict[tuple[str, str, str, str], float] = {}
     for value in values:
-        name = {"R": "Rsum", "N": "Nsum"}.get(value["metric"].partition("@")[0])
-        if name and "@" in value["metric"]:
-            key = (name, value["formula"], value["ground_truth"])
+        name, at, _ = value["metric"].partition("@")
+        if at and name in ("R", "N"):
+            key = (f"{name}sum", value["formula"], value["ground_truth"], value["phi"])
             sums[key] = sums.get(key, 0.0) + value["value"]
-    return [_value(name, "", total, formula, kept) for (name, formula, kept), total in sums.items()]
+    found: list[MetricValue] = []
+    for (name, formula, kept, phi), total in sums.items():
+        found.append({**_key(name, "", formula, kept, phi=phi), "value": total})
+        if name == "Rsum":
+            found.append({**_key("mR", ""), "value": total / (2 * n_cutoffs)})
+    return found
+
+
+def evaluate_frame(
+    similarity: ArrayLike,
+    phi: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    image_of_caption: ArrayLike | None = None,
+    *,
+    form: str = "wide",
+    **options: Any,
+) -> pd.DataFrame:
+    """Every number of one similarity matrix as a table, in one call.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar.
+        phi: As for an ``Evaluator``.
+        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
+        form: ``"wide"`` or ``"tidy"``, as in ``as_frame``.
+        **options: Further arguments of ``Evaluator``.
+
+    Raises:
+        InputError: As ``Evaluator``.
+    """
+    return Evaluator(phi, image_of_caption, **options).frame(similarity, form)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.stable_order import stable_order
 from fivesentences.semantics.pairing import checked_pairing
 from fivesentences.semantics.scoring import threads
 
@@ -214,7 +215,7 @@ def in_threads(work: Callable[[slice], None], parts: Sequence[slice]) -> None:
 
 
 def whole_order(scores: NDArray) -> NDArray[np.int64]:
-    """Indices of all scores of each row, largest first, equal ones by index: a stable sort, twice as fast.
+    """Indices of all scores of each row, largest first, equal ones by index.
 
     Args:
         scores: ``[rows, items]``; minus infinity is allowed, NaN is not.
@@ -222,18 +223,9 @@ def whole_order(scores: NDArray) -> NDArray[np.int64]:
     Returns:
         ``[rows, items]``.
     """
-    if scores.dtype != np.float32:
-        return np.argsort(-scores, axis=1, kind="stable")
-    # One integer holds the score, turned so that larger ones come first, above the index: no two are equal, so the
-    # fastest sort that numpy has gives the stable order.
-    bits = (scores + np.float32(0)).view(np.int32)  # minus zero becomes zero
-    bits ^= ~(bits >> 31) & np.int32(0x7FFFFFFF)
-    keys = bits.view(np.uint32).astype(np.uint64)
-    keys <<= np.uint64(32)
-    keys |= np.arange(scores.shape[1], dtype=np.uint64)
-    keys.sort(axis=1)
-    keys &= np.uint64(0xFFFFFFFF)
-    return keys.view(np.int64)
+    if scores.dtype in (np.float32, np.float64):
+        return stable_order(scores)
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def positions_of(order: NDArray[np.int64]) -> NDArray[np.int32]:
