@@ -1,0 +1,58 @@
+"""Cross-domain similarity local scaling: a score counts against how close both sides are to everything."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
+from fivesentences.retrieval.matrices import Output, blocks_of_rows, checked_count, checked_similarity, filled
+
+
+def csls(similarity: ArrayLike, k: int = 10, out: Output = None) -> NDArray[np.floating]:
+    """CSLS (Conneau et al. 2018; kNN-margin eq. 6), which lowers the scores of hubs in both directions at once.
+
+    Transductive: it reads all queries and the whole gallery of the test set; say so beside the numbers.
+    ``2 S[i, t]`` minus the mean of the k largest scores of caption t over images, minus the mean of the k largest of
+    image i over captions. The pair itself may be among the k. Within one query's ranking its own mean is a constant.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
+        k: Neighbours on either side, 10 in the paper; where there are fewer items, all of them.
+        out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill (``similarity``
+            itself may be).
+
+    Returns:
+        ``[images, captions]`` float32 (or what ``out`` names), larger is more similar; it serves both directions.
+
+    Raises:
+        InputError: If ``similarity`` is transposed, repeats its images or is not finite, k is below 1, or ``out``
+            does not fit.
+    """
+    k = checked_count("k", k)
+    matrix = checked_similarity(similarity)
+
+    def fill(result: NDArray) -> None:
+        image_means, caption_means = neighbourhood_means(matrix, k)
+        for part, block in blocks_of_rows(matrix):
+            block *= 2.0
+            block -= image_means[part, None]
+            block -= caption_means
+            result[part] = block
+
+    return filled(out, matrix.shape, fill, matrix)
+
+
+def neighbourhood_means(matrix: NDArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean of the k largest scores (of all, where there are fewer) of each image and of each caption.
+
+    Raises:
+        InputError: If a value is not finite.
+    """
+    n_images, n_captions = matrix.shape
+    image_means, caption_means = np.empty(n_images), np.empty(n_captions)
+    for part, block in blocks_of_rows(matrix, dtype=None):
+        image_means[part] = largest_of_rows(block, min(k, n_captions)).mean(axis=0, dtype=np.float64)
+    for part, top in largest_of_columns(matrix, min(k, n_images)):
+        caption_means[part] = top.mean(axis=0, dtype=np.float64)
+    return image_means, caption_means

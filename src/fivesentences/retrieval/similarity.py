@@ -1,0 +1,83 @@
+"""Cosine similarity of embeddings, block by block, of images that each stand there once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.retrieval.matrices import Output, checked_matrix, filled, finite, refuse_repeats, repeats
+
+IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
+
+
+def cosine_similarity(
+    images: ArrayLike, captions: ArrayLike, out: Output = None, normalise: bool = True
+) -> NDArray[np.floating]:
+    """Cosines of every image with every caption: naive inference (kNN-margin eq. 1).
+
+    Beside the result only one block of each side is in memory; memory maps are read as they are.
+
+    Args:
+        images: ``[images, dim]`` embeddings, one row an image, any real dtype, finite. Half precision is multiplied
+            in float32, float64 in float64.
+        captions: ``[captions, dim]``.
+        out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
+        normalise: Whether vectors are first brought to length 1 (a zero vector stays zero); without, dot products.
+
+    Returns:
+        ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, the images are repeated once for each caption (see
+            ``unique_images``), or ``out`` does not fit.
+    """
+    left, right = checked_matrix(images, "images"), checked_matrix(captions, "captions")
+    if left.shape[1] != right.shape[1]:
+        raise InputError(
+            f"images is {list(left.shape)} but captions is {list(right.shape)}; both need rows of the same length."
+        )
+    refuse_repeats(left, "images")
+    exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
+    dtype = np.float64 if exact else np.float32
+
+    def fill(result: NDArray) -> None:
+        for first in range(0, len(right), CAPTIONS_PER_BLOCK):
+            texts = slice(first, first + CAPTIONS_PER_BLOCK)
+            some_captions = _prepared(right[texts], first, "captions", normalise, dtype)
+            for start in range(0, len(left), IMAGES_PER_BLOCK):
+                pictures = slice(start, start + IMAGES_PER_BLOCK)
+                some_images = _prepared(left[pictures], start, "images", normalise, dtype)
+                result[pictures, texts] = some_images @ some_captions.T
+
+    return filled(out, (len(left), len(right)), fill)
+
+
+def unique_images(rows: ArrayLike) -> NDArray:
+    """The first row of each image, where rows repeat every image equally often (once for each of its captions).
+
+    The layout of stored VSE++ embeddings: five equal rows an image, or rows equal but for rounding. In inverted
+    softmax such rows would count every image five times, and in hubness they share what one image should have.
+
+    Args:
+        rows: ``[images x times, dim]`` embeddings, or a similarity ``[images x times, captions]``.
+
+    Returns:
+        ``[images, ...]`` a view of every ``times``-th row; ``rows`` itself where nothing is repeated.
+
+    Raises:
+        InputError: If it is no matrix of real numbers.
+    """
+    matrix = checked_matrix(rows, "rows")
+    return matrix[:: repeats(matrix)]
+
+
+def _prepared(block: NDArray, start: int, name: str, normalise: bool, dtype: type[np.floating]) -> NDArray:
+    vectors = finite(np.asarray(block, dtype=dtype), start, name)
+    if not normalise:
+        return vectors
+    largest = np.abs(vectors).max(axis=1, keepdims=True).astype(np.float64)
+    scaled = vectors / np.where(largest == 0, 1.0, largest)  # so that squares neither overflow nor vanish
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    unit: NDArray = (scaled / np.where(length == 0, 1.0, length)).astype(dtype)
+    return unit
