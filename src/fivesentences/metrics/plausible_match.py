@@ -1,0 +1,220 @@
+"""PMRP, plausible-match R-precision: images that show the same kinds of object are as good as the query's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import (
+    Direction,
+    QueryBlock,
+    as_array,
+    checked_choice,
+    checked_direction,
+    checked_similarity,
+)
+from fivesentences.metrics.stable_order import parts
+from fivesentences.metrics.whole_rankings import read_rankings
+
+ZETAS = (0, 1, 2)
+UNLABELLED = 2**15 - 1  # distance of an image without a label from every other: more than labels can differ in
+
+
+class LabelDistances:
+    """In how many labels images differ: 2 bytes for every pair of images.
+
+    Args:
+        labels: ``[images, classes]`` 0 or 1.
+        pairing: ``[captions]`` image of each caption.
+        unlabelled: As in ``pmrp``.
+
+    Raises:
+        InputError: If labels do not fit, hold anything but 0 and 1, or no image has one; with ``"error"`` if an image
+            has none.
+    """
+
+    def __init__(self, labels: ArrayLike, pairing: NDArray[np.int64], unlabelled: str = "drop"):
+        checked_choice("unlabelled", unlabelled, ("drop", "error"))
+        table = _checked_labels(labels, int(pairing.max()) + 1)
+        self.pairing = pairing
+        self.labelled: NDArray[np.bool_] = np.asarray(table.any(axis=1))
+        without = np.flatnonzero(~self.labelled)
+        if len(without) == len(table):
+            raise InputError("no image has a label; are labels and image ids of the same dataset?")
+        if unlabelled == "error" and len(without):
+            raise InputError(
+                f"{len(without)} of {len(table)} images have no label, the first is image {without[0]}; "
+                "unlabelled='drop' leaves them out."
+            )
+        size = table.sum(axis=1)
+        self.distance = np.empty((len(table), len(table)), dtype=np.int16)
+        for rows in parts(self.distance):
+            self.distance[rows] = size[rows, None] + size - 2 * (table[rows] @ table.T)
+        self.distance[:, without] = UNLABELLED
+
+    def labelled_queries(self, direction: Direction) -> NDArray[np.bool_]:
+        """``[queries]`` whether the query's image has a label."""
+        return self.labelled if direction == "i2t" else self.labelled[self.pairing]
+
+
+def _checked_labels(labels: ArrayLike, n_images: int) -> NDArray[np.float32]:
+    table = as_array(labels)
+    if table.ndim != 2 or table.dtype.kind not in "fiub" or not 0 < table.shape[1] < UNLABELLED:
+        raise InputError(
+            f"labels is {table.dtype} of shape {list(table.shape)}; a table [images, classes] of 0 and 1 is expected."
+        )
+    if len(table) != n_images:
+        raise InputError(f"labels has {len(table)} rows but there are {n_images} images; give one row an image.")
+    wrong = (table != 0) & (table != 1)  # NaN is neither
+    if wrong.any():
+        image, label = (int(index[0]) for index in np.nonzero(wrong))
+        raise InputError(f"labels[{image}, {label}] is {table[image, label]}; an image has a label (1) or not (0).")
+    return table.astype(np.float32)
+
+
+class PlausibleReader:
+    """R-precision of every query by plausible matches, filled block by block as ``read_rankings`` shows them.
+
+    Args:
+        distances: Of the images.
+        direction: Which side the queries are.
+        zetas: In how many labels a match may differ.
+
+    Attributes:
+        r_precision: ``[zetas, queries]`` fractions, NaN for a query without a label.
+        recall_at_1: ``[zetas, queries]`` whether the first item is a match, NaN for a query without a label.
+    """
+
+    def __init__(self, distances: LabelDistances, direction: Direction, zetas: Sequence[int] = ZETAS):
+        self.distances, self.direction, self.zetas = distances, direction, tuple(zetas)
+        self.is_query = distances.labelled_queries(direction)
+        self.r_precision = np.full((len(self.zetas), len(self.is_query)), np.nan)
+        self.recall_at_1 = np.full((len(self.zetas), len(self.is_query)), np.nan)
+
+    def __call__(self, block: QueryBlock) -> None:
+        """Read one block."""
+        distance, pairing, labelled = self.distances.distance, self.distances.pairing, self.distances.labelled
+        for rows in parts(block.order):
+            queries = slice(block.part.start + rows.start, block.part.start + rows.stop)
+            order = block.order[rows]
+            images = pairing[order] if self.direction == "i2t" else order
+            own = np.arange(queries.start, queries.stop) if self.direction == "i2t" else pairing[queries]
+            apart = np.stack([distance[image][others] for image, others in zip(own, images, strict=True)])
+            place = np.broadcast_to(np.arange(order.shape[1]), order.shape)
+            if not labelled.all():  # what has no label leaves the ranking, and what follows moves up
+                place = np.cumsum(apart < UNLABELLED, axis=1) - 1
+            first = np.arange(len(order)), (apart < UNLABELLED).argmax(axis=1)
+            is_query = self.is_query[queries]
+            for zeta, precision, recall in zip(self.zetas, self.r_precision, self.recall_at_1, strict=True):
+                match = apart <= zeta
+                size = np.count_nonzero(match, axis=1)
+                found = np.count_nonzero(match & (place < size[:, None]), axis=1)
+                precision[queries] = np.where(is_query, found / np.maximum(1, size), np.nan)
+                recall[queries] = np.where(is_query, match[first], np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class PlausibleMatch:
+    """What ``pmrp`` is the mean of, in percent; NaN for queries without a label.
+
+    Attributes:
+        zetas: In how many labels a match may differ.
+        r_precision: ``[zetas, queries]`` share of matches among the first R items, R being how many there are.
+        recall_at_1: ``[zetas, queries]`` 100 where the first item is a match, else 0.
+    """
+
+    zetas: tuple[int, ...]
+    r_precision: NDArray[np.float64]
+    recall_at_1: NDArray[np.float64]
+
+
+def plausible_match(
+    similarity: ArrayLike,
+    labels: ArrayLike,
+    direction: str = "i2t",
+    zetas: Sequence[int] = ZETAS,
+    image_of_caption: ArrayLike | None = None,
+    *,
+    unlabelled: str = "drop",
+) -> PlausibleMatch:
+    """R-precision and first hits of every query and every zeta. Arguments and errors as in ``pmrp``."""
+    side = checked_direction(direction)
+    allowed = _checked_zetas(zetas)
+    matrix, pairing = checked_similarity(similarity, image_of_caption)
+    reader = PlausibleReader(LabelDistances(labels, pairing, unlabelled), side, allowed)
+    read_rankings(matrix, side, reader)
+    return PlausibleMatch(allowed, 100.0 * reader.r_precision, 100.0 * reader.recall_at_1)
+
+
+def _checked_zetas(zetas: Sequence[int]) -> tuple[int, ...]:
+    if isinstance(zetas, str | bytes) or not isinstance(zetas, Sequence | np.ndarray) or not len(zetas):
+        raise InputError(f"zetas is {zetas!r}; give a list such as (0, 1, 2).")
+    for zeta in zetas:
+        if isinstance(zeta, bool) or not isinstance(zeta, int | np.integer) or not 0 <= zeta < UNLABELLED:
+            raise InputError(f"zetas holds {zeta!r}; it is in how many labels a match may differ, from 0.")
+    return tuple(int(zeta) for zeta in zetas)
+
+
+@overload
+def pmrp(
+    similarity: ArrayLike,
+    labels: ArrayLike,
+    direction: str = ...,
+    zetas: Sequence[int] = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    unlabelled: str = ...,
+    per_query: Literal[False] = ...,
+) -> float: ...
+@overload
+def pmrp(
+    similarity: ArrayLike,
+    labels: ArrayLike,
+    direction: str = ...,
+    zetas: Sequence[int] = ...,
+    image_of_caption: ArrayLike | None = ...,
+    *,
+    unlabelled: str = ...,
+    per_query: Literal[True],
+) -> NDArray[np.float64]: ...
+def pmrp(
+    similarity: ArrayLike,
+    labels: ArrayLike,
+    direction: str = "i2t",
+    zetas: Sequence[int] = ZETAS,
+    image_of_caption: ArrayLike | None = None,
+    *,
+    unlabelled: str = "drop",
+    per_query: bool = False,
+) -> float | NDArray[np.float64]:
+    """Plausible-match R-precision (Chun et al. 2021, PCME), mean over queries and zetas.
+
+    An item matches if the labels of its image differ from those of the query's image in at most zeta classes; a
+    caption has the labels of its image. Of the first R items, R being the number of matches in the gallery, the share
+    that matches counts. Published numbers are of COCO's 90 instance categories (``read_instances``); "1K" is the mean
+    over five folds, each scored alone, "5K" the whole. Equal scores are ordered by index, lower first.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        labels: ``[images, classes]`` 0 or 1: which classes the image shows.
+        direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
+        zetas: In how many labels a match may differ, each from 0.
+        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
+        unlabelled: Images without any label are neither queries nor items, nor are their captions (``"drop"``, as
+            released), or are refused (``"error"``). No other query can be without a match: its own item is one.
+        per_query: Return one value a query, the mean over zetas; NaN for a query that is left out.
+
+    Returns:
+        Percent, or ``[queries]`` percent.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, labels are not 0 or 1, or no image has a label.
+    """
+    found = plausible_match(similarity, labels, direction, zetas, image_of_caption, unlabelled=unlabelled)
+    values = found.r_precision.mean(axis=0)
+    return values if per_query else float(np.nanmean(values))
