@@ -186,12 +186,31 @@ def nsum(
     keep_ground_truth: bool = True,
     formula: str = "released",
     image_of_caption: ArrayLike | None = None,
+    *,
+    m: int | None = None,
+    discount: str | None = None,
+    ideal_pool: str = "gallery",
+    empty: str = "zero",
 ) -> float:
     """Sum of ``ncs`` over cut-offs and both directions: Nsum, or Nsum(N) with the ground truth removed.
 
     Arguments and errors as in ``ncs``; 0 to 600 for three cut-offs.
     """
     return sum(
-        sum(ncs(similarity, phi, ks, direction, keep_ground_truth, formula, image_of_caption=image_of_caption).values())
+        sum(
+            ncs(
+                similarity,
+                phi,
+                ks,
+                direction,
+                keep_ground_truth,
+                formula,
+                m,
+                discount,
+                ideal_pool,
+                image_of_caption,
+                empty=empty,
+            ).values()
+        )
         for direction in DIRECTIONS
     )
