@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fivesentences.commands.compare import compare
+from fivesentences.commands.doctor import doctor
+from fivesentences.commands.evaluate import evaluate
+from fivesentences.commands.rescore import rescore
+from fivesentences.commands.similarity import similarity
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +25,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_e
 @app.callback()
 def _root() -> None:
     """Regenerate tables of image-text matching papers, step by step, without Snakemake."""
+
+
+for command in (evaluate, similarity, rescore, compare, doctor):
+    app.command()(command)
 
 
 @app.command()
@@ -121,7 +130,7 @@ def phi(
     else:
         made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
     if top_k is None:
-        write_phi(name, texts, pairing, out, made_of)
+        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
         note, kind = read_phi_note(out), "float32"
     else:
         write_top_k(name, texts, pairing, out, top_k, made_of)

@@ -187,6 +187,7 @@ def write_phi(
     image_of_caption: ArrayLike,
     out: Path | str,
     tuples: Tuples | None = None,
+    captions_file: str | None = None,
 ) -> None:
     """Write phi as float32 ``.npy`` and, beside it, a ``.json`` that says what it was made of.
 
@@ -198,6 +199,7 @@ def write_phi(
         image_of_caption: ``[captions]`` image index of each caption.
         out: Path of the ``.npy`` file.
         tuples: As in ``prepare``.
+        captions_file: Name of the file that the captions were read from, for the note; nobody compares it.
 
     Raises:
         InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
@@ -208,6 +210,8 @@ def write_phi(
     captions = checked_captions(captions)
     pairing = checked_pairing(image_of_caption, len(captions))
     note = note_of(phi_name, captions, pairing, tuples)
+    if captions_file is not None:
+        note["captions_file"] = captions_file
     scorer = prepare(phi_name, captions, pairing, tuples)
     with replacing(out) as temporary:
         write_matrix(scorer, temporary, phi_name)

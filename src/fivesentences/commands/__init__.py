@@ -1,0 +1,1 @@
+"""The commands of `fivesentences`, one module each; `cli.py` puts them together."""

@@ -1,0 +1,123 @@
+"""`fivesentences compare`: do two models differ on the same queries?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivesentences.commands import given
+from fivesentences.commands.evaluate import check_pairing_file
+from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"similarity [images, captions], {given.MATRIX}")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="that of another model, same images and captions")],
+    phi: given.Phi = None,
+    dataset: given.Dataset = None,
+    image_of_caption: given.ImageOfCaption = None,
+    ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
+    ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1",
+    asp: Annotated[bool, typer.Option("--asp", help="also ASP, which takes longest")] = False,
+    method: Annotated[str, typer.Option(help="permutation or bootstrap")] = "permutation",
+    resamples: Annotated[int, typer.Option(min=1, help="sign flips or draws")] = 10_000,
+    confidence: Annotated[float, typer.Option(help="of the interval")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="of the resampling")] = 0,
+    transposed: given.Transposed = False,
+    json_out: given.Json = None,
+    csv: given.Csv = None,
+    markdown: given.Markdown = None,
+    latex: given.Latex = None,
+    quiet: given.Quiet = False,
+) -> None:
+    """Test for every metric whether model A differs from model B.
+
+    The test is paired: it looks at the difference of every query. An image and
+    its captions are one cluster, whose signs are flipped together. The interval
+    is a bootstrap's. p is not adjusted for the number of metrics.
+
+    Example:
+
+        fivesentences compare a.npy b.npy --phi cider.npy
+    """
+    from fivesentences.evaluation.comparing import compare as compare_similarities
+    from fivesentences.evaluation.protocols import check_fit, protocol_named
+    from fivesentences.evaluation.reading import check_orientation, read_similarity
+    from fivesentences.metrics import TIE_RULE
+
+    outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
+    cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
+    chosen = None if dataset is None else protocol_named(dataset)
+    with quietly(quiet):
+        first, second = read_similarity(a, transposed), read_similarity(b, transposed)
+        if first.shape != second.shape:
+            raise InputError(
+                f"{a} is {list(first.shape)} but {b} is {list(second.shape)}; models are compared on the same images "
+                "and captions."
+            )
+        n_images, n_captions = first.shape
+        if chosen is not None:
+            check_fit(chosen, n_images, n_captions, str(a))
+        elif image_of_caption is None:
+            check_orientation((n_images, n_captions), None, None, str(a))
+        else:
+            check_pairing_file(image_of_caption, n_images, n_captions, a)
+        pairing = given.pairing_of(image_of_caption, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions)
+        with given.working(f"compare {a} and {b}"):
+            frame = compare_similarities(
+                first,
+                second,
+                phis,
+                dataset,
+                pairing,
+                ks=cutoffs,
+                ms=sizes,
+                asp=asp,
+                method=method,
+                resamples=resamples,
+                confidence=confidence,
+                seed=seed,
+            )
+    protocol = chosen.words if chosen else "the whole matrix is one gallery"
+    notes = [
+        f"i2t: images are queries, t2i: captions are; {protocol}; {TIE_RULE}.",
+        f"Paired {method} test, {frame.attrs['resamples']:,} {'sign flips' if method == 'permutation' else 'draws'}; "
+        f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
+        f"{len(frame)} metrics.",
+    ]
+    about = {
+        "a": str(a),
+        "b": str(b),
+        "protocol": dataset or protocol,
+        "tie_rule": TIE_RULE,
+        **{str(key): value for key, value in frame.attrs.items()},
+    }
+    content = {**about, "tests": [{str(key): row[key] for key in row} for row in frame.to_dict("records")]}
+    outputs.write([sheet(frame, f"A = {a}, B = {b}", notes)], frame, content)
+
+
+def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
+    """One row a metric."""
+    percent = f"{100 * frame.attrs['confidence']:g} % interval"
+    rows = []
+    for row in frame.to_dict("records"):
+        words = [row["phi"]] if row["phi"] else []
+        if row["ground_truth"]:
+            words.append(f"ground truth {row['ground_truth']}")
+        if row["m"]:
+            words.append(f"m = {row['m']}")
+        interval = f"{row['low']:+.2f} to {row['high']:+.2f}" if row["low"] == row["low"] else ""
+        p = "<0.0001" if row["p"] < 1e-4 else number(row["p"], 4)
+        stub = [str(row["metric"]), str(row["direction"]) or "both", ", ".join(words)]
+        rows.append([*stub, number(row["a"]), number(row["b"]), f"{row['difference']:+.2f}", interval, p])
+    stub_headings = ["metric", "direction", "variant"]
+    if not any(row[2] for row in rows):
+        stub_headings, rows = stub_headings[:2], [row[:2] + row[3:] for row in rows]
+    return Sheet(stub_headings, [("", h) for h in ("A", "B", "A - B", percent, "p")], rows, title, notes)

