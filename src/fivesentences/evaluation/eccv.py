@@ -1,0 +1,135 @@
+"""ECCV Caption (Chun et al. 2022) and CxC recall on COCO's 5,000 test images, with the lists that eccv_caption ships.
+
+The lists are read at run time from the installed package (extra ``eccv``); the arithmetic is ours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation.positives import Ids, listed, pairs, places_of
+from fivesentences.metrics.positives import Positives, find_hits
+from fivesentences.metrics.ranking import DIRECTIONS, checked_cutoffs
+from fivesentences.storage import read_json
+
+Lists = Literal["eccv", "cxc", "original"]
+
+
+def eccv(
+    similarity: ArrayLike,
+    image_ids: Ids | None = None,
+    caption_ids: Ids | None = None,
+    ks: Sequence[int] = (1, 5, 10),
+) -> dict[str, dict[str, float]]:
+    """ECCV Caption's mAP@R, R-precision and recall, and CxC recall, of COCO's whole 5K test split.
+
+    1,261 images and 1,332 captions are queries of ECCV Caption, 5,000 and 24,972 of CxC; the gallery is always the
+    whole split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R
+    from images to captions stays a little below 1. Equal scores are ordered by index, lower first.
+
+    Args:
+        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite.
+        image_ids: ``[5000]`` COCO image ids of the rows; default the order of ``coco_test_ids``.
+        caption_ids: ``[25000]`` COCO annotation ids of the columns; default the same.
+        ks: Cut-offs of recall.
+
+    Returns:
+        ``{"ECCV mAP@R": {"i2t": ..., "t2i": ...}, "ECCV R-P": ..., "ECCV R@1": ..., "CxC R@1": ...}``: recall in
+        percent, mAP@R and R-precision as fractions.
+
+    Raises:
+        InputError: If eccv_caption is not installed, the ids are not those of the test split, or the similarity does
+            not fit them or is not finite.
+    """
+    cutoffs = checked_cutoffs(ks)
+    values: dict[str, dict[str, float]] = {}
+    for title, name in (("ECCV", "eccv"), ("CxC", "cxc")):
+        positives = packaged_positives(name, image_ids, caption_ids)  # type: ignore[arg-type]
+        for direction in DIRECTIONS:
+            hits = find_hits(similarity, positives, direction, max(cutoffs), to_r=name == "eccv")
+            if name == "eccv":
+                values.setdefault("ECCV mAP@R", {})[direction] = float(hits.average_precision_at_r().mean())
+                values.setdefault("ECCV R-P", {})[direction] = float(hits.r_precision().mean())
+            for k in cutoffs:
+                values.setdefault(f"{title} R@{k}", {})[direction] = 100.0 * float(hits.recall(k).mean())
+    return values
+
+
+def eccv_positives(image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
+    """The positives of ECCV Caption; arguments and errors as ``packaged_positives``."""
+    return packaged_positives("eccv", image_ids, caption_ids)
+
+
+def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
+    """A pair of lists that eccv_caption ships, by the rows and columns of a similarity.
+
+    Args:
+        name: ``"eccv"``, ``"cxc"`` or ``"original"`` (each caption with its own image).
+        image_ids: ``[5000]`` COCO image ids in the order of the rows, as numbers or text; default that of
+            ``coco_test_ids``.
+        caption_ids: ``[25000]`` COCO annotation ids in the order of the columns; default the same.
+
+    Raises:
+        InputError: If there are no such lists, eccv_caption is not installed, or the ids are not exactly those of the
+            test split.
+    """
+    if name not in ("eccv", "cxc", "original"):
+        raise InputError(f"the lists are {name!r}; expected 'eccv', 'cxc' or 'original'.")
+    test_images, test_captions = coco_test_ids()
+    rows = places_of(test_images if image_ids is None else image_ids, "image_ids")
+    columns = places_of(test_captions if caption_ids is None else caption_ids, "caption_ids")
+    for what, given, wanted in (("image", rows, test_images), ("caption", columns, test_captions)):
+        unknown = given.keys() - set(wanted.tolist())
+        if unknown or len(given) != len(wanted):
+            first = f", of which {min(unknown)} is not in it" if unknown else ""
+            raise InputError(
+                f"{what}_ids has {len(given)} ids{first}; ECCV Caption and CxC are defined on all {len(wanted)} "
+                f"{what}s of COCO's test split (Karpathy)."
+            )
+    images, captions, outside_i2t = listed(_lists(f"{name}_image_to_caption"), rows, columns)
+    i2t = pairs(images, captions, (len(rows), len(columns)))
+    captions, images, outside_t2i = listed(_lists(f"{name}_caption_to_image"), columns, rows)
+    t2i = pairs(images, captions, (len(rows), len(columns)))
+    return Positives(i2t, t2i, outside_i2t, outside_t2i)
+
+
+def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
+
+    Five folds of the 1K protocol are consecutive fifths of them.
+
+    Raises:
+        InputError: If eccv_caption is not installed or damaged.
+    """
+    captions = np.load(_file("coco_test_ids.npy"), allow_pickle=False).astype(np.int64)
+    image_of = _lists("original_caption_to_image")
+    images = dict.fromkeys(image_of[caption][0] for caption in captions.tolist())
+    return np.fromiter(images, dtype=np.int64), captions
+
+
+@lru_cache(maxsize=8)
+def _lists(name: str) -> dict[int, list[int]]:
+    content = read_json(_file(f"{name}.json"))
+    return {int(query): [int(item) for item in items] for query, items in content.items()}
+
+
+def _file(name: str) -> Path:
+    """A data file of the installed package, found without running it."""
+    found = importlib.util.find_spec("eccv_caption")
+    if found is None or not found.submodule_search_locations:
+        raise InputError(
+            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed; install "
+            "fivesentences with its extra 'eccv' (uv sync --extra eccv)."
+        )
+    path = Path(found.submodule_search_locations[0]) / "data" / name
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; install eccv_caption again.")
+    return path

@@ -1,0 +1,146 @@
+"""Lists of positives by the ids of a gallery: Crisscrossed Captions from its own CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from fivesentences.corpus.judgements import CXC_COLUMNS
+from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.errors import InputError
+from fivesentences.metrics.positives import Positives
+
+CXC_THRESHOLD = 3.0  # of the mean rating, 0 to 5, from which Parekh et al. count a pair as a match
+
+_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
+_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
+
+Ids = Sequence[int | str] | NDArray
+
+
+def cxc_positives(
+    sits_csv: Path | str, caption_ids: Ids, image_ids: Ids, threshold: float = CXC_THRESHOLD
+) -> Positives:
+    """The positives of Crisscrossed Captions (Parekh et al. 2021): pairs that people rated ``threshold`` or more.
+
+    35,585 pairs of COCO's 5,000 test images and 25,000 captions at 3.0; 28 captions have none, so that captions are
+    24,972 queries. They are those of eccv_caption's files. Pairs outside the gallery are left out.
+
+    Args:
+        sits_csv: ``sits_test.csv`` (or ``sits_val.csv``) with the columns ``caption``, ``image`` and ``agg_score``.
+        caption_ids: ``[captions]`` COCO annotation ids in the order of the similarity's columns, as numbers or text.
+        image_ids: ``[images]`` COCO image ids in the order of its rows.
+        threshold: Lowest rating of a match, 0 to 5.
+
+    Raises:
+        InputError: If the file is missing or no such table, a line is malformed, ids are no numbers or repeated, or
+            no positive pair is of this gallery.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 5:
+        raise InputError(f"threshold is {threshold!r}; ratings lie in 0 to 5.")
+    column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
+    images, captions = [], []
+    for image, caption, rating in _rated_pairs(Path(sits_csv)):
+        if rating >= threshold and image in row_of and caption in column_of:
+            images.append(row_of[image])
+            captions.append(column_of[caption])
+    if not images:
+        raise InputError(
+            f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images and {len(column_of)} "
+            "captions; are the ids those of COCO?"
+        )
+    return Positives.symmetric(pairs(images, captions, (len(row_of), len(column_of))))
+
+
+def places_of(ids: Ids, name: str) -> dict[int, int]:
+    """Where each id stands.
+
+    Args:
+        ids: Numbers, or text that is one.
+        name: What to call them in an error.
+
+    Raises:
+        InputError: If one is no whole number or occurs twice.
+    """
+    places: dict[int, int] = {}
+    for place, given in enumerate(ids):
+        try:
+            number = int(given)
+        except (TypeError, ValueError):
+            raise InputError(f"{name}[{place}] is {given!r}; COCO's ids are whole numbers.") from None
+        if places.setdefault(number, place) != place:
+            raise InputError(f"{name}[{place}] is {number}, which stands at {places[number]} already; ids are unique.")
+    return places
+
+
+def pairs(rows: Iterable[int], columns: Iterable[int], shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """A sparse bool matrix that is true at the given cells."""
+    row, column = np.fromiter(rows, dtype=np.int64), np.fromiter(columns, dtype=np.int64)
+    return scipy.sparse.csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
+
+
+def listed(
+    lists: Mapping[int, Sequence[int]], query_places: Mapping[int, int], gallery_places: Mapping[int, int]
+) -> tuple[list[int], list[int], NDArray[np.int64]]:
+    """Lists of positives by id as places in a gallery.
+
+    Args:
+        lists: Positives of each query.
+        query_places: Where each query stands; every query of ``lists`` must.
+        gallery_places: Where each item stands; those that do not are counted.
+
+    Returns:
+        Query and item of each pair, and ``[queries]`` positives that the gallery lacks.
+    """
+    queries, items = [], []
+    outside = np.zeros(len(query_places), dtype=np.int64)
+    for query, positives in lists.items():
+        place = query_places[query]
+        for item in set(positives):
+            if item in gallery_places:
+                queries.append(place)
+                items.append(gallery_places[item])
+            else:
+                outside[place] += 1
+    return queries, items, outside
+
+
+def _rated_pairs(path: Path) -> Iterable[tuple[int, int, float]]:
+    lines = lines_of(text_of(read_bytes(path), path.name))
+    header = [column.strip() for column in lines[0].split(",")] if lines else []
+    wanted = CXC_COLUMNS[:3]
+    missing = [column for column in wanted if column not in header]
+    if missing:
+        raise InputError(
+            f"{path.name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(wanted)}: is it a SITS "
+            "file of Crisscrossed Captions?"
+        )
+    places = [header.index(column) for column in wanted]
+    seen: set[tuple[int, int]] = set()
+    for number, line in enumerate(lines[1:], 2):
+        where = f"{path.name}, line {number}"
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != len(header):
+            raise InputError(f"{where} has {len(fields)} fields; expected {len(header)}: fetch the file again.")
+        caption_text, image_text, score = (fields[place] for place in places)
+        caption, image = _CAPTION.fullmatch(caption_text), _IMAGE.fullmatch(image_text)
+        if not caption:
+            raise InputError(f"{where}: caption is '{caption_text[:60]}'; expected COCO_val2014:sentid:<number>.")
+        if not image:
+            raise InputError(f"{where}: image is '{image_text[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
+        try:
+            rating = float(score)
+        except ValueError:
+            rating = float("nan")
+        if not 0 <= rating <= 5:
+            raise InputError(f"{where}: agg_score is '{score[:60]}'; it is a number from 0 to 5.")
+        pair = int(image[1]), int(caption[1])
+        if pair in seen:
+            raise InputError(f"{where}: caption {pair[1]} and image {pair[0]} are rated a second time.")
+        seen.add(pair)
+        yield *pair, rating

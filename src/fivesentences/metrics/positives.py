@@ -1,0 +1,352 @@
+"""Retrieval against given lists of positives: CxC recall, ECCV Caption's R-precision and mAP@R.
+
+A query has any number of positives, and those from images to captions need not be those from captions to images.
+Queries without a positive are no queries here: they are left out unless ``empty`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import (
+    Direction,
+    best_first,
+    blocks_of_queries,
+    checked_choice,
+    checked_cutoffs,
+    checked_direction,
+    mean_over_queries,
+)
+
+PerQuery = dict[int, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Positives:
+    """Which pairs of an image and a caption count as a match.
+
+    Attributes:
+        i2t: Sparse bool ``[images, captions]``, the captions that are right for an image as a query.
+        t2i: Sparse bool ``[images, captions]``, the images that are right for a caption as a query.
+        outside_i2t: ``[images]`` further positives of each image that the gallery lacks; they can never be retrieved
+            but count in the number R of positives. Default none.
+        outside_t2i: ``[captions]`` the same for captions as queries.
+
+    Raises:
+        InputError: If shapes disagree.
+    """
+
+    i2t: scipy.sparse.csr_array
+    t2i: scipy.sparse.csr_array
+    outside_i2t: NDArray[np.int64] | None = None
+    outside_t2i: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "i2t", _boolean(self.i2t, "i2t"))
+        object.__setattr__(self, "t2i", _boolean(self.t2i, "t2i"))
+        if self.i2t.shape != self.t2i.shape:
+            raise InputError(
+                f"the positives i2t are {list(self.i2t.shape)} but t2i {list(self.t2i.shape)}; both are "
+                "[images, captions]."
+            )
+        for name, given, size in (
+            ("outside_i2t", self.outside_i2t, self.i2t.shape[0]),
+            ("outside_t2i", self.outside_t2i, self.i2t.shape[1]),
+        ):
+            counts = np.zeros(size, dtype=np.int64) if given is None else np.asarray(given)
+            if counts.shape != (size,) or counts.dtype.kind not in "iu" or counts.min(initial=0) < 0:
+                raise InputError(
+                    f"{name} is {counts.dtype} {list(counts.shape)}; {size} counts of at least 0 are needed."
+                )
+            object.__setattr__(self, name, counts.astype(np.int64))
+
+    @classmethod
+    def symmetric(cls, pairs: Any) -> Positives:
+        """The same pairs in both directions: ``[images, captions]``, dense or sparse, true where it is a match."""
+        matrix = _boolean(pairs, "pairs")
+        return cls(matrix, matrix)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Images and captions of the gallery."""
+        return self.i2t.shape[0], self.i2t.shape[1]
+
+    def of_queries(self, direction: Direction) -> scipy.sparse.csr_array:
+        """``[queries, gallery]``, columns of a row ascending."""
+        if direction == "i2t":
+            return self.i2t
+        flipped = self.t2i.T.tocsr()
+        flipped.sort_indices()
+        return flipped
+
+    def number(self, direction: Direction) -> NDArray[np.int64]:
+        """``[queries]`` R, the positives of each query, those outside the gallery included."""
+        outside = self.outside_i2t if direction == "i2t" else self.outside_t2i
+        return np.asarray(np.diff(self.of_queries(direction).indptr).astype(np.int64) + outside)
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Which of the first items of every query that has a positive are positive.
+
+    Attributes:
+        direction: Which side the queries are.
+        n_queries: All queries, those without a positive included.
+        queries: ``[some]`` those that have one, ascending.
+        hit: ``[some, depth]`` whether the item at this place of the ranking is positive.
+        number: ``[some]`` R.
+        n_gallery: Items of the gallery.
+    """
+
+    direction: Direction
+    n_queries: int
+    queries: NDArray[np.int64]
+    hit: NDArray[np.bool_]
+    number: NDArray[np.int64]
+    n_gallery: int
+
+    def recall(self, k: int) -> NDArray[np.float64]:
+        """``[some]`` 1 where a positive is among the first k, else 0."""
+        return np.asarray(self.hit[:, :k].any(axis=1), dtype=np.float64)
+
+    def r_precision(self) -> NDArray[np.float64]:
+        """``[some]`` share of positives among the first R."""
+        return np.asarray(np.count_nonzero(self._until_r(), axis=1) / self.number)
+
+    def average_precision_at_r(self) -> NDArray[np.float64]:
+        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive."""
+        counted = self._until_r()
+        precision = np.cumsum(counted, axis=1) / np.arange(1, counted.shape[1] + 1)
+        return np.asarray((precision * counted).sum(axis=1) / self.number)
+
+    def mean(self, values: NDArray[np.float64], empty: str, per_query: bool) -> float | NDArray[np.float64]:
+        """Percent of all queries after the policy for those without a positive, from ``[some]`` fractions."""
+        everyone = np.zeros(self.n_queries)
+        everyone[self.queries] = values
+        is_empty = np.ones(self.n_queries, dtype=bool)
+        is_empty[self.queries] = False
+        if not len(self.queries) and empty == "skip":
+            raise InputError(f"no query of {self.direction} has a positive; do the ids of the lists fit the gallery?")
+        return mean_over_queries(everyone, is_empty, empty, per_query, self.direction)
+
+    def _until_r(self) -> NDArray[np.bool_]:
+        return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
+
+
+def find_hits(similarity: ArrayLike, positives: Positives, direction: str, depth: int = 1, to_r: bool = False) -> Hits:
+    """Rank the gallery for every query that has a positive, and look the first items up.
+
+    Equal scores are ordered by index, lower first.
+
+    Args:
+        similarity: ``[images, captions]``.
+        positives: Of this gallery.
+        direction: ``"i2t"`` or ``"t2i"``.
+        depth: How many items to look at.
+        to_r: Whether to look at as many as the query with most positives has, where that is more.
+
+    Raises:
+        InputError: If the shapes disagree or a value is not finite.
+    """
+    side = checked_direction(direction)
+    matrix = np.asarray(similarity)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or matrix.shape != positives.shape:
+        images, captions = positives.shape
+        flipped = matrix.shape == (captions, images)
+        cure = "pass similarity.T." if flipped else "the ids of the lists are of another gallery."
+        raise InputError(
+            f"similarity is {matrix.dtype} {list(matrix.shape)} but the positives are of {images} images and "
+            f"{captions} captions; {cure}"
+        )
+    wanted = positives.of_queries(side)
+    number = positives.number(side)
+    queries = np.flatnonzero(number)
+    n_gallery = wanted.shape[1]
+    if to_r and len(queries):
+        depth = max(depth, int(number.max()))
+    depth = min(depth, n_gallery)
+    items = np.empty((len(queries), depth), dtype=np.int64)
+    for part, block in blocks_of_queries(matrix, side, "similarity"):
+        begin, end = np.searchsorted(queries, [part.start, part.stop])
+        if begin < end:
+            items[begin:end] = best_first(block[queries[begin:end] - part.start], depth)
+    return Hits(side, len(number), queries, _contains(wanted, queries, items), number[queries], n_gallery)
+
+
+def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: str) -> Hits:
+    """The same from rankings of all queries that are there already.
+
+    Args:
+        items: ``[queries, depth]`` gallery indices, best first.
+        positives: Of this gallery.
+        direction: ``"i2t"`` or ``"t2i"``.
+
+    Raises:
+        InputError: If there are not as many rankings as queries.
+    """
+    side = checked_direction(direction)
+    wanted, number = positives.of_queries(side), positives.number(side)
+    if items.ndim != 2 or len(items) != len(number):
+        raise InputError(f"items is {list(items.shape)} but the positives are of {len(number)} queries of {side}.")
+    queries = np.flatnonzero(number)
+    hit = _contains(wanted, queries, items[queries])
+    return Hits(side, len(number), queries, hit, number[queries], wanted.shape[1])
+
+
+@overload
+def recall_of_positives(
+    similarity: ArrayLike,
+    positives: Positives,
+    ks: Sequence[int] = ...,
+    direction: str = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[False] = ...,
+) -> dict[int, float]: ...
+@overload
+def recall_of_positives(
+    similarity: ArrayLike,
+    positives: Positives,
+    ks: Sequence[int] = ...,
+    direction: str = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[True],
+) -> PerQuery: ...
+def recall_of_positives(
+    similarity: ArrayLike,
+    positives: Positives,
+    ks: Sequence[int] = (1, 5, 10),
+    direction: str = "i2t",
+    *,
+    empty: str = "skip",
+    per_query: bool = False,
+) -> dict[int, float] | PerQuery:
+    """Share of queries with at least one positive among the first k: CxC recall, ECCV R@k.
+
+    Args:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        positives: Of the same images and captions.
+        ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
+        direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
+        empty: A query without positives is left out (``"skip"``, NaN per query: as CxC and ECCV Caption do), counts 0
+            (``"zero"``) or is an error (``"error"``).
+        per_query: Return one value a query.
+
+    Returns:
+        Percent for each cut-off, or ``[queries]`` percent (0, 100 or NaN).
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, or no query has a positive.
+    """
+    cutoffs = checked_cutoffs(ks)
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    hits = find_hits(similarity, positives, direction, max(cutoffs))
+    return {k: hits.mean(hits.recall(k), empty, per_query) for k in cutoffs}  # type: ignore[return-value]
+
+
+@overload
+def map_at_r(
+    similarity: ArrayLike,
+    positives: Positives,
+    direction: str = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[False] = ...,
+) -> float: ...
+@overload
+def map_at_r(
+    similarity: ArrayLike, positives: Positives, direction: str = ..., *, empty: str = ..., per_query: Literal[True]
+) -> NDArray[np.float64]: ...
+def map_at_r(
+    similarity: ArrayLike,
+    positives: Positives,
+    direction: str = "i2t",
+    *,
+    empty: str = "skip",
+    per_query: bool = False,
+) -> float | NDArray[np.float64]:
+    """Mean average precision at R (Musgrave et al. 2020; ECCV Caption, Chun et al. 2022).
+
+    R is the number of positives of the query, those outside the gallery included; the average runs over the places 1
+    to R, of the precision there where the item is positive and 0 where it is not. Arguments and errors as in
+    ``recall_of_positives``.
+
+    Returns:
+        A fraction, or ``[queries]`` fractions.
+    """
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    hits = find_hits(similarity, positives, direction, to_r=True)
+    return _fraction(hits.mean(hits.average_precision_at_r(), empty, per_query))
+
+
+@overload
+def r_precision_of(
+    similarity: ArrayLike,
+    positives: Positives,
+    direction: str = ...,
+    *,
+    empty: str = ...,
+    per_query: Literal[False] = ...,
+) -> float: ...
+@overload
+def r_precision_of(
+    similarity: ArrayLike, positives: Positives, direction: str = ..., *, empty: str = ..., per_query: Literal[True]
+) -> NDArray[np.float64]: ...
+def r_precision_of(
+    similarity: ArrayLike,
+    positives: Positives,
+    direction: str = "i2t",
+    *,
+    empty: str = "skip",
+    per_query: bool = False,
+) -> float | NDArray[np.float64]:
+    """Share of positives among the first R items, R being the number of positives of the query.
+
+    Arguments and errors as in ``recall_of_positives``.
+
+    Returns:
+        A fraction, or ``[queries]`` fractions.
+    """
+    checked_choice("empty", empty, ("zero", "skip", "error"))
+    hits = find_hits(similarity, positives, direction, to_r=True)
+    return _fraction(hits.mean(hits.r_precision(), empty, per_query))
+
+
+def _fraction(percent: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+    return percent / 100.0
+
+
+def _contains(
+    wanted: scipy.sparse.csr_array, queries: NDArray[np.int64], items: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """``[some, depth]`` whether ``items`` of ``queries`` are in their rows of ``wanted``."""
+    n_gallery = wanted.shape[1]
+    # One ascending list of numbers, row by row, in which every pair is looked up at once.
+    rows = np.repeat(np.arange(wanted.shape[0]), np.diff(wanted.indptr))
+    known = rows * n_gallery + wanted.indices
+    if not len(known):
+        return np.zeros(items.shape, dtype=bool)
+    asked = queries[:, None] * n_gallery + items
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return np.asarray(known[place] == asked)
+
+
+def _boolean(pairs: Any, name: str) -> scipy.sparse.csr_array:
+    try:
+        matrix = scipy.sparse.csr_array(pairs).astype(bool)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {type(pairs).__name__}; a matrix [images, captions] is expected.") from None
+    if matrix.ndim != 2:
+        raise InputError(f"{name} is {list(matrix.shape)}; a matrix [images, captions] is expected.")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,138 @@
+"""The auction against scipy's exact solver, and what a re-scored matrix promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from fivesentences.errors import InputError
+from fivesentences.metrics import recall_at_k
+from fivesentences.retrieval import assignment, best_assignment
+from fivesentences.retrieval.assignment import LAST_EPSILON
+from fivesentences.retrieval.auction import best_possible
+
+
+def exact_total(similarity, places):
+    image = np.repeat(np.arange(len(places)), places)
+    row, column = scipy.optimize.linear_sum_assignment(similarity.astype(np.float64)[image], maximize=True)
+    return float(similarity.astype(np.float64)[image[row], column].sum())
+
+
+def problems():
+    rng = np.random.default_rng(13)
+    embedded = rng.standard_normal((120, 16))
+    texts = np.repeat(embedded, 5, axis=0) + 2 * rng.standard_normal((600, 16))
+    yield "embeddings", (embedded @ texts.T / 16).astype(np.float32), {}
+    yield "random", rng.standard_normal((150, 750)), {}
+    yield "half precision", rng.standard_normal((60, 300)).astype(np.float16), {}
+    yield "ties", rng.integers(0, 3, (80, 400)), {}
+    yield "duplicated captions", np.repeat(rng.standard_normal((60, 60)), 5, axis=1), {}
+    yield "duplicated images", np.repeat(rng.standard_normal((16, 320)), 4, axis=0), {}
+    yield "one hub", np.where(np.arange(60)[:, None] == 3, 1.0, 0.0) + np.zeros((60, 300)), {}
+    yield "all equal", np.full((20, 100), 0.5), {}
+    yield "one image", rng.standard_normal((1, 5)), {}
+    yield "one to one", rng.standard_normal((130, 130)), {}
+    yield "places to spare", rng.standard_normal((90, 200)), {"captions_per_image": 3}
+    yield (
+        "unequal counts",
+        rng.standard_normal((70, 300)),
+        {"image_of_caption": np.concatenate([np.arange(70), rng.integers(0, 70, 230)])},
+    )
+    yield "large numbers", 1e12 * rng.standard_normal((50, 250)), {}
+
+
+@pytest.mark.parametrize("name, matrix, options", list(problems()), ids=[name for name, _, _ in problems()])
+def test_the_auction_is_within_its_bound_of_the_exact_solution(name, matrix, options):
+    auction = best_assignment(matrix, solver="auction", **options)
+    exact = best_assignment(matrix, solver="exact", **options)
+    best = exact_total(matrix, auction.places)
+    span = float(matrix.max() - matrix.min())
+    rounding = 1e-12 * np.abs(matrix).sum()
+    assert exact.total == pytest.approx(best, rel=1e-12)
+    assert auction.total <= best + rounding <= auction.bound + 2 * rounding
+    assert auction.gap <= 2 * LAST_EPSILON * span + rounding
+    for found in (auction, exact):
+        assert (np.bincount(found.image_of_caption, minlength=len(matrix)) <= found.places).all()
+        given = matrix[found.image_of_caption, np.arange(matrix.shape[1])].astype(np.float64).sum()
+        assert found.total == pytest.approx(given)
+
+
+def test_any_prices_bound_the_total():
+    rng = np.random.default_rng(3)
+    matrix = rng.standard_normal((30, 100))
+    places = np.full(30, 5)
+    best = exact_total(matrix, places)
+    for prices in (np.zeros(30), rng.random(30), -rng.random(30)):
+        assert best_possible(matrix, places, prices) >= best
+
+
+def test_lists_shorter_than_the_gallery_do_not_change_the_result(monkeypatch):
+    from fivesentences.retrieval import auction
+
+    matrix = np.random.default_rng(5).standard_normal((100, 500))
+    matrix[7] += 5.0  # on everybody's list, and soon too dear
+    for listed in (2, 3, 100):
+        monkeypatch.setattr(auction, "LISTED", listed)
+        found = best_assignment(matrix, solver="auction")
+        assert found.total == pytest.approx(exact_total(matrix, found.places), abs=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["exact", "auction"])
+def test_the_assigned_pair_leads_and_the_rest_stays(solver):
+    matrix = np.random.default_rng(6).uniform(-1, 1, (40, 200)).astype(np.float32)
+    found = best_assignment(matrix, solver=solver)
+    ours = assignment(matrix, solver=solver)
+    assert ours.dtype == np.float32
+    np.testing.assert_array_equal(ours.argmax(axis=0), found.image_of_caption)
+    for image in range(40):
+        own = np.flatnonzero(found.image_of_caption == image)
+        first = np.argsort(-ours[image], kind="stable")[:5]
+        np.testing.assert_array_equal(first, own[np.argsort(-matrix[image, own], kind="stable")])
+    assigned = np.zeros(matrix.shape, dtype=bool)
+    assigned[found.image_of_caption, np.arange(200)] = True
+    np.testing.assert_array_equal(ours[~assigned], matrix[~assigned])
+
+
+def test_a_noisy_gallery_is_put_in_order():
+    rng = np.random.default_rng(8)
+    images = rng.standard_normal((200, 32))
+    captions = np.repeat(images, 5, axis=0) + 1.5 * rng.standard_normal((1000, 32))
+    similarity = images @ captions.T
+    similarity[3] += 20.0  # a hub that takes captions from everyone
+    before, after = recall_at_k(similarity, (1,), "t2i")[1], recall_at_k(assignment(similarity), (1,), "t2i")[1]
+    assert after > before + 5.0
+
+
+def test_a_perfect_block_matrix_stays_perfect_and_all_equal_scores_are_no_trouble():
+    matrix = np.kron(np.eye(9), np.ones((1, 5)))
+    for direction in ("i2t", "t2i"):
+        assert recall_at_k(assignment(matrix), (1,), direction)[1] == 100.0
+    flat = assignment(np.zeros((4, 8)), solver="auction")
+    assert sorted(flat.argmax(axis=0).tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_the_same_matrix_gives_the_same_assignment_from_a_file(tmp_path):
+    matrix = np.random.default_rng(9).uniform(-1, 1, (60, 300)).astype(np.float32)
+    np.save(tmp_path / "sims.npy", matrix)
+    mapped = np.load(tmp_path / "sims.npy", mmap_mode="r")
+    plain = assignment(matrix, solver="auction")
+    np.testing.assert_array_equal(assignment(mapped, solver="auction", out=tmp_path / "out.npy"), plain)
+
+
+@pytest.mark.parametrize(
+    "given, options, message",
+    [
+        (np.zeros((3, 7)), {}, "pass captions_per_image"),
+        (np.zeros((3, 7)), {"captions_per_image": 2}, "it must be at least 3"),
+        (np.zeros((3, 7)), {"captions_per_image": 2.5}, "captions_per_image is 2.5"),
+        (np.zeros((3, 6)), {"solver": "greedy"}, "solver is 'greedy'"),
+        (np.zeros((3, 6)), {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1, 2, 2]}, "both given"),
+        (np.zeros((3, 6)), {"image_of_caption": [0, 0, 1, 1, 1, 1]}, "image 2 has no caption"),
+        (np.where(np.arange(18).reshape(3, 6) == 8, np.nan, 0.0), {}, r"similarity\[1, 2\] is nan"),
+        (np.zeros((6, 3)), {}, "looks transposed"),
+    ],
+)
+def test_what_does_not_fit_is_named(given, options, message):
+    with pytest.raises(InputError, match=message):
+        assignment(given, **options)

@@ -1,0 +1,111 @@
+"""Cosines in blocks, against those of scipy, and images that stand there five times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fivesentences.retrieval.similarity as similarity_module
+from fivesentences.errors import InputError
+from fivesentences.retrieval import cosine_similarity, csls, inverted_softmax, unique_images
+
+
+@pytest.fixture
+def embeddings():
+    rng = np.random.default_rng(3)
+    return rng.standard_normal((23, 8)), rng.standard_normal((71, 8))
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float16, 2e-3), (np.float32, 1e-6), (np.float64, 1e-7)])
+def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypatch):
+    from scipy.spatial.distance import cdist
+
+    monkeypatch.setattr(similarity_module, "IMAGES_PER_BLOCK", 5)
+    monkeypatch.setattr(similarity_module, "CAPTIONS_PER_BLOCK", 7)
+    images, captions = embeddings
+    ours = cosine_similarity(images.astype(dtype), captions.astype(dtype))
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, 1.0 - cdist(images, captions, "cosine"), atol=tolerance, rtol=0)
+
+
+def test_without_normalising_they_are_dot_products(embeddings):
+    images, captions = embeddings
+    np.testing.assert_allclose(cosine_similarity(images, captions, normalise=False), images @ captions.T, rtol=1e-6)
+
+
+def test_a_zero_vector_stays_zero_and_extreme_lengths_do_not_matter(embeddings):
+    images, captions = (side.astype(np.float32) for side in embeddings)
+    plain = cosine_similarity(images, captions)
+    scaled = images * np.float32(1e30)
+    scaled[4] = 0
+    captions[2] *= np.float32(1e-35)
+    ours = cosine_similarity(scaled, captions)
+    assert (ours[4] == 0).all()
+    np.testing.assert_allclose(np.delete(ours, 4, axis=0), np.delete(plain, 4, axis=0), atol=1e-4)
+
+
+def test_a_path_and_an_array_take_the_same_result(embeddings, tmp_path):
+    images, captions = embeddings
+    plain = cosine_similarity(images, captions)
+    mapped = cosine_similarity(images, captions, out=tmp_path / "sims.npy")
+    assert isinstance(mapped, np.memmap) and not mapped.flags.writeable and mapped.dtype == np.float32
+    np.testing.assert_array_equal(np.load(tmp_path / "sims.npy"), plain)
+    given = np.empty((23, 71), dtype=np.float32)
+    assert cosine_similarity(images, captions, out=given) is given
+    np.testing.assert_array_equal(given, plain)
+    assert [path.name for path in tmp_path.iterdir()] == ["sims.npy"]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+def test_five_repeated_rows_an_image_are_refused_with_the_cure(embeddings, noise):
+    images, captions = embeddings
+    repeated = np.repeat(images, 5, axis=0)
+    repeated += noise * np.random.default_rng(0).standard_normal(repeated.shape)
+    with pytest.raises(InputError, match=r"115 rows but they repeat 23 images 5 times each.*unique_images\(images\)"):
+        cosine_similarity(repeated, captions)
+    np.testing.assert_allclose(unique_images(repeated), images, atol=1e-5)
+
+
+def test_repeated_rows_of_a_square_similarity_are_refused_too():
+    small = np.random.default_rng(1).standard_normal((6, 30)).astype(np.float32)
+    repeated = np.repeat(small, 5, axis=0)
+    for method in (inverted_softmax, csls):
+        with pytest.raises(InputError, match=r"repeat 6 images 5 times each.*unique_images\(similarity\)"):
+            method(repeated)
+    np.testing.assert_array_equal(unique_images(repeated), small)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.eye(10),
+        np.zeros((10, 10)),
+        np.ones((1, 4)),
+        np.repeat(np.eye(3), [2, 2, 1], axis=0),
+        np.repeat(np.eye(4), [1, 2, 2, 2], axis=0),
+    ],
+)
+def test_rows_that_are_not_equal_blocks_stay_as_they_are(rows):
+    np.testing.assert_array_equal(unique_images(rows), rows)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda i, c: (i[:, :3], c), "rows of the same length"),
+        (lambda i, c: (i[None], c), "a matrix of real numbers is expected"),
+        (lambda i, c: (np.where(i == i[7, 2], np.nan, i), c), r"images\[7, 2\] is nan"),
+        (lambda i, c: (i, np.where(c == c[60, 1], np.inf, c)), r"captions\[60, 1\] is inf"),
+    ],
+)
+def test_what_does_not_fit_is_named(embeddings, change, message):
+    with pytest.raises(InputError, match=message):
+        cosine_similarity(*change(*embeddings))
+
+
+def test_out_must_fit(embeddings, tmp_path):
+    images, captions = embeddings
+    with pytest.raises(InputError, match=r"a floating array \[23, 71\] is needed"):
+        cosine_similarity(images, captions, out=np.empty((71, 23)))
+    with pytest.raises(InputError, match=r"must end in \.npy"):
+        cosine_similarity(images, captions, out=tmp_path / "sims.bin")

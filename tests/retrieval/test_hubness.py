@@ -1,0 +1,99 @@
+"""k-occurrences counted with full sorts, and their statistics by scipy and by definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from fivesentences.errors import InputError
+from fivesentences.retrieval import hubness, hubness_of_ranking
+
+
+def told(similarity, direction, k):
+    scores = np.asarray(similarity, dtype=np.float64)
+    scores = scores if direction == "i2t" else scores.T
+    first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.bincount(first.ravel(), minlength=scores.shape[1])
+
+
+def matrices():
+    rng = np.random.default_rng(21)
+    yield "random", rng.standard_normal((40, 300))
+    yield "ties", rng.integers(0, 4, (30, 270))
+    yield "mostly equal", np.where(rng.random((30, 90)) < 0.03, 1.0, 0.0)
+    yield "duplicated columns", np.repeat(rng.standard_normal((20, 20)), 5, axis=1)
+    yield "all equal", np.zeros((6, 12))
+    yield "one image", rng.standard_normal((1, 5))
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+@pytest.mark.parametrize("k", [1, 2, 10, 50, 1000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name, matrix", list(matrices()))
+def test_counts_are_those_of_full_sorts_with_the_lower_index_first(name, matrix, dtype, k, direction):
+    given = matrix.astype(dtype)
+    found = hubness(given, direction, k)
+    expected = told(given, direction, k)
+    np.testing.assert_array_equal(found.counts, expected)
+    n_queries, n_gallery = given.shape if direction == "i2t" else given.shape[::-1]
+    assert found.n_queries == n_queries and found.counts.sum() == n_queries * min(k, n_gallery)
+    scores = given if direction == "i2t" else given.T
+    ranked = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")
+    again = hubness_of_ranking(ranked, n_gallery, k)
+    np.testing.assert_array_equal(again.counts, expected)
+    assert again.shares == found.shares
+
+
+def test_statistics_are_those_of_scipy_and_of_the_definition():
+    found = hubness(np.random.default_rng(1).standard_normal((60, 180)), k=3)
+    counts = found.counts
+    assert found.skewness == pytest.approx(scipy.stats.skew(counts), rel=1e-12)
+    differences = np.abs(counts[:, None] - counts[None, :]).mean()
+    assert found.gini == pytest.approx(differences / (2 * counts.mean()), rel=1e-12)
+    assert found.maximum == counts.max()
+    for name, chosen in {
+        "0": counts == 0,
+        "1": counts == 1,
+        ">=2": counts >= 2,
+        ">=5": counts >= 5,
+        ">=10": counts >= 10,
+    }.items():
+        assert found.numbers[name] == chosen.sum() and found.shares[name] == pytest.approx(100 * chosen.mean())
+
+
+def test_a_planted_hub_is_the_maximum():
+    matrix = np.random.default_rng(2).uniform(0, 1, (50, 250))
+    matrix[:, 31] = 2.0
+    found = hubness(matrix)
+    assert found.maximum == 50 and found.counts[31] == 50
+    assert found.numbers == {"0": 249, "1": 0, ">=2": 1, ">=5": 1, ">=10": 1}
+    assert found.gini == pytest.approx(1 - 1 / 250)
+
+
+def test_without_hubs_every_statistic_is_zero():
+    found = hubness(np.eye(20))
+    assert found.shares == {"0": 0.0, "1": 100.0, ">=2": 0.0, ">=5": 0.0, ">=10": 0.0}
+    assert (found.skewness, found.gini, found.maximum) == (0.0, 0.0, 1)
+
+
+@pytest.mark.parametrize(
+    "given, options, message",
+    [
+        (np.zeros((4, 2)), {}, "looks transposed"),
+        (np.zeros((2, 4)), {"k": 0}, "k is 0"),
+        (np.zeros((2, 4)), {"image_of_caption": [0, 1]}, "image_of_caption has shape"),
+        (np.where(np.arange(8).reshape(2, 4) == 6, np.nan, 0.0), {}, r"similarity\[1, 2\] is nan"),
+        (np.where(np.arange(8).reshape(2, 4) == 6, np.nan, 0.0), {"direction": "t2i"}, r"similarity\[1, 2\] is nan"),
+    ],
+)
+def test_what_does_not_fit_is_named(given, options, message):
+    with pytest.raises(InputError, match=message):
+        hubness(given, **options)
+
+
+def test_rankings_that_do_not_fit_are_named():
+    with pytest.raises(InputError, match=r"\[queries, 3 or more\]"):
+        hubness_of_ranking(np.zeros((4, 2), dtype=np.int64), 9, k=3)
+    with pytest.raises(InputError, match="items holds 9"):
+        hubness_of_ranking(np.full((4, 1), 9), 9)
