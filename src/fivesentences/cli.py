@@ -38,7 +38,9 @@ def train(
 ) -> None:
     """Train one model, or go on with a run that was stopped.
 
-    Every finished run holds its own RUN.yaml, so it can be trained again:
+    Every finished run holds its own RUN.yaml, so it can be trained again.
+
+    Example:
 
         fivesentences train results/training/SOME/RUN/run.yaml --out again
     """
@@ -165,6 +167,10 @@ def jars(
     """Fetch what SPICE's parser needs: Stanford CoreNLP 3.6.0, 385 MB, once, resumed if stopped.
 
     Kept in FIVESENTENCES_CACHE, else in the user's cache folder; a mirror's jars are used where they are.
+
+    Example:
+
+        fivesentences jars
     """
     from fivesentences.semantics.java.jars import corenlp
 

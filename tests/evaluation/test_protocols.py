@@ -1,0 +1,147 @@
+"""Protocols, the three lines of a notebook, and comparisons: against plain loops over folds and queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation import PROTOCOLS, compare, evaluate, score
+from fivesentences.evaluation.protocols import Protocol
+from fivesentences.metrics import ncs, recall_at_k
+
+
+@pytest.fixture
+def given():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(20, 100)), rng.random((100, 20))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, "folds", Protocol("folds", 20, 100, 4, 5, "five folds"))
+    monkeypatch.setitem(PROTOCOLS, "first", Protocol("first", 20, 100, 4, 1, "the first four"))
+
+
+def value(scores, metric, direction="i2t", **which):
+    found = [
+        v["value"]
+        for v in scores.values
+        if v["metric"] == metric and v["direction"] == direction and all(v[key] == w for key, w in which.items())
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "images", "captions"), [("f30k", 1000, 5000), ("flickr8k", 1000, 5000), ("coco-5k", 5000, 25000)]
+)
+def test_a_protocol_accepts_its_size_alone(name, images, captions):
+    assert PROTOCOLS[name].accepts(images, captions)
+    assert not PROTOCOLS[name].accepts(images, captions - 1) and not PROTOCOLS[name].accepts(captions, images)
+
+
+def test_coco_1k_takes_the_whole_split_and_the_first_fold_also_alone():
+    assert PROTOCOLS["coco-1k-5fold"].accepts(5000, 25000) and not PROTOCOLS["coco-1k-5fold"].accepts(1000, 5000)
+    assert PROTOCOLS["coco-1k-first"].accepts(5000, 25000) and PROTOCOLS["coco-1k-first"].accepts(1000, 5000)
+    with pytest.raises(InputError, match=r"these fit it: .*coco-1k-first"):
+        evaluate(np.zeros((1000, 5000)), protocol="coco-1k-5fold")
+
+
+def test_folds_are_means_of_their_own_numbers_in_any_caption_order(given, small):
+    similarity, phi = given
+    images = [slice(4 * fold, 4 * fold + 4) for fold in range(5)]
+    texts = [slice(20 * fold, 20 * fold + 20) for fold in range(5)]
+    wanted_r = np.mean([recall_at_k(similarity[i, t], (5,))[5] for i, t in zip(images, texts, strict=True)])
+    wanted_n = np.mean([ncs(similarity[i, t], phi[t, i], (5,), "t2i")[5] for i, t in zip(images, texts, strict=True)])
+    shuffle = np.random.default_rng(1).permutation(100)
+    for s, p, pairing in (
+        (similarity, phi, None),
+        (similarity[:, shuffle], phi[shuffle], np.repeat(np.arange(20), 5)[shuffle]),
+    ):
+        scores = score(s, {"x": p}, "folds", pairing)
+        assert value(scores, "R@5") == pytest.approx(wanted_r)
+        assert value(scores, "N@5", "t2i", ground_truth="kept") == pytest.approx(wanted_n)
+        assert scores.about["galleries"] == 5 and "mean over 5" in scores.about["averaged"]
+    first = score(similarity, {"x": phi}, "first")
+    assert value(first, "R@5") == recall_at_k(similarity[:4, :20], (5,))[5]
+    alone = score(similarity[:4, :20], {"x": phi[:20, :4]}, "first")
+    assert alone.values == first.values
+
+
+def test_three_lines_of_a_notebook_print_a_table(given):
+    similarity, phi = given
+    frame = evaluate(similarity, {"cider": phi})
+    assert isinstance(frame, pd.DataFrame)
+    shown = str(frame)
+    assert "R@k" in shown and "cider" in shown and "NaN" not in shown and "..." not in shown
+    assert frame.attrs["tie_rule"].startswith("equal scores") and frame.attrs["images"] == 20
+    assert f"{recall_at_k(similarity, (1,))[1]:.2f}" in shown
+
+
+def test_one_phi_without_a_name_and_none_at_all(given):
+    similarity, phi = given
+    assert value(score(similarity, phi), "N@1", ground_truth="kept") == ncs(similarity, phi, (1,))[1]
+    assert not [v for v in score(similarity).values if v["phi"]]
+
+
+def test_tensors_are_accepted(given):
+    torch = pytest.importorskip("torch")
+    similarity, phi = given
+    tensors = torch.from_numpy(similarity).requires_grad_(), {"x": torch.from_numpy(phi)}
+    assert score(*tensors).values == score(similarity, {"x": phi}).values
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"similarity": np.zeros((100, 20))}, r"\[100, 20\] and looks transposed"),
+        ({"similarity": np.zeros((7, 20))}, "20 captions are not equal blocks for 7 images"),
+        ({"similarity": np.zeros((20, 7)), "image_of_caption": np.arange(20) % 7}, "looks transposed"),
+        ({"similarity": np.zeros(7)}, "a matrix is expected"),
+        ({"protocol": "coco"}, "it is one of"),
+        ({"protocol": "f30k"}, r"f30k has 1000 images and 5000 captions"),
+        ({"phis": {"x": np.zeros((20, 100))}}, "phi looks transposed"),
+        ({"phis": {"x": np.zeros((100, 21))}}, "caption file differs"),
+        ({"positives": {"CxC": None}, "protocol": "folds"}, "defined for the whole gallery"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(given, small, arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        evaluate(**{"similarity": given[0], **arguments})
+
+
+def test_compare_averages_to_the_metrics_and_clusters_by_image(given):
+    similarity, phi = given
+    other = np.random.default_rng(5).normal(size=similarity.shape)
+    frame = compare(similarity, other, {"x": phi}, resamples=99).set_index(["metric", "direction", "ground_truth"])
+    assert frame.loc["R@5", "t2i", ""]["a"] == pytest.approx(recall_at_k(similarity, (5,), "t2i")[5])
+    assert frame.loc["N@10", "i2t", "removed"]["b"] == pytest.approx(
+        ncs(other, phi, (10,), keep_ground_truth=False)[10]
+    )
+    assert (frame["clusters"] == 20).all() and set(frame["n"]) == {20, 100}
+    assert ((frame["low"] <= frame["difference"]) & (frame["difference"] <= frame["high"])).all()
+
+
+def test_rsum_is_compared_with_unequal_captions_and_over_folds(given, small):
+    similarity, _ = given
+    other = np.random.default_rng(6).normal(size=similarity.shape)
+    frame = compare(similarity, other, protocol="folds", resamples=50)
+    assert frame["clusters"].iloc[0] == 20
+    for side, matrix in (("a", similarity), ("b", other)):
+        wanted = value(score(matrix, protocol="folds"), "Rsum", "")
+        assert frame[frame.metric == "Rsum"][side].item() == pytest.approx(wanted)
+    pairing = np.array([0, 0, 1, 1, 1, 2, 0])
+    frame = compare(similarity[:3, :7], other[:3, :7], image_of_caption=pairing, resamples=50)
+    wanted = value(score(similarity[:3, :7], image_of_caption=pairing), "Rsum", "")
+    assert frame[frame.metric == "Rsum"]["a"].item() == pytest.approx(wanted)
+
+
+def test_a_better_model_is_found_and_chance_is_not(given):
+    rng = np.random.default_rng(7)
+    own = np.repeat(np.eye(60), 5, axis=1)
+    a, b, c = (own * strength + rng.normal(size=own.shape) for strength in (3.0, 1.0, 1.0))
+    better, same = compare(a, b, resamples=500), compare(b, c, resamples=500)
+    assert (better[better.metric.str.startswith("R")]["p"] < 0.01).all()
+    assert same[same.metric == "Rsum"]["p"].item() > 0.01

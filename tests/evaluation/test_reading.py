@@ -1,0 +1,153 @@
+"""Matrices from foreign files: equal to what was written, or one sentence; nothing in a file is executed."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation import reading
+from fivesentences.evaluation.reading import read_embeddings, read_matrix, read_phi_for
+from fivesentences.semantics import write_phi
+
+
+@pytest.fixture
+def matrix():
+    return np.random.default_rng(0).normal(size=(7, 21))
+
+
+@pytest.mark.parametrize("bytes_at_once", [5, 64, 1 << 22])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_json_lists_come_back_exactly_however_the_file_is_cut(tmp_path, matrix, bytes_at_once, indent, monkeypatch):
+    monkeypatch.setattr(reading, "BYTES_AT_ONCE", bytes_at_once)
+    for dtype in (np.float32, np.float64):
+        (tmp_path / "m.json").write_text(json.dumps(matrix.astype(dtype).tolist(), indent=indent) + "\n")
+        found = read_matrix(tmp_path / "m.json")
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, matrix.astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "one list of rows"),
+        ("{}", "one list of rows"),
+        ("[]", "row 0 is no list"),
+        ("[1, 2]", "row 0 is no list"),
+        ("[[]]", "row 0 is no list"),
+        ("[[1, 2], [3]]", "row 1 has 1 numbers but row 0 has 2"),
+        ("[[1, 2], [3, 4]", "not whole"),
+        ("[[1, 2], [3, ", "row 1 has no end"),
+        ('[[1, "2"]]', "row 0 is no list of numbers"),
+        ("[[1, null]]", "row 0 is no list of numbers"),
+        ("[[1, true], [[2], 3]]", "row 1 is no list of numbers"),
+        ("[[1, 2]] [[3, 4]]", "something follows"),
+        ("[[1 2]]", "row 0 is no list of numbers"),
+    ],
+)
+def test_other_json_is_refused(tmp_path, text, sentence):
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_matrix(tmp_path / "m.json")
+
+
+def test_nan_in_json_stays_to_be_located(tmp_path):
+    (tmp_path / "m.json").write_text("[[1.0, NaN], [0.5, -Infinity]]")
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.json"), [[1.0, np.nan], [0.5, -np.inf]])
+
+
+def test_npy_is_memory_mapped(tmp_path, matrix):
+    np.save(tmp_path / "m.npy", matrix)
+    assert isinstance(read_matrix(tmp_path / "m.npy"), np.memmap)
+
+
+def test_the_released_spice_csv_ends_its_lines_with_a_comma(tmp_path, matrix):
+    (tmp_path / "m.csv").write_text("".join("".join(f"{value!r}," for value in row) + "\n" for row in matrix.tolist()))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.csv"), matrix)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_tensors_come_back(tmp_path, matrix, dtype):
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(matrix).to(getattr(torch, dtype)).requires_grad_()
+    torch.save(tensor, tmp_path / "m.pt")
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.pt"), tensor.detach().double().numpy())
+
+
+class Evil:
+    def __reduce__(self):
+        import pathlib
+
+        return pathlib.Path.touch, (pathlib.Path("/tmp/five_sentences_was_here"),)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".npy", ".npz"])
+def test_pickles_are_never_loaded(tmp_path, suffix, monkeypatch):
+    if suffix == ".pt":
+        torch = pytest.importorskip("torch")
+        torch.save(Evil(), tmp_path / "m.pt")
+    elif suffix == ".npy":
+        (tmp_path / "m.npy").write_bytes(pickle.dumps(Evil()))
+    else:
+        np.savez(tmp_path / "m.npz", np.array([Evil], dtype=object))
+    ran = []
+    monkeypatch.setattr("pathlib.Path.touch", lambda self, *_: ran.append(self))
+    with pytest.raises(InputError):
+        read_matrix(tmp_path / f"m{suffix}")
+    assert not ran
+
+
+def test_of_several_arrays_one_is_named(tmp_path, matrix):
+    np.savez(tmp_path / "m.npz", a=matrix, b=matrix + 1)
+    with pytest.raises(InputError, match=r"holds 2 arrays \(a, b\); name one, such as .*m.npz:a"):
+        read_matrix(tmp_path / "m.npz")
+    with pytest.raises(InputError, match="holds no array 'c'; it holds a, b"):
+        read_matrix(f"{tmp_path / 'm.npz'}:c")
+    np.testing.assert_array_equal(read_matrix(f"{tmp_path / 'm.npz'}:b"), matrix + 1)
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((0, 3)), np.zeros((2, 2), complex)])
+def test_what_is_no_real_matrix_is_refused(tmp_path, array):
+    np.save(tmp_path / "m.npy", array)
+    with pytest.raises(InputError, match="a matrix of real numbers is expected"):
+        read_matrix(tmp_path / "m.npy")
+
+
+def test_repeated_image_rows_are_taken_once_and_unrepeated_ones_stay(tmp_path, matrix):
+    np.save(tmp_path / "once.npy", matrix)
+    np.save(tmp_path / "five.npy", np.repeat(matrix, 5, axis=0))
+    np.save(tmp_path / "text.npy", np.random.default_rng(1).normal(size=(35, 21)))
+    for name, often in (("once", 1), ("five", 5)):
+        images, captions, found = read_embeddings(tmp_path / f"{name}.npy", tmp_path / "text.npy")
+        assert found == often and captions.shape == (35, 21)
+        np.testing.assert_array_equal(images, matrix)
+
+
+def test_a_phi_that_does_not_fit_says_where_it_comes_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    captions = ["a dog", "a cat", "a red boat", "two cats"]
+    write_phi("cider", captions, [0, 0, 1, 1], tmp_path / "phi.npy", captions_file="four.txt")
+    name, phi = read_phi_for("phi.npy", 2, 4)
+    assert name == "cider" and phi.shape == (4, 2)
+    assert read_phi_for("mine=phi.npy", 2, 4)[0] == "mine"
+    with pytest.raises(
+        InputError, match=r"phi.npy is \[4, 2\] but similarity has 3 images and 6 captions: it seems to"
+    ):
+        read_phi_for("phi.npy", 3, 6)
+    with pytest.raises(InputError, match=r"seems to come from four.txt \(4 captions of 2 images\)"):
+        read_phi_for("phi.npy", 3, 6)
+    # The file itself, whatever it is called now.
+    (tmp_path / "renamed.txt").write_text("".join(f"{caption}\n" for caption in captions))
+    with pytest.raises(InputError, match=r"it comes from renamed.txt"):
+        read_phi_for("phi.npy", 3, 6)
+    with pytest.raises(InputError, match="looks transposed"):
+        read_phi_for("phi.npy", 4, 2)
+    (tmp_path / "phi.json").unlink()
+    with pytest.raises(InputError, match=r"4 captions of 2 images \(there is no note beside it"):
+        read_phi_for("phi.npy", 3, 6)
+    assert read_phi_for("phi.npy", 2, 4)[0] == "phi"
+    with pytest.raises(InputError, match="is a folder"):
+        read_phi_for(str(tmp_path), 2, 4)
