@@ -108,7 +108,7 @@ def compare(ours, per_query, wanted):
 def test_every_form_equals_its_definition(kind, direction):
     similarity, images, captions = made(kind)
     given = similarity, images, captions, direction
-    for cutoff in (None, "R", 1, 3, 10, 1000):
+    for cutoff in (None, "R", 3, 1000):
         for divide_by in (None, *DIVISORS):
             ours = [category_map(*given, cutoff, divide_by=divide_by, per_query=each) for each in (False, True)]
             compare(*ours, slow_map(*given, cutoff, divide_by))

@@ -20,14 +20,14 @@ PHI = np.maximum(0, RNG.normal(size=(105, 35))).round(1)
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("m", [2, 1000])
 def test_every_combination_of_semantic_recall_equals_its_definition(slow, direction, keep, m):
     for formula, style, weighting in itertools.product(
         ("released", "paper"), ("recall", "vse_recall"), ("hard", "soft")
     ):
         given = SIMILARITY, PHI, KS, direction, m, keep, formula, style, weighting, PAIRING
         ours, per_query = semantic_recall(*given), semantic_recall(*given, per_query=True)
-        for k in KS:
+        for k in (5, 1000):
             wanted = slow.semantic_recall(SIMILARITY, PHI, k, direction, m, keep, formula, style, weighting, PAIRING)
             wanted, mean = slow.after_policy(wanted, "zero")
             np.testing.assert_allclose(per_query[k], wanted, atol=1e-9, rtol=0)
