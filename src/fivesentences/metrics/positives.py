@@ -117,11 +117,19 @@ class Hits:
         return np.asarray(self.hit[:, :k].any(axis=1), dtype=np.float64)
 
     def r_precision(self) -> NDArray[np.float64]:
-        """``[some]`` share of positives among the first R."""
+        """``[some]`` share of positives among the first R.
+
+        Raises:
+            InputError: If fewer items were looked at.
+        """
         return np.asarray(np.count_nonzero(self._until_r(), axis=1) / self.number)
 
     def average_precision_at_r(self) -> NDArray[np.float64]:
-        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive."""
+        """``[some]`` mean over the places 1 to R of the precision there, 0 at places without a positive.
+
+        Raises:
+            InputError: If fewer items were looked at.
+        """
         counted = self._until_r()
         precision = np.cumsum(counted, axis=1) / np.arange(1, counted.shape[1] + 1)
         return np.asarray((precision * counted).sum(axis=1) / self.number)
@@ -137,6 +145,11 @@ class Hits:
         return mean_over_queries(everyone, is_empty, empty, per_query, self.direction)
 
     def _until_r(self) -> NDArray[np.bool_]:
+        most = int(self.number.max(initial=0))
+        if self.hit.shape[1] < min(most, self.n_gallery):
+            raise InputError(
+                f"a query has {most} positives but each query looked at {self.hit.shape[1]} items only; rank deeper."
+            )
         return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
 
 

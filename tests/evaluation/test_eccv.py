@@ -1,0 +1,164 @@
+"""ECCV Caption and CxC on COCO's test ids, compared with the package's own numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.errors import InputError
+from fivesentences.evaluation import eccv as eccv_module
+from fivesentences.evaluation.eccv import coco_test_ids, eccv, eccv_positives, packaged_positives
+from fivesentences.evaluation.positives import cxc_positives
+from fivesentences.metrics.positives import find_hits, recall_of_positives
+
+pytest.importorskip("eccv_caption")
+
+HEADER = "caption,image,agg_score,sampling_method\n"
+LINE = "COCO_val2014:sentid:{},COCO_val2014_{:012d}.jpg,{},c2i_intrasim\n"
+
+
+@pytest.fixture(scope="module")
+def similarity():
+    """A model that finds something: captions near their image, images near others."""
+    rng = np.random.default_rng(0)
+    images = rng.standard_normal((5000, 24), dtype=np.float32)
+    captions = np.repeat(images, 5, axis=0) + 1.2 * rng.standard_normal((25000, 24), dtype=np.float32)
+    return images @ captions.T
+
+
+def first_of(scores, depth=50):
+    """``[rows, depth]`` best first, equal ones by index, with numpy's own selection."""
+    chosen = np.sort(np.argpartition(-scores, depth, axis=1)[:, :depth], axis=1)
+    order = np.argsort(-np.take_along_axis(scores, chosen, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_number_is_the_packages(similarity, capsys):
+    import eccv_caption
+
+    package = eccv_caption.Metrics()
+    image_ids, caption_ids = coco_test_ids()
+    # Of CxC's queries every tenth or twentieth: the package wants whole rankings, as lists.
+    sampled = {"i2t": np.arange(0, 5000, 10), "t2i": np.arange(0, 25000, 20)}
+    ranked = {}
+    for side, query_ids, item_ids in (("i2t", image_ids, caption_ids), ("t2i", caption_ids, image_ids)):
+        queries = np.union1d(sampled[side], np.flatnonzero(np.isin(query_ids, list(package.eccv_gts[side]))))
+        scores = similarity[queries] if side == "i2t" else np.ascontiguousarray(similarity[:, queries].T)
+        best = item_ids[first_of(scores)].tolist()  # 50 items are all that the package reads for these metrics
+        ranked[side] = dict(zip(query_ids[queries].tolist(), best, strict=True))
+        asked = set(query_ids[sampled[side]].tolist())
+        package.cxc_gts[side] = {query: items for query, items in package.cxc_gts[side].items() if query in asked}
+    ours = eccv(similarity)
+    theirs = package.eccv_metrics(ranked, "all")
+    assert ours["ECCV mAP@R"] == pytest.approx(theirs["eccv_map_at_r"], abs=1e-12)
+    assert ours["ECCV R-P"] == pytest.approx(theirs["eccv_rprecision"], abs=1e-12)
+    for k in (1, 5, 10):
+        recall = {side: 100.0 * value for side, value in package.eccv_recalls(ranked, "all", K=k).items()}
+        assert ours[f"ECCV R@{k}"] == pytest.approx(recall, abs=1e-9)
+    cxc = packaged_positives("cxc")
+    for side in ("i2t", "t2i"):
+        for k, values in recall_of_positives(similarity, cxc, (1, 5, 10), side, per_query=True).items():
+            theirs = package.cxc_recalls(ranked, side, K=k)[side]
+            assert np.nanmean(values[sampled[side]]) == pytest.approx(100.0 * theirs, abs=1e-9)
+            assert ours[f"CxC R@{k}"][side] == pytest.approx(np.nanmean(values), abs=1e-9)
+    assert 0.05 < ours["ECCV mAP@R"]["i2t"] < 0.95 and 5 < ours["CxC R@1"]["t2i"] < 95
+
+
+def test_two_positives_outside_the_gallery_count_in_r():
+    positives = eccv_positives()
+    assert positives.outside_i2t.sum() == 2 and positives.outside_t2i.sum() == 0
+    for direction, n_queries, n_pairs, most in (("i2t", 1261, 22550, 48), ("t2i", 1332, 11279, 19)):
+        number = positives.number(direction)
+        assert (np.count_nonzero(number), number.sum(), number.max()) == (n_queries, n_pairs, most)
+    assert positives.i2t.sum() == 22548
+    assert positives.i2t.multiply(positives.t2i).sum() == 6089
+
+
+def test_ids_may_stand_in_any_order_and_be_text(similarity):
+    rng = np.random.default_rng(1)
+    image_ids, caption_ids = coco_test_ids()
+    rows, columns = rng.permutation(5000), rng.permutation(25000)
+    there = packaged_positives("eccv")
+    moved = packaged_positives("eccv", [str(i) for i in image_ids[rows]], caption_ids[columns].astype(str))
+    assert (there.i2t[rows][:, columns] != moved.i2t).nnz == 0
+    assert (there.t2i[rows][:, columns] != moved.t2i).nnz == 0
+    np.testing.assert_array_equal(there.outside_i2t[rows], moved.outside_i2t)
+    own = packaged_positives("original")
+    assert (own.i2t != own.t2i).nnz == 0
+    np.testing.assert_array_equal(own.i2t.nonzero()[0], np.repeat(np.arange(5000), 5))
+
+
+def test_ids_that_are_not_the_test_split_are_named():
+    image_ids, caption_ids = coco_test_ids()
+    with pytest.raises(InputError, match="defined on all 5000 images"):
+        eccv_positives(image_ids[:1000], caption_ids[:5000])
+    with pytest.raises(InputError, match="of which 7 is not in it"):
+        eccv_positives(image_ids, np.where(caption_ids == caption_ids[9], 7, caption_ids))
+    with pytest.raises(InputError, match=r"image_ids\[1\] is 391895, which stands at 0 already"):
+        eccv_positives(np.where(image_ids == image_ids[1], image_ids[0], image_ids), caption_ids)
+    with pytest.raises(InputError, match=r"caption_ids\[0\] is 'a\.jpg'"):
+        eccv_positives(image_ids, ["a.jpg"])
+    with pytest.raises(InputError, match="of another gallery"):
+        eccv(np.zeros((10, 50)))
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(eccv_module.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="extra 'eccv'"):
+        coco_test_ids()
+
+
+@pytest.mark.data
+def test_karpathys_order_is_the_packages_and_cxc_from_the_csv_is_the_packages(mirror):
+    corpus = load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco")
+    image_ids, caption_ids = coco_test_ids()
+    assert corpus.images["image_id"].tolist() == image_ids.astype(str).tolist()
+    assert corpus.caption_ids == caption_ids.astype(str).tolist()
+    packaged = packaged_positives("cxc", corpus.images["image_id"].tolist(), corpus.caption_ids)
+    read = cxc_positives(mirror / "cxc" / "sits_test.csv", corpus.caption_ids, corpus.images["image_id"].tolist())
+    assert read.i2t.sum() == 35_585 and np.count_nonzero(read.number("t2i")) == 24_972
+    for ours, theirs in ((read.i2t, packaged.i2t), (read.t2i, packaged.t2i)):
+        assert (ours != theirs).nnz == 0
+
+
+def test_cxc_takes_pairs_at_or_above_the_threshold_that_are_in_the_gallery(tmp_path):
+    path = tmp_path / "sits.csv"
+    rows = [(5, 40, 3.0), (5, 41, 2.99), (6, 41, 4.5), (7, 40, 0.0), (8, 41, 5.0), (5, 99, 5.0)]
+    path.write_text(HEADER + "".join(LINE.format(*row) for row in rows))
+    found = cxc_positives(path, ["5", "6", "7"], [41, 40])
+    np.testing.assert_array_equal(found.i2t.toarray(), [[False, True, False], [True, False, False]])
+    np.testing.assert_array_equal(found.t2i.toarray(), found.i2t.toarray())
+    lower = cxc_positives(path, ["5", "6", "7"], [41, 40], threshold=2.5)
+    assert lower.i2t.sum() == 3
+    hits = find_hits(np.eye(2, 3), found, "t2i")
+    assert hits.queries.tolist() == [0, 1] and hits.recall(1).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a,b\n", "line 1 lacks the column 'caption'"),
+        (HEADER + "x,COCO_val2014_000000000040.jpg,3,m\n", "line 2: caption is 'x'"),
+        (HEADER + "COCO_val2014:sentid:5,y.jpg,3,m\n", "line 2: image is 'y.jpg'"),
+        (HEADER + LINE.format(5, 40, "nan"), "line 2: agg_score is 'nan'"),
+        (HEADER + LINE.format(5, 40, 5.5), "line 2: agg_score is '5.5'"),
+        (HEADER + LINE.format(5, 40, 3) * 2, "line 3: caption 5 and image 40 are rated a second time"),
+        (HEADER + "a,b\n", "line 2 has 2 fields"),
+        (HEADER + LINE.format(5, 40, 2), "no pair rated 3 or more"),
+        (HEADER, "no pair rated 3 or more"),
+        ("", "line 1 lacks the column"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path, text, message):
+    path = tmp_path / "sits.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        cxc_positives(path, [5], [40])
+
+
+@pytest.mark.parametrize("threshold", [-1, 6, True, "3"])
+def test_a_threshold_is_a_rating(tmp_path, threshold):
+    with pytest.raises(InputError, match="ratings lie in 0 to 5"):
+        cxc_positives(tmp_path / "sits.csv", [5], [40], threshold)

@@ -1,0 +1,174 @@
+"""Metrics against lists of positives: ir_measures, eccv_caption's own functions, and loops written from the text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from fivesentences.errors import InputError
+from fivesentences.metrics import recall_at_k
+from fivesentences.metrics.positives import (
+    Positives,
+    find_hits,
+    hits_of_ranking,
+    map_at_r,
+    r_precision_of,
+    recall_of_positives,
+)
+
+IMAGES, CAPTIONS = 23, 90
+
+
+def given(seed, dtype=np.float64, ties=False):
+    rng = np.random.default_rng(seed)
+    similarity = rng.integers(0, 4, (IMAGES, CAPTIONS)) if ties else rng.standard_normal((IMAGES, CAPTIONS))
+    i2t, t2i = (rng.random((IMAGES, CAPTIONS)) < share for share in (0.1, 0.06))
+    i2t[4], t2i[:, 7] = False, False  # queries without a positive
+    outside = rng.integers(0, 3, IMAGES) * i2t.any(axis=1)
+    return similarity.astype(dtype), Positives(scipy.sparse.csr_array(i2t), scipy.sparse.coo_array(t2i), outside)
+
+
+def queries(similarity, positives, direction):
+    """Ranking, positive items and R of every query that has a positive."""
+    scores = similarity if direction == "i2t" else similarity.T
+    wanted = positives.i2t.toarray() if direction == "i2t" else positives.t2i.toarray().T
+    outside = positives.outside_i2t if direction == "i2t" else positives.outside_t2i
+    for query, row in enumerate(scores):
+        own = set(np.flatnonzero(wanted[query]).tolist())
+        if own or outside[query]:
+            order = sorted(range(len(row)), key=lambda item: (-float(row[item]), item))
+            yield query, order, own, len(own) + int(outside[query])
+
+
+def told(similarity, positives, direction, k):
+    recall, precision, average = {}, {}, {}
+    for query, order, own, r in queries(similarity, positives, direction):
+        recall[query] = 100.0 * any(item in own for item in order[:k])
+        precision[query] = sum(item in own for item in order[:r]) / r
+        total, hits = 0.0, 0
+        for place, item in enumerate(order[:r], 1):
+            hits += item in own
+            total += hits / place if item in own else 0.0
+        average[query] = total / r
+    return recall, precision, average
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_query_has_the_value_of_the_text(dtype, ties, direction):
+    similarity, positives = given(1, dtype, ties)
+    for k in (1, 5, 1000):
+        recall, precision, average = told(similarity, positives, direction, k)
+        ours = recall_of_positives(similarity, positives, (k,), direction, per_query=True)[k]
+        assert {query: ours[query] for query in np.flatnonzero(~np.isnan(ours)).tolist()} == recall
+        assert recall_of_positives(similarity, positives, (k,), direction)[k] == pytest.approx(
+            np.mean(list(recall.values())), abs=1e-11
+        )
+    for function, expected in ((r_precision_of, precision), (map_at_r, average)):
+        ours = function(similarity, positives, direction, per_query=True)
+        assert sorted(expected) == np.flatnonzero(~np.isnan(ours)).tolist()
+        np.testing.assert_allclose(ours[sorted(expected)], [expected[q] for q in sorted(expected)], atol=1e-14)
+        assert function(similarity, positives, direction) == pytest.approx(np.mean(list(expected.values())), abs=1e-14)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_ir_measures_has_the_same_r_precision_and_success(direction):
+    ir_measures = pytest.importorskip("ir_measures")
+    similarity, positives = given(2)
+    positives = Positives(positives.i2t, positives.t2i)
+    qrels, run = [], []
+    for query, order, own, _ in queries(similarity, positives, direction):
+        qrels += [ir_measures.Qrel(str(query), str(item), 1) for item in own]
+        run += [ir_measures.ScoredDoc(str(query), str(item), float(-place)) for place, item in enumerate(order)]
+    wanted = [ir_measures.Rprec, *(ir_measures.Success @ k for k in (1, 5, 10))]
+    theirs = ir_measures.calc_aggregate(wanted, qrels, run)
+    assert r_precision_of(similarity, positives, direction) == pytest.approx(theirs[ir_measures.Rprec], abs=1e-12)
+    for k, value in recall_of_positives(similarity, positives, (1, 5, 10), direction).items():
+        assert value == pytest.approx(100.0 * theirs[ir_measures.Success @ k], abs=1e-10)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+@pytest.mark.filterwarnings("ignore")
+def test_eccv_captions_own_functions_give_the_same_numbers(direction, capsys):
+    package = pytest.importorskip("eccv_caption._metrics")
+    similarity, positives = given(3)
+    ranked, wanted = {}, {}
+    for query, order, own, r in queries(similarity, positives, direction):
+        ranked[query] = order
+        wanted[query] = [*own, *range(1000, 1000 + r - len(own))]  # items that the gallery lacks
+    theirs = package.compute_eccv_metrics(ranked, wanted)
+    assert map_at_r(similarity, positives, direction) == pytest.approx(theirs["eccv_map_at_r"], abs=1e-12)
+    assert r_precision_of(similarity, positives, direction) == pytest.approx(theirs["eccv_rprecision"], abs=1e-12)
+    ours = recall_of_positives(similarity, positives, (1, 5), direction)
+    assert ours[1] == pytest.approx(100.0 * theirs["eccv_r1"], abs=1e-10)
+    assert ours[5] == pytest.approx(100.0 * package.compute_r_at_k(ranked, wanted, 5), abs=1e-10)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_with_the_own_pairs_as_positives_it_is_instance_recall(direction):
+    similarity = np.random.default_rng(4).standard_normal((12, 60))
+    own = Positives.symmetric(np.kron(np.eye(12, dtype=bool), np.ones((1, 5), dtype=bool)))
+    ours = recall_of_positives(similarity, own, (1, 5, 10), direction)
+    assert ours == pytest.approx(recall_at_k(similarity, (1, 5, 10), direction))
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_rankings_that_are_there_already_give_the_same_hits(direction):
+    similarity, positives = given(5)
+    scores = similarity if direction == "i2t" else similarity.T
+    items = np.argsort(-scores, axis=1, kind="stable")
+    mine, theirs = find_hits(similarity, positives, direction, 12), hits_of_ranking(items[:, :12], positives, direction)
+    np.testing.assert_array_equal(mine.hit, theirs.hit)
+    np.testing.assert_array_equal(mine.queries, theirs.queries)
+    shallow = hits_of_ranking(items[:, :1], positives, direction)
+    for values in (shallow.r_precision, shallow.average_precision_at_r):
+        with pytest.raises(InputError, match="looked at 1 items only; rank deeper"):
+            values()
+
+
+def test_a_perfect_ranking_reaches_1_only_where_every_positive_is_in_the_gallery():
+    _, positives = given(6)
+    perfect = positives.i2t.toarray().astype(np.float64)
+    values = map_at_r(perfect, positives, per_query=True)
+    inside = np.diff(positives.i2t.indptr)
+    expected = inside[inside > 0] / (inside + positives.outside_i2t)[inside > 0]
+    np.testing.assert_allclose(values[inside > 0], expected)
+    np.testing.assert_allclose(r_precision_of(perfect, positives, per_query=True)[inside > 0], expected)
+
+
+def test_more_positives_than_the_gallery_has_items_count_in_r():
+    one = Positives.symmetric(np.ones((1, 2), dtype=bool))
+    wide = Positives(one.i2t, one.t2i, np.array([6]))
+    assert map_at_r(np.zeros((1, 2)), wide) == pytest.approx(2 / 8)
+    assert recall_of_positives(np.zeros((1, 2)), wide, (50,)) == {50: 100.0}
+
+
+def test_a_query_without_positives_is_skipped_zero_or_an_error():
+    similarity, positives = given(7)
+    skipped = recall_of_positives(similarity, positives, (5,))[5]
+    zero = recall_of_positives(similarity, positives, (5,), empty="zero")[5]
+    n = len(list(queries(similarity, positives, "i2t")))
+    assert zero == pytest.approx(skipped * n / IMAGES)
+    with pytest.raises(InputError, match="have no relevant item"):
+        map_at_r(similarity, positives, empty="error")
+    with pytest.raises(InputError, match="no query of i2t has a positive"):
+        map_at_r(np.zeros((2, 4)), Positives.symmetric(np.zeros((2, 4), dtype=bool)))
+    assert map_at_r(np.zeros((2, 4)), Positives.symmetric(np.zeros((2, 4), dtype=bool)), empty="zero") == 0.0
+
+
+def test_what_does_not_fit_is_named():
+    similarity, positives = given(8)
+    with pytest.raises(InputError, match=r"pass similarity\.T"):
+        map_at_r(similarity.T, positives)
+    with pytest.raises(InputError, match="of another gallery"):
+        map_at_r(similarity[:, :-1], positives)
+    with pytest.raises(InputError, match=r"similarity\[3, 5\] is nan"):
+        map_at_r(np.where(np.arange(similarity.size).reshape(similarity.shape) == 275, np.nan, similarity), positives)
+    with pytest.raises(InputError, match="both are"):
+        Positives(positives.i2t, positives.t2i[:, :-1])
+    with pytest.raises(InputError, match="outside_t2i"):
+        Positives(positives.i2t, positives.t2i, None, np.zeros(3, dtype=np.int64))
+    with pytest.raises(InputError, match="direction is"):
+        map_at_r(similarity, positives, "t2t")
