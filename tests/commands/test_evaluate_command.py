@@ -221,3 +221,72 @@ def test_phi_of_captions_equals_the_file(run, cider):
     phi = cider_matrix(Path("captions.txt").read_text().splitlines(), np.repeat(np.arange(20), 5))
     np.testing.assert_allclose(np.load("cider.npy"), phi, atol=1e-5)
     assert json.loads(Path("cider.json").read_text())["captions_file"] == "captions.txt"
+
+
+def test_categories_labels_and_positives_of_files_are_scored(run, folder):
+    similarity = np.load("sims.npy")
+    category = np.arange(20) % 4
+    Path("categories.txt").write_text("".join(f"kind {c}\n" for c in category))
+    Path("images.txt").write_text("".join(f"{1000 + i}\n" for i in range(20)))
+    Path("captions_ids.txt").write_text("".join(f"{5000 + c}\n" for c in range(100)))
+    objects = [{"image_id": 1000 + i, "category_id": int(category[i]) + 1, "iscrowd": 0} for i in range(20)]
+    images = [{"id": 1000 + i} for i in range(20)]
+    kinds = [{"id": number} for number in range(1, 91)]
+    Path("instances.json").write_text(json.dumps({"images": images, "annotations": objects, "categories": kinds}))
+    pairs = [
+        (5000 + c, 1000 + i, 4.0 if i in (c // 5, (c // 5 + 1) % 20) else 1.0) for c in range(100) for i in range(20)
+    ]
+    lines = "".join(f"COCO_val2014:sentid:{c},COCO_val2014_{i:012d}.jpg,{score},m\n" for c, i, score in pairs)
+    Path("sits.csv").write_text("caption,image,agg_score,sampling_method\n" + lines)
+    ids = ("--image-ids", "images.txt", "--caption-ids", "captions_ids.txt")
+    given = ("--categories", "categories.txt", "--instances", "instances.json", "--cxc", "sits.csv", *ids)
+    said = run("evaluate", "sims.npy", *given, "--json", "out.json")
+    assert said.code == 0, said.err
+    found = {(v["metric"], v["direction"]): v["value"] for v in json.loads(Path("out.json").read_text())["values"]}
+
+    best = similarity.argmax(axis=0)
+    owner = np.arange(100) // 5
+    assert found["CxC R@1", "t2i"] == pytest.approx(100 * np.mean((best == owner) | (best == (owner + 1) % 20)))
+    precisions = []
+    for image in range(20):  # mAP of the category, images as queries
+        order = np.argsort(-similarity[image], kind="stable")
+        relevant = category[owner[order]] == category[image]
+        precisions.append(np.mean((np.cumsum(relevant) / np.arange(1, 101))[relevant]))
+    assert found["mAP", "i2t"] == pytest.approx(np.mean(precisions))
+    assert ("PMRP", "i2t") in found
+
+    np.save("labels.npy", np.eye(90, dtype=np.uint8)[category])
+    run("evaluate", "sims.npy", "--labels", "labels.npy", "--json", "out.json")
+    again = {(v["metric"], v["direction"]): v["value"] for v in json.loads(Path("out.json").read_text())["values"]}
+    assert again["PMRP", "i2t"] == found["PMRP", "i2t"]
+
+    for arguments, sentence in (
+        (("--cxc", "sits.csv"), "give --image-ids FILE and --caption-ids FILE"),
+        (("--instances", "instances.json"), "give --image-ids FILE"),
+        (("--image-ids", "captions_ids.txt"), "holds 100 ids but there are 20 images"),
+        (("--labels", "labels.npy", "--instances", "instances.json"), "give one of them"),
+        (("--categories", "captions_ids.txt"), "100 categories but there are 20 images"),
+        (("--mean", "--captions", "captions.txt"), "at least two"),
+    ):
+        said = run("evaluate", "sims.npy", *arguments)
+        assert said.code == 1 and sentence in said.err
+
+
+def test_eccv_is_refused_on_other_data(run, folder):
+    pytest.importorskip("eccv_caption")
+    said = run("evaluate", "sims.npy", "--eccv")
+    assert said.code == 1 and "5000" in said.err and said.err.count("\n") == 1
+
+
+def test_the_mean_of_several_phi_is_scored_too(run, cider):
+    given = ("--phi", "cider.npy", "--captions", "captions.txt", "--metric", "bleu2", "--mean")
+    said = run("evaluate", "sims.npy", *given, "--json", "out.json")
+    assert said.code == 0 and "the mean of cider, bleu2, not scaled" in said.out
+    found = values()
+    run("phi", "bleu2", "captions.txt", "-o", "bleu.npy")
+    np.save("both.npy", (np.load("cider.npy").astype(float) + np.load("bleu.npy")) / 2)
+    run("evaluate", "sims.npy", "--phi", "mean=both.npy", "--json", "out.json")
+    asp = [key for key in values() if key[0] == "ASP"]
+    assert len(asp) == 2
+    for key in asp:
+        assert found[key] == pytest.approx(values()[key], abs=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +49,22 @@ def evaluate(
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"0/1 matrix [images, labels], {given.MATRIX}: PMRP")
     ] = None,
+    instances: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="COCO instances .json instead of --labels: PMRP")
+    ] = None,
+    eccv: Annotated[
+        bool, typer.Option("--eccv", help="ECCV Caption and CxC recall, of COCO's 5K test split alone")
+    ] = False,
+    cxc: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv and the two files of ids")
+    ] = None,
+    image_ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="COCO id of each image, one a line (coco-5k: known)")
+    ] = None,
+    caption_ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one a line (coco-5k: known)")
+    ] = None,
+    mean: Annotated[bool, typer.Option("--mean", help="also the mean of all phi, as in ASP(A)")] = False,
     transposed: given.Transposed = False,
     json_out: given.Json = None,
     csv: given.Csv = None,
@@ -78,6 +95,10 @@ def evaluate(
         protocol_named(dataset)  # asked before anything is read
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
+    if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
+        raise InputError("--mean averages several phi; give at least two.")
+    if labels is not None and instances is not None:
+        raise InputError("--labels and --instances both say what is in an image; give one of them.")
     with quietly(quiet):
         similarity, notes = _similarity(matrix, text, transposed)
         n_images, n_captions = _size_of(similarity, dataset, image_of_caption, matrix)
@@ -85,6 +106,12 @@ def evaluate(
         phis = given.phis_of(phi, n_images, n_captions)
         if captions is not None:
             phis |= _computed(captions, metric or ["cider"], pairing, n_images, n_captions, phis)
+        if mean:
+            from fivesentences.metrics import mean_phi
+
+            phis["mean"] = mean_phi(list(phis.values()))
+            notes.append(f"phi mean: the mean of {', '.join(name for name in phis if name != 'mean')}, not scaled.")
+        ids = Ids.read(image_ids, caption_ids, dataset, n_images, n_captions)
         with given.working(f"score {matrix}"):
             scores = score(
                 similarity,
@@ -98,7 +125,8 @@ def evaluate(
                 asp_ties=() if not asp else ("index", "average") if everything else ("index",),
                 hubness=hubness or everything,
                 categories=None if categories is None else _lines(categories, n_images),
-                labels=None if labels is None else _labels(labels),
+                labels=_labels(labels, instances, ids),
+                positives=_positives(eccv, cxc, ids),
             )
     scores.about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
     outputs.write(sheets(scores, notes), scores.tidy(), {**scores.about, "values": scores.values})
@@ -254,15 +282,81 @@ def _computed(
 
 
 def _lines(path: Path, n_images: int) -> NDArray[Any]:
-    from fivesentences.semantics.caption_file import read_captions
-
-    lines = [line.strip() for line in read_captions(path)]
+    lines = _read_lines(path)
     if len(lines) != n_images:
         raise InputError(f"{path} holds {len(lines)} categories but there are {n_images} images; give one an image.")
     return np.unique(lines, return_inverse=True)[1]
 
 
-def _labels(path: Path) -> NDArray[Any]:
+@dataclass(frozen=True)
+class Ids:
+    """COCO ids of images and captions, where they are known.
+
+    Attributes:
+        images: ``[images]``, or None.
+        captions: ``[captions]``, or None.
+    """
+
+    images: list[str] | None
+    captions: list[str] | None
+
+    @classmethod
+    def read(
+        cls, images: Path | None, captions: Path | None, dataset: str | None, n_images: int, n_captions: int
+    ) -> Ids:
+        """From files of one id a line; for coco-5k the order of eccv_caption where no file is given."""
+        found: list[list[str] | None] = []
+        for what, path, wanted in (("images", images, n_images), ("captions", captions, n_captions)):
+            lines = None if path is None else _read_lines(path)
+            if lines is not None and len(lines) != wanted:
+                raise InputError(f"{path} holds {len(lines)} ids but there are {wanted} {what}; give one a line.")
+            found.append(lines)
+        if dataset == "coco-5k" and found == [None, None]:
+            return cls.usual()
+        return cls(*found)
+
+    @classmethod
+    def usual(cls) -> Ids:
+        """Those of COCO's test split in Karpathy's order, if eccv_caption, which knows them, is installed."""
+        from fivesentences.evaluation.eccv import coco_test_ids
+
+        try:
+            images, captions = coco_test_ids()
+        except InputError:
+            return cls(None, None)
+        return cls([str(number) for number in images.tolist()], [str(number) for number in captions.tolist()])
+
+
+def _labels(path: Path | None, instances: Path | None, ids: Ids) -> NDArray[Any] | None:
+    from fivesentences.corpus.instances import read_instances
     from fivesentences.evaluation.reading import read_matrix
 
-    return read_matrix(path)
+    if path is not None:
+        return read_matrix(path)
+    if instances is None:
+        return None
+    if ids.images is None:
+        raise InputError(f"{instances}: whose labels these are is said by COCO ids; give --image-ids FILE.")
+    return read_instances(instances, ids.images)
+
+
+def _positives(eccv: bool, cxc: Path | None, ids: Ids) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    if eccv:
+        from fivesentences.evaluation.eccv import packaged_positives
+
+        found["ECCV"] = packaged_positives("eccv", ids.images, ids.captions)
+        found["CxC"] = packaged_positives("cxc", ids.images, ids.captions)
+    if cxc is not None:
+        from fivesentences.evaluation.positives import cxc_positives
+
+        if ids.images is None or ids.captions is None:
+            raise InputError(f"{cxc}: pairs are named by COCO ids; give --image-ids FILE and --caption-ids FILE.")
+        found["CxC"] = cxc_positives(cxc, ids.captions, ids.images)
+    return found or None
+
+
+def _read_lines(path: Path) -> list[str]:
+    from fivesentences.semantics.caption_file import read_captions
+
+    return [line.strip() for line in read_captions(path)]
