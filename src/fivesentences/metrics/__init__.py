@@ -1,4 +1,4 @@
-"""Numbers from a similarity matrix: recall, semantic recall, NCS and ASP in percent, ranks from 1, and many more.
+"""Numbers from a similarity matrix: recall, NCS, ASP, PMRP and others in percent, ranks from 1, mAP as fractions.
 
 And from pairs of a score and a human judgement: correlations with their intervals.
 
@@ -7,11 +7,14 @@ index, lower first (``TIE_RULE``).
 """
 
 from fivesentences.metrics.asp import ASP_TIES, SemanticRanks, asp, asp_values, mean_phi
+from fivesentences.metrics.category import category_map, r_precision
 from fivesentences.metrics.comparison import PairedTest, paired_test, paired_tests
 from fivesentences.metrics.correlation import STATISTICS, Correlation, correlation, correlations
 from fivesentences.metrics.evaluator import Evaluator, QueryValues, evaluate_frame
 from fivesentences.metrics.frame import MetricValue, as_frame
 from fivesentences.metrics.ncs import ncs, nsum
+from fivesentences.metrics.plausible_match import pmrp
+from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
 from fivesentences.metrics.semantic_recall import semantic_recall
@@ -24,22 +27,29 @@ __all__ = [
     "Evaluator",
     "MetricValue",
     "PairedTest",
+    "Positives",
     "QueryValues",
     "RankStatistics",
     "SemanticRanks",
     "as_frame",
     "asp",
     "asp_values",
+    "category_map",
     "correlation",
     "correlations",
     "evaluate_frame",
+    "map_at_r",
     "mean_phi",
     "ncs",
     "nsum",
     "paired_test",
     "paired_tests",
+    "pmrp",
+    "r_precision",
+    "r_precision_of",
     "rank_statistics",
     "recall_at_k",
+    "recall_of_positives",
     "rsum",
     "semantic_recall",
     "true_recall_at_k",

@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
+from fivesentences.metrics.category import CategoryReader, Codes, category_codes
 from fivesentences.metrics.frame import MetricValue, as_frame
 from fivesentences.metrics.ncs import Scores, paper_ncs, released_ncs
+from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
+from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
     Direction,
@@ -21,6 +24,7 @@ from fivesentences.metrics.ranking import (
     as_array,
     checked_choice,
     checked_cutoffs,
+    checked_direction,
     checked_phi,
     checked_similarity,
     depth_needed,
@@ -34,6 +38,7 @@ from fivesentences.metrics.whole_rankings import Reader
 from fivesentences.retrieval.hubness import hubness_of_ranking
 
 UNNAMED = "phi"  # name of a phi that is given without one
+RECALL_ONLY = ("CxC",)  # positives of which neither R-precision nor mAP@R is reported by anybody
 KEPT_BYTES = 2**30  # of ranks by phi; more are made anew at every call
 
 
@@ -74,6 +79,11 @@ class Evaluator:
         asp_ties: Rules for ties under which to report ASP, of "index" and "average"; none: no ASP. Ranks by phi are
             kept for further calls if they take at most 1 GiB.
         hubness: Whether to report how often items of the gallery are nearest to a query.
+        labels: ``[images, classes]`` 0 or 1, for PMRP; images without a label are left out.
+        categories: ``[images]`` numbers or strings, for mAP, mAP@R and R-precision by category.
+        caption_categories: ``[captions]``; default that of the caption's image.
+        positives: Lists of positives by name, such as ``{"CxC": ..., "ECCV": ...}``: recall of each, and of all but
+            "CxC" R-precision and mAP@R. Queries without a positive are left out, whatever ``empty`` is.
 
     Raises:
         InputError: If an argument is unknown.
@@ -92,6 +102,10 @@ class Evaluator:
         empty: str = "zero",
         asp_ties: Sequence[str] = (),
         hubness: bool = False,
+        labels: ArrayLike | None = None,
+        categories: ArrayLike | None = None,
+        caption_categories: ArrayLike | None = None,
+        positives: Mapping[str, Positives] | None = None,
     ):
         self.ks = checked_cutoffs(ks)
         self.ms = checked_cutoffs(ms, "ms") if len(ms) else ()
@@ -112,35 +126,44 @@ class Evaluator:
         if self.asp_ties and not self.phis:
             raise InputError("asp_ties asks for ASP, which compares with phi; pass phi, or leave asp_ties out.")
         self._image_of_caption = None if image_of_caption is None else as_array(image_of_caption)
+        if caption_categories is not None and categories is None:
+            raise InputError("caption_categories need categories, those of the images, to be compared with.")
+        self._labels, self._categories, self._caption_categories = labels, categories, caption_categories
+        self._positives = dict(positives or {})
+        self._distances: LabelDistances | None = None
+        self._codes: tuple[Codes, Codes] | None = None
         self._shape: tuple[int, ...] | None = None
         self._relevance: dict[str, Relevance] = {}
         self._semantic_ranks: dict[str, SemanticRanks] = {}
 
-    def __call__(self, similarity: ArrayLike) -> list[MetricValue]:
+    def __call__(self, similarity: ArrayLike, directions: Sequence[str] = DIRECTIONS) -> list[MetricValue]:
         """Every number of ``similarity``.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; a memory map or a
                 torch tensor, on any device, too.
+            directions: Of "i2t" and "t2i", those to report; sums need both.
 
         Raises:
-            InputError: If shapes disagree, a value is not finite, or an image has no caption.
+            InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
+                direction.
         """
-        values = [value for direction in self._directions(similarity) for value in direction.values]
-        return values + _sums(values, len(self.ks))
+        values = [value for side in self._sides(similarity, directions) for value in side.values]
+        return values + (_sums(values, len(self.ks)) if set(directions) == set(DIRECTIONS) else [])
 
-    def per_query(self, similarity: ArrayLike) -> list[QueryValues]:
+    def per_query(self, similarity: ArrayLike, directions: Sequence[str] = DIRECTIONS) -> list[QueryValues]:
         """The same for every query: what ``paired_test`` compares.
 
         Sums over directions, medians and statistics of hubs have no value a query and are left out.
 
         Args:
             similarity: As in a call.
+            directions: As in a call.
 
         Raises:
             InputError: As a call.
         """
-        return [value for direction in self._directions(similarity, True) for value in direction.per_query]
+        return [value for side in self._sides(similarity, directions, True) for value in side.per_query]
 
     def frame(self, similarity: ArrayLike, form: str = "tidy") -> pd.DataFrame:
         """The numbers of a call as a table, ``"tidy"`` or ``"wide"`` (see ``as_frame``).
@@ -151,11 +174,14 @@ class Evaluator:
         checked_choice("form", form, ("tidy", "wide"))
         return as_frame(self(similarity), form)
 
-    def _directions(self, similarity: ArrayLike, per_query: bool = False) -> list[_Numbers]:
+    def _sides(self, similarity: ArrayLike, directions: Sequence[str], per_query: bool = False) -> list[_Numbers]:
+        if isinstance(directions, str) or not len(directions):
+            raise InputError(f"directions is {directions!r}; give a list such as ('i2t', 't2i').")
+        sides = [checked_direction(direction) for direction in directions]
         matrix, pairing = checked_similarity(similarity, self._image_of_caption)
         if self._shape != matrix.shape:
             self._prepare(matrix.shape, pairing)
-        return [self._numbers(matrix, pairing, direction, per_query) for direction in DIRECTIONS]
+        return [self._numbers(matrix, pairing, side, per_query) for side in sides]
 
     def _prepare(self, shape: tuple[int, ...], pairing: NDArray[np.int64]) -> None:
         n_images, n_captions = shape
@@ -167,21 +193,39 @@ class Evaluator:
             if self.asp_ties
             else {}
         )
+        for name, positives in self._positives.items():
+            if positives.shape != shape:
+                raise InputError(
+                    f"the positives {name} are of {positives.shape[0]} images and {positives.shape[1]} captions but "
+                    f"similarity has {n_images} images and {n_captions} captions; make them for this gallery."
+                )
+        if self._labels is not None:
+            self._distances = LabelDistances(self._labels, pairing)
+        if self._categories is not None:
+            self._codes = category_codes(self._categories, self._caption_categories, n_images, pairing)
+            if len(self._codes[1]) != n_captions:
+                raise InputError(
+                    f"caption_categories has {len(self._codes[1])} values but there are {n_captions} captions."
+                )
         self._shape = shape
 
     def _numbers(self, matrix: NDArray, pairing: NDArray[np.int64], side: Direction, per_query: bool) -> _Numbers:
         numbers = _Numbers(side, self.empty, per_query)
         n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
-        readers: list[Reader] = []
         asp = AspReader(self._semantic_ranks, side, self.asp_ties, n_queries) if self.asp_ties else None
-        if asp is not None:
-            readers.append(asp)
+        plausible = PlausibleReader(self._distances, side) if self._distances is not None else None
+        category = CategoryReader(self._codes, side) if self._codes is not None else None
+        readers: list[Reader] = [reader for reader in (asp, plausible, category) if reader is not None]
 
         def visit(block: QueryBlock) -> None:
             for read in readers:
                 read(block)
 
-        ranking = rank(matrix, pairing, side, depth_needed(max(self.ks), pairing, side), visit=visit)
+        depth = depth_needed(max(self.ks), pairing, side)
+        for name, positives in self._positives.items():
+            if name not in RECALL_ONLY:
+                depth = max(depth, int(positives.number(side).max()))
+        ranking = rank(matrix, pairing, side, depth, visit=visit)
         self._instance_recall(numbers, ranking)
         for name, relevance in self._relevance.items():
             self._ncs(numbers, ranking, relevance, name)
@@ -189,6 +233,16 @@ class Evaluator:
         if asp is not None:
             for (name, ties), values in asp.values.items():
                 numbers.percent("ASP", values, formula=ties, phi=name)
+        if plausible is not None:
+            of_queries = 100.0 * plausible.r_precision.mean(axis=0)  # over zetas; NaN without label
+            numbers.alone("PMRP", np.nanmean(of_queries), of_queries)
+        if category is not None:
+            nothing = category.n_relevant == 0
+            numbers.fractions("mAP", (category.average_precision[None], nothing))
+            numbers.fractions("mAP@R", (category.average_precision["R"], nothing))
+            numbers.fractions("R-P", (category.r_precision, nothing))
+        for name, positives in self._positives.items():
+            self._of_positives(numbers, ranking, positives, name)
         if self.hubness:
             hubs = hubness_of_ranking(ranking.items, n_gallery)
             for share, value in hubs.shares.items():
@@ -207,6 +261,16 @@ class Evaluator:
         numbers.alone("Med r", statistics.median)
         numbers.alone("Mean r", statistics.mean, ranking.ground_truth_rank + 1)
 
+    def _of_positives(self, numbers: _Numbers, ranking: Ranking, positives: Positives, name: str) -> None:
+        hits = hits_of_ranking(ranking.items, positives, ranking.direction)
+        found = {f"{name} R@{k}": (hits.recall(k), 1.0) for k in self.ks}
+        if name not in RECALL_ONLY:
+            found[f"{name} R-P"] = hits.r_precision(), 100.0
+            found[f"{name} mAP@R"] = hits.average_precision_at_r(), 100.0
+        for metric, (values, divisor) in found.items():
+            percent = hits.mean(values, "skip", numbers.wants_per_query)
+            numbers.either(metric, percent / divisor)
+
     def _ncs(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
         for formula in self.formulas:
             score = released_ncs if formula == "released" else paper_ncs
@@ -222,8 +286,9 @@ class Evaluator:
                 for m in deepest_first:
                     for style in self.styles:
                         for k, scores in score(ranking, relevance, self.ks, m, kept == "kept", style).items():
-                            variant = {"formula": formula, "ground_truth": kept, "m": m, "style": style, "phi": phi}
-                            numbers.scores(f"SR@{k}", scores, **variant)
+                            numbers.scores(
+                                f"SR@{k}", scores, formula=formula, ground_truth=kept, m=m, style=style, phi=phi
+                            )
 
 
 class _Numbers:
@@ -234,18 +299,26 @@ class _Numbers:
         self.values: list[MetricValue] = []
         self.per_query: list[QueryValues] = []
 
-    def scores(self, metric: str, scores: Scores, **variant: Any) -> None:
-        """Fractions of which some queries have none; in percent, after the policy for these."""
-        if self.wants_per_query:
-            of_queries = np.asarray(mean_over_queries(*scores, self.empty, True, self.direction))
-            self.per_query.append({**_key(metric, self.direction, **variant), "values": of_queries})
-        else:
-            value = float(mean_over_queries(*scores, self.empty, False, self.direction))
-            self.values.append({**_key(metric, self.direction, **variant), "value": value})
+    def scores(self, metric: str, scores: Scores, divisor: float = 1.0, **variant: Any) -> None:
+        """Fractions of which some queries have none; in percent, over ``divisor``, after the policy for these."""
+        found = mean_over_queries(*scores, self.empty, self.wants_per_query, self.direction)
+        self.either(metric, found / divisor, **variant)
+
+    def fractions(self, metric: str, scores: Scores, **variant: Any) -> None:
+        """Fractions of which some queries have none, as they are, after the policy for these."""
+        self.scores(metric, scores, 100.0, **variant)
 
     def percent(self, metric: str, values: NDArray[np.float64], **variant: Any) -> None:
         """Fractions that every query has; in percent."""
         self.scores(metric, (values, np.zeros(len(values), dtype=bool)), **variant)
+
+    def either(self, metric: str, found: float | NDArray[np.float64], **variant: Any) -> None:
+        """A mean, or values of every query: whichever is wanted."""
+        key = _key(metric, self.direction, **variant)
+        if self.wants_per_query:
+            self.per_query.append({**key, "values": np.asarray(found)})
+        else:
+            self.values.append({**key, "value": float(found)})
 
     def alone(self, metric: str, value: float, of_queries: NDArray | None = None, **variant: Any) -> None:
         """A number as it is, with its value for every query if it is the mean of such."""

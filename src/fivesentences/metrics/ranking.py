@@ -287,18 +287,24 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
     maxima = scores[:, :whole].reshape(n_rows, -1, n_groups).max(axis=1)
     np.maximum(maxima[:, : n_items - whole], scores[:, whole:], out=maxima[:, : n_items - whole])
     bound = np.partition(maxima, n_groups - depth, axis=1)[:, n_groups - depth, None]
-    candidate = scores > bound
-    missing = depth - np.count_nonzero(candidate, axis=1)
-    short = np.flatnonzero(missing > 0)  # rows whose list ends among scores equal to the bound: lowest index first
-    if len(short):
-        equal = scores[short] == bound[short]
-        early = np.cumsum(equal, axis=1, dtype=np.int32) <= missing[short, None]
-        candidate[short] |= equal & early
-    row, item = np.nonzero(candidate)
-    in_order = np.lexsort((-scores[row, item], row))  # stable, and items ascend within a row
-    first = np.searchsorted(row, np.arange(n_rows))
-    best: NDArray[np.int64] = item[in_order[first[:, None] + np.arange(depth)]]
-    return best
+    candidate = scores >= bound
+    often = np.count_nonzero(candidate, axis=1)
+    crowded = np.flatnonzero(often > 2 * depth)
+    if len(crowded):  # mostly scores equal to the bound: of these only those of lowest index
+        above, equal = scores[crowded] > bound[crowded], candidate[crowded]
+        equal ^= above
+        missing = depth - np.count_nonzero(above, axis=1)
+        early = np.cumsum(equal, axis=1, dtype=np.int32) <= missing[:, None]
+        candidate[crowded] = above | (equal & early)
+        often[crowded] = np.count_nonzero(candidate[crowded], axis=1)
+    row, item = np.divmod(np.flatnonzero(candidate), n_items)
+    # The candidates of a row, by index, and then minus infinity: a stable sort leaves what is no item at the end.
+    place = np.arange(len(row)) - np.repeat(np.cumsum(often) - often, often)
+    values = np.full((n_rows, int(often.max())), -np.inf, dtype=scores.dtype)
+    items = np.zeros(values.shape, dtype=np.int64)
+    values[row, place], items[row, place] = scores[row, item], item
+    in_order = np.argsort(-values, axis=1, kind="stable")[:, :depth]
+    return np.take_along_axis(items, in_order, axis=1)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from fivesentences.metrics.ranking import (
     Ranking,
     best_first,
     depth_needed,
+    in_threads,
     rank,
 )
 
@@ -35,7 +36,7 @@ class Relevance:
         self.phi, self.pairing = phi, pairing
         self.n_captions, self.n_images = len(pairing), phi.shape[1]
         self._ideal: dict[Direction, Ranking] = {}
-        self._neighbours: dict[bool, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        self._neighbours: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
         self._blank: NDArray[np.bool_] | None = None
         self._captions_by_image = np.argsort(pairing, kind="stable")
         self._captions_of_image = np.bincount(pairing, minlength=self.n_images)
@@ -76,34 +77,45 @@ class Relevance:
         Returns:
             ``[images, at most m]`` image indices, -1 where there are fewer, and their sums (0 there).
         """
-        known = self._neighbours.get(keep_ground_truth)
-        if known is None or known[0].shape[1] < min(m, self.n_images):
-            known = self._find_neighbours(m, keep_ground_truth)
-            self._neighbours[keep_ground_truth] = known
-        return known[0][:, :m], known[1][:, :m]
+        known = self._neighbours
+        if known is None or known[0].shape[1] < min(m + 1, self.n_images):
+            known = self._neighbours = self._find_neighbours(m + 1)
+        images, sums = known
+        if not keep_ground_truth:
+            own = images == np.arange(self.n_images)[:, None]
+            others_first = np.argsort(own, axis=1, kind="stable")
+            images, sums = (
+                np.take_along_axis(np.where(own, nothing, values), others_first, axis=1)
+                for values, nothing in ((images, -1), (sums, 0.0))
+            )
+        return images[:, :m], sums[:, :m]
 
-    def _find_neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _find_neighbours(self, m: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The same with ground truth."""
         lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION]
         phi_of_lists = self.values(lists, "t2i")
         m = min(m, self.n_images)
         neighbours = np.empty((self.n_images, m), dtype=np.int64)
         sums = np.empty((self.n_images, m))
-        for part in _parts(self.n_images, self.n_images):
+
+        def find(part: slice) -> None:
             images = np.arange(part.start, part.stop)
             begin, end = self._first_of_image[images[0]], self._first_of_image[images[-1]]
             captions = self._captions_by_image[begin : end + self._captions_of_image[images[-1]]]
-            place = (self.pairing[captions] - part.start)[:, None] * self.n_images + lists[captions]
+            place = ((self.pairing[captions] - part.start)[:, None] * self.n_images + lists[captions]).ravel()
             size = len(images) * self.n_images
-            total = np.bincount(place.ravel(), weights=phi_of_lists[captions].ravel(), minlength=size)
-            total[np.bincount(place.ravel(), minlength=size) == 0] = -np.inf  # in no list
+            total = np.bincount(place, weights=phi_of_lists[captions].ravel(), minlength=size)
+            in_no_list = np.ones(size, dtype=bool)
+            in_no_list[place] = False
+            total[in_no_list] = -np.inf
             total = total.reshape(len(images), self.n_images)
-            if not keep_ground_truth:
-                total[np.arange(len(images)), images] = -np.inf
             best = best_first(total, m)
             best_total = np.take_along_axis(total, best, axis=1)
             listed = best_total > -np.inf
             neighbours[part] = np.where(listed, best, -1)
             sums[part] = np.where(listed, best_total, 0.0)
+
+        in_threads(find, list(_parts(self.n_images, self.n_images)))
         return neighbours, sums
 
     def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -128,13 +140,11 @@ def slots(items: NDArray[np.int64], lists: NDArray[np.int64]) -> NDArray[np.int6
 
     -1 stands nowhere, in neither.
     """
-    n_rows, width = lists.shape
+    width = lists.shape[1]
     found = np.full(items.shape, width, dtype=np.int64)
-    if not width:
-        return found
-    for part in _parts(n_rows, items.shape[1] * width):
-        same = (items[part, :, None] == lists[part, None, :]) & (items[part, :, None] >= 0)
-        found[part] = np.where(same.any(axis=2), same.argmax(axis=2), width)
+    for slot in reversed(range(width)):  # so that the first of equal ones stands
+        found[items == lists[:, slot, None]] = slot
+    found[items < 0] = width
     return found
 
 
