@@ -70,7 +70,7 @@ def compare(
             check_pairing_file(image_of_caption, n_images, n_captions, a)
         pairing = given.pairing_of(image_of_caption, n_captions)
         phis = given.phis_of(phi, n_images, n_captions)
-        with given.working(f"compare {a} and {b}"):
+        with given.working(f"compare {a} and {b}", 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(
                 first,
                 second,
@@ -84,6 +84,7 @@ def compare(
                 resamples=resamples,
                 confidence=confidence,
                 seed=seed,
+                progress=advance,
             )
     protocol = chosen.words if chosen else "the whole matrix is one gallery"
     notes = [
@@ -110,9 +111,9 @@ def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
     for row in frame.to_dict("records"):
         words = [row["phi"]] if row["phi"] else []
         if row["ground_truth"]:
-            words.append(f"ground truth {row['ground_truth']}")
+            words.append(f"GT {row['ground_truth']}")
         if row["m"]:
-            words.append(f"m = {row['m']}")
+            words.append(f"m={row['m']}")
         interval = f"{row['low']:+.2f} to {row['high']:+.2f}" if row["low"] == row["low"] else ""
         p = "<0.0001" if row["p"] < 1e-4 else number(row["p"], 4)
         stub = [str(row["metric"]), str(row["direction"]) or "both", ", ".join(words)]

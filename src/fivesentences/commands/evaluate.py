@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,8 +91,7 @@ def evaluate(
 
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
-    if dataset is not None:
-        protocol_named(dataset)  # asked before anything is read
+    protocol = None if dataset is None else protocol_named(dataset)  # asked before anything is read
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
     if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
@@ -112,7 +111,7 @@ def evaluate(
             phis["mean"] = mean_phi(list(phis.values()))
             notes.append(f"phi mean: the mean of {', '.join(name for name in phis if name != 'mean')}, not scaled.")
         ids = Ids.read(image_ids, caption_ids, dataset, n_images, n_captions)
-        with given.working(f"score {matrix}"):
+        with given.working(f"score {matrix}", protocol.folds if protocol else 1) as advance:
             scores = score(
                 similarity,
                 phis,
@@ -127,50 +126,51 @@ def evaluate(
                 categories=None if categories is None else _lines(categories, n_images),
                 labels=_labels(labels, instances, ids),
                 positives=_positives(eccv, cxc, ids),
+                progress=advance,
             )
     scores.about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
     outputs.write(sheets(scores, notes), scores.tidy(), {**scores.about, "values": scores.values})
 
 
 def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
-    """The numbers as papers print them: cut-offs beside each other, directions in two groups."""
+    """The numbers as papers print them: cut-offs beside each other, the two directions in groups."""
     about = scores.about
-    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
-    below = [
-        f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}.",
-        *notes,
-    ]
-    rows: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+    at_k: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
     single: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
-    ks: dict[str, list[int]] = {side: [] for side in SIDES}
-    # Smaller relevant sets first; all else stays in its order.
-    order = {_stub({**value, "m": 0}, cutoff_of(value["metric"])[0]): at for at, value in enumerate(scores.values)}
-    for value in sorted(scores.values, key=lambda v: (order[_stub({**v, "m": 0}, cutoff_of(v["metric"])[0])], v["m"])):
+    formulas = sorted({value["formula"] for value in scores.values if value["metric"].startswith(("N@", "SR@"))})
+    with_formula = len(formulas) > 1
+
+    def row_of(value: Mapping[str, Any]) -> tuple[str, ...]:
+        return _stub({**value, "m": 0}, cutoff_of(value["metric"])[0], with_formula)
+
+    place = {row_of(value): at for at, value in enumerate(scores.values)}
+    for value in sorted(scores.values, key=lambda value: (place[row_of(value)], value["m"])):  # smallest m first
         family, k = cutoff_of(value["metric"])
         if k is not None and value["direction"]:
-            rows.setdefault(_stub(value, f"{family}@k"), {})[value["direction"], str(k)] = value["value"]
-            if k not in ks[value["direction"]]:
-                ks[value["direction"]].append(k)
+            at_k.setdefault(_stub(value, f"{family}@k", with_formula), {})[value["direction"], f"@{k}"] = value["value"]
         elif family in SUM_OF:
-            rows.setdefault(_stub(value, f"{SUM_OF[family]}@k"), {})["", "sum"] = value["value"]
+            at_k.setdefault(_stub(value, f"{SUM_OF[family]}@k", with_formula), {})["", "sum"] = value["value"]
         else:
-            single.setdefault(_stub(value, family), {})[value["direction"], ""] = value["value"]
+            single.setdefault(_stub(value, family, with_formula), {})["", value["direction"] or "both"] = value["value"]
+    ks = sorted({int(name[1:]) for row in at_k.values() for side, name in row if side})
     found = []
-    columns = [(side, str(k)) for side in SIDES for k in sorted(ks[side])] + [("", "sum")]
-    for cells, keys in ((rows, columns), (single, [(side, "") for side in SIDES] + [("", "")])):
-        keys = [key for key in keys if any(key in row for row in cells.values())]
-        if not cells:
-            continue
+    for cells, columns in (
+        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")]),
+        (single, [("", name) for name in (*SIDES, "both")]),
+    ):
+        shown = [column for column in columns if any(column in row for row in cells.values())]
         used = [at for at in range(3) if any(stub[at] for stub in cells)]
-        headings = [
-            (side, f"@{name}" if name.isdigit() else name) if name else ("", side or "both") for side, name in keys
-        ]
-        body = [[*(stub[at] for at in used), *(number(row.get(key)) for key in keys)] for stub, row in cells.items()]
-        found.append(Sheet([("metric", "phi", "variant")[at] for at in used], headings, body))
-    first, last = 0, len(found) - 1
+        rows = [[*(stub[at] for at in used), *(number(row.get(at)) for at in shown)] for stub, row in cells.items()]
+        if rows:
+            found.append(Sheet([("metric", "phi", "variant")[at] for at in used], shown, rows))
+    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
+    below = [f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."]
+    if formulas:
+        below.append(f"N and SR: {' and '.join(formulas)} formulas; GT: ground truth, the query's own items.")
+    first, last = found[0], found[-1]
     return [
-        Sheet(s.stub, s.columns, s.rows, title if at == first else "", below if at == last else ())
-        for at, s in enumerate(found)
+        replace(sheet, title=title if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
+        for sheet in found
     ]
 
 
@@ -180,13 +180,13 @@ def cutoff_of(metric: str) -> tuple[str, int | None]:
     return (family, int(k)) if at and k.isdigit() else (metric, None)
 
 
-def _stub(value: Mapping[str, Any], metric: str) -> tuple[str, str, str]:
+def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, str, str]:
     """What a row is: metric, phi, and the rest in words."""
-    words = [value["formula"]] if value["formula"] else []
+    words = [value["formula"]] if value["formula"] and with_formula else []
     if value["ground_truth"]:
-        words.append(f"ground truth {value['ground_truth']}")
+        words.append(f"GT {value['ground_truth']}")
     if value["m"] and not metric.startswith("N@"):  # whose m is k
-        words.append(f"m = {value['m']}")
+        words.append(f"m={value['m']}")
     if value["style"] and value["style"] != "recall":
         words.append(value["style"])
     if metric == "ASP":

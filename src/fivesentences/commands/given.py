@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,19 +74,21 @@ def numbers_of(text: str, option: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def working(what: str) -> AbstractContextManager[Any]:
-    """A sign of life on a terminal while something runs that cannot be counted; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+@contextmanager
+def working(what: str, steps: int = 1) -> Iterator[Callable[..., None]]:
+    """A bar on a terminal while something runs, or a sign of life and the time if it has one step; else nothing.
 
-    progress = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    progress.add_task(what, total=None)
-    return progress
+    Yields:
+        A function to call after each step.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    sign = (BarColumn(), TimeRemainingColumn()) if steps > 1 else (SpinnerColumn(),)
+    columns = (TextColumn("{task.description}"), *sign, TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=steps if steps > 1 else None)
+        yield lambda *_: progress.advance(task)

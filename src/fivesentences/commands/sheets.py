@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -117,7 +118,10 @@ def show(sheets: Sequence[Sheet]) -> None:
     """Print tables; in a pipe as wide as they are."""
     console = Console() if sys.stdout.isatty() else Console(width=200)
     for sheet in sheets:
-        table = Table(title=Text(sheet.title) if sheet.title else None, title_justify="left", title_style="bold")
+        # Narrow, so that ten columns fit into a terminal of eighty.
+        table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+        if sheet.title:
+            console.print(Text(sheet.title, style="bold"))
         for name in sheet.stub:
             table.add_column(Text(name), overflow="fold")
         previous = None
