@@ -58,6 +58,8 @@ class Auction:
         self.owners = np.full(self.bids.shape, -1, dtype=np.int64)
         self.base = self.prices.copy()
         self.rounds = 0
+        noise = np.random.default_rng(0).random(2 * self.n_images)
+        self.taste = np.lib.stride_tricks.sliding_window_view(noise, self.n_images)  # a view: row r begins at r
 
     def run(self, first: float, last: float) -> Sale:
         """Sell every place.
@@ -87,10 +89,11 @@ class Auction:
             self.images[bidders] = np.arange(self.n_images)
             self.scores[bidders] = scores
             return
-        # The selection slows down greatly where values are equal; which of them are listed does not matter.
+        # Equal worth is made unequal, in another way for each bidder: the selection would be slow otherwise, and who
+        # likes many images alike would bid for the same one as everybody else.
         blur = np.abs(worth).max() * 1e-9
-        noise = np.random.default_rng(0).random(self.n_images) * blur
-        order = np.argpartition(worth + noise, self.n_images - self.listed, axis=1)
+        worth_and_taste = worth + blur * self.taste[bidders % self.n_images]
+        order = np.argpartition(worth_and_taste, self.n_images - self.listed, axis=1)
         chosen = order[:, self.n_images - self.listed :]
         self.images[bidders] = chosen
         self.scores[bidders] = np.take_along_axis(scores, chosen, axis=1)
