@@ -22,7 +22,7 @@ def test_every_scale_of_the_project_is_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((CONFIG / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_study_of_the_project_is_valid(path: Path) -> None:
-    assert read(Study, path).tables
+    assert read(Study, path).things
 
 
 def test_the_catalogue_names_each_path_once() -> None:

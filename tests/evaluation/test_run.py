@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect, evaluate_run, summary, write_tidy
 from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
+from fivesentences.metrics.asp import asp
+from fivesentences.metrics.plausible_match import pmrp
 from fivesentences.semantics import write_phi
 from fivesentences.storage import read_json
 
@@ -38,15 +41,24 @@ def files(tmp_path: Path) -> dict[str, Path]:
     corpus = Corpus("made", pd.DataFrame(rows))
     corpus.write(tmp_path / "made.parquet")
     test = corpus.split("test")
-    write_phi("cider", test.captions, test.image_of_caption, tmp_path / "cider.npy")
+    for phi in ("cider", "tfidf"):
+        write_phi(phi, test.captions, test.image_of_caption, tmp_path / f"{phi}.npy")
+    labels = {"dog": [image % 2 == 0 for image in range(18)], "bike": [image % 3 > 0 for image in range(18)]}
+    ids = [f"{split}{image}" for split in ("test", "train", "dev") for image in range(6)]
+    pd.DataFrame({"image_id": ids, **labels}).to_parquet(tmp_path / "labels.parquet")
     similarity = np.random.default_rng(0).normal(size=(test.n_images, test.n_captions)).astype(np.float32)
     np.save(tmp_path / "similarity.npy", similarity)
     return {name: tmp_path / f"{name}.{suffix}" for name, suffix in
-            (("made", "parquet"), ("cider", "npy"), ("similarity", "npy"), ("out", "json"))}  # fmt: skip
+            (("made", "parquet"), ("cider", "npy"), ("tfidf", "npy"), ("similarity", "npy"), ("labels", "parquet"),
+             ("out", "json"))}  # fmt: skip
 
 
-def evaluate(files: dict[str, Path]) -> None:
-    evaluate_run(SPEC, corpus=files["made"], similarity=files["similarity"], phi=files["cider"], out=files["out"])
+def evaluate(files: dict[str, Path], phis: tuple[str, ...] = ("cider",), **options: Any) -> None:
+    matrices = {phi: files[phi] for phi in ("cider", "tfidf") if any(phi in one.split("+") for one in phis)}
+    evaluate_run(
+        SPEC, corpus=files["made"], similarity=files["similarity"], phis=phis, matrices=matrices, out=files["out"],
+        **options,
+    )  # fmt: skip
 
 
 def test_every_number_is_that_of_the_public_functions(files: dict[str, Path]) -> None:
@@ -83,9 +95,10 @@ def test_every_number_is_that_of_the_public_functions(files: dict[str, Path]) ->
 def test_the_json_says_protocol_gallery_tie_rule_and_phi(files: dict[str, Path]) -> None:
     evaluate(files)
     content = read_json(files["out"])
-    assert (content["images"], content["captions"], content["phi"]) == (6, 15, "cider")
+    assert (content["images"], content["captions"], content["main_phi"]) == (6, 15, "cider")
     assert "index" in content["tie_rule"]
-    assert content["phi_made_of"]["tokenisation"] == "whitespace"
+    assert content["phi_made_of"]["cider"]["tokenisation"] == "whitespace"
+    assert content["labels"] is False
     assert RunSpec.model_validate(content["spec"]) == SPEC
 
 
@@ -110,6 +123,73 @@ def test_the_tidy_table_and_its_summary_are_written(files: dict[str, Path], tmp_
     sums = read_json(tmp_path / "tiny.json")
     assert sums == summary(tidy)
     assert set(sums[SPEC.name]) == {"Rsum", "Nsum", "Nsum without ground truth"}
+
+
+def test_the_summary_is_of_the_similarity_as_it_is_and_of_the_main_phi(files: dict[str, Path]) -> None:
+    evaluate(files)
+    alone = summary(collect([files["out"]], "tiny"))
+    evaluate(files, ("cider", "tfidf", "cider+tfidf"), inferences=("naive", "csls"), labels=files["labels"])
+    assert summary(collect([files["out"]], "tiny")) == alone
+
+
+def test_rescored_values_are_those_of_the_rescored_matrix(files: dict[str, Path]) -> None:
+    methods = ("naive", "inverted_softmax", "csls", "assignment")
+    evaluate(files, inferences=methods)
+    tidy = collect([files["out"]], "tiny").set_index(["inference", "metric", "direction"])["value"]
+    similarity = np.load(files["similarity"]).astype(np.float64)
+    pairing = Corpus.read(files["made"]).split("test").image_of_caption
+    for way, axis in (("i2t", 0), ("t2i", 1)):
+        # Inverted softmax in the form with the self term, which ranks alike: softmax over the queries.
+        exponents = np.exp(30 * (similarity - similarity.max()))
+        softmax = exponents / exponents.sum(axis=axis, keepdims=True)
+        for k, value in recall_at_k(softmax, direction=way, image_of_caption=pairing).items():
+            assert tidy["inverted_softmax", f"R@{k}", way] == pytest.approx(value)
+        local = 2 * similarity
+        for other in (0, 1):
+            nearest = np.sort(similarity, axis=other)
+            local = local - np.take(nearest, range(-min(10, nearest.shape[other]), 0), axis=other).mean(
+                axis=other, keepdims=True
+            )
+        for k, value in recall_at_k(local, direction=way, image_of_caption=pairing).items():
+            assert tidy["csls", f"R@{k}", way] == pytest.approx(value)
+    for method in methods:
+        recalls = [tidy[method, f"R@{k}", way] for k in (1, 5, 10) for way in ("i2t", "t2i")]
+        assert tidy[method, "Rsum", ""] == pytest.approx(sum(recalls))
+
+
+def test_hubs_are_counted_item_by_item(files: dict[str, Path]) -> None:
+    evaluate(files, inferences=("naive", "assignment"))
+    content = read_json(files["out"])
+    similarity = np.load(files["similarity"])
+    for way, nearest, items in (("i2t", similarity.argmax(axis=1), 15), ("t2i", similarity.argmax(axis=0), 6)):
+        times = np.bincount(nearest, minlength=items)
+        assert content["hubs"]["naive"][way] == np.bincount(times).tolist()
+    # Every caption is given its own place: an image is the nearest of as many captions as it has.
+    assert content["hubs"]["assignment"]["t2i"] == [0, 0, 3, 3]
+
+
+def test_further_phis_have_scores_and_a_mean_is_of_the_matrices(files: dict[str, Path]) -> None:
+    evaluate(files, ("cider", "tfidf", "cider+tfidf"), labels=files["labels"])
+    tidy = collect([files["out"]], "tiny")
+    similarity, cider, tfidf = (np.load(files[name]) for name in ("similarity", "cider", "tfidf"))
+    pairing = Corpus.read(files["made"]).split("test").image_of_caption
+    for name, phi in (("cider", cider), ("tfidf", tfidf), ("cider+tfidf", (cider.astype(float) + tfidf) / 2)):
+        for way in ("i2t", "t2i"):
+            found = tidy[(tidy.metric == "ASP") & (tidy.phi == name) & (tidy.direction == way)].set_index("formula")
+            for ties in ("index", "average"):
+                value = asp(similarity, phi, way, ties, pairing)
+                assert found.value[ties] == pytest.approx(value, abs=1e-6)
+    assert set(tidy[tidy.metric.str.startswith("SR@")].phi) == {"cider"}
+    known = tidy[(tidy.metric == "PMRP") & (tidy.direction == "i2t")].value.item()
+    table = pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]]
+    assert known == pytest.approx(pmrp(similarity, table.to_numpy(), "i2t", image_of_caption=pairing))
+    assert tidy["labels"].all()
+
+
+def test_labels_of_other_images_are_refused(files: dict[str, Path]) -> None:
+    pd.read_parquet(files["labels"]).iloc[1:].to_parquet(files["labels"])
+    with pytest.raises(InputError, match=r"labels\.parquet: the image 'test0' has no row"):
+        evaluate(files, labels=files["labels"])
 
 
 def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path) -> None:

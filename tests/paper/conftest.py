@@ -15,6 +15,9 @@ from fivesentences.config import JudgeSpec, RunSpec, Scale, Study, read
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.evaluation.meaning import FORMAT, meaning
+from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
+from fivesentences.evaluation.retrievals import compare_retrievals
+from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
 from fivesentences.paper.asked import judged_phis
 from fivesentences.paper.rows import runs_of_scale
 from fivesentences.storage import write_json
@@ -30,8 +33,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def studies() -> dict[str, Study]:
     """The studies of the repository."""
-    names = ("five_sentences", "knn_margin")
-    return {name: read(Study, ROOT / "config" / "studies" / f"{name}.yaml") for name in names}
+    return {path.stem: read(Study, path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
 
 def tiny_scale(**changes: Any) -> Scale:
@@ -74,7 +76,11 @@ def paper_scale() -> Scale:
     )
 
 
-def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000) -> pd.DataFrame:
+FURTHER_PHIS = ("tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa")
+METHODS = ("naive", "inverted_softmax", "csls", "assignment")
+
+
+def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 1000, labels: bool = True) -> pd.DataFrame:
     """Every value that the evaluation gives, with plausible sizes, different in every run."""
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -83,7 +89,8 @@ def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 100
         base = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "model": run.model.name}
         base |= {"loss": run.loss.folder, "fraction": run.fraction, "seed": run.seed, "features": run.features.stem}
         base |= {
-            "phi": phi,
+            "main_phi": phi,
+            "labels": labels,
             "split": "test",
             "images": images,
             "captions": 5 * images,
@@ -91,7 +98,7 @@ def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 100
         }
 
         def add(metric: str, direction: str, value: float, base: dict[str, Any] = base, **more: Any) -> None:
-            empty = {"formula": "", "ground_truth": "", "m": 0, "style": ""}
+            empty = {"inference": "naive", "formula": "", "ground_truth": "", "m": 0, "style": "", "phi": ""}
             rows.append(base | empty | more | {"metric": metric, "direction": direction, "value": value})
 
         def noisy(value: float, draw: np.random.Generator = draw) -> float:
@@ -111,14 +118,29 @@ def results_of(runs: Iterable[RunSpec], *, phi: str = "cider", images: int = 100
                 for direction in ("i2t", "t2i"):
                     for k, more in ((1, 1.0), (5, 1.25), (10, 1.35)):
                         scores.append(noisy(factor * more * (level + 8)))
-                        add(f"N@{k}", direction, scores[-1], formula=formula, ground_truth=ground_truth)
-                add("Nsum", "", sum(scores), formula=formula, ground_truth=ground_truth)
+                        add(f"N@{k}", direction, scores[-1], formula=formula, ground_truth=ground_truth, phi=phi)
+                add("Nsum", "", sum(scores), formula=formula, ground_truth=ground_truth, phi=phi)
         for direction in ("i2t", "t2i"):
             for m in (1, 2, 3, 4, 5):
                 for style in ("recall", "vse_recall"):
                     value = noisy(level * (1.15 - 0.09 * m) if style == "recall" else level * (0.8 + 0.32 * m**0.7))
-                    more = {"formula": "released", "ground_truth": "removed", "m": m, "style": style}
+                    more = {"formula": "released", "ground_truth": "removed", "m": m, "style": style, "phi": phi}
                     add("SR@5", direction, value, **more)
+            for name in (phi, *FURTHER_PHIS):
+                for ties in ("index", "average"):
+                    add("ASP", direction, noisy(40 + level / 5), formula=ties, phi=name)
+            if labels:
+                add("PMRP", direction, noisy(20 + level / 5))
+            for method in METHODS:
+                for place, share in enumerate((79.2, 4.1, 16.7, 12.0, 2.0)):
+                    add(f"hubs {('0', '1', '>=2', '>=5', '>=10')[place]}", direction, noisy(share), inference=method)
+                for what, size in (("max", 51.0), ("skewness", 4.0), ("Gini", 0.8)):
+                    add(f"hubs {what}", direction, noisy(size), inference=method)
+                if method != "naive":
+                    for k in (1, 5, 10):
+                        add(f"R@{k}", direction, noisy(10 * k**0.5), inference=method)
+                    add("Med r", direction, float(round(noisy(11.0))), inference=method)
+                    add("Mean r", direction, noisy(50.0), inference=method)
     return pd.DataFrame(rows)
 
 
@@ -141,6 +163,48 @@ def frame(studies: dict[str, Study], scale: Scale) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def published(root: Path) -> Path:
     return root / "config" / "published"
+
+
+@pytest.fixture(scope="session")
+def write_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Path]]:
+    """Made-up results as the evaluation's files, one ``.json`` a run, with made-up hubs by every inference method."""
+
+    def written(runs: Iterable[RunSpec], frame: pd.DataFrame) -> list[Path]:
+        folder, paths = tmp_path_factory.mktemp("runs"), []
+        about = [*RUN_COLUMNS, *GALLERY_COLUMNS]
+        for run in runs:
+            of_run = frame[frame["run"] == run.name]
+            content: dict[str, Any] = {name: of_run[name].tolist()[0] for name in about}
+            draw = np.random.default_rng(abs(hash_of(run.name)))
+            content["hubs"] = {
+                method: {
+                    side: np.bincount(np.bincount(draw.integers(items, size=queries), minlength=items)).tolist()
+                    for side, items, queries in (("t2i", 40, 200), ("i2t", 200, 40))
+                }
+                for method in METHODS
+            }
+            content["spec"] = run.model_dump(mode="json")
+            content["values"] = of_run[VALUE_COLUMNS].to_dict("records")
+            paths.append(folder / f"{len(paths)}.json")
+            write_json(paths[-1], content)
+        return paths
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def retrievals_file(small_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Retrievals of two made-up models over the small corpus, as the evaluation's file."""
+    draw = np.random.default_rng(11)
+    shape = (small_corpus.n_images, small_corpus.n_captions)
+    own = np.zeros(shape)
+    own[small_corpus.image_of_caption, np.arange(shape[1])] = 1
+    similarities = {name: draw.normal(size=shape) + own for name in ("first", "second")}
+    phi = draw.gamma(0.4, 0.3, shape[::-1]) + own.T
+    path = tmp_path_factory.mktemp("retrievals") / "figure1.json"
+    found = compare_retrievals(small_corpus, similarities, phi, k=3)
+    write_json(path, found | {"phi": "cider", "format": RETRIEVALS})
+    return path
 
 
 # What each judge's scores can be.

@@ -8,7 +8,6 @@ from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.asked import drawn_phis, figures_of, tables_of
-from fivesentences.paper.figures import build_figure, write_figure
 from fivesentences.paper.html import Picture
 from fivesentences.paper.making import make_figure, make_table
 from fivesentences.paper.page import write_page
@@ -23,16 +22,21 @@ def scale(make_scale):
 
 
 @pytest.fixture(scope="module")
-def everything(studies, scale, made_up, published, tmp_path_factory, write_agreement, meaning_file, photographs):
+def everything(
+    studies, scale, made_up, published, tmp_path_factory, write_agreement, meaning_file, photographs, write_runs,
+    retrievals_file,
+):  # fmt: skip
     """All tables and figures of the studies, made once."""
     folder, frame = tmp_path_factory.mktemp("page"), made_up(runs_of_scale(studies, scale).values())
+    runs = write_runs(runs_of_scale(studies, scale).values(), frame)
     judged = write_agreement(studies, scale)
     meaning = meaning_file(drawn_phis(studies, scale))
     for name, study in studies.items():
         for table in study.tables:
             write_table(build_table(name, table, study, scale, frame, published), folder / name / table)
-        for figure in study.figures:
-            write_figure(build_figure(name, figure, study, scale, frame), folder / name / figure)
+        for figure, spec in study.figures.items():
+            numbers = [retrievals_file] if spec.drawing == "retrievals" else runs
+            make_figure(name, figure, study, scale, numbers, folder / name / figure, {"scenes": photographs})
         for table in study.agreement_tables:
             make_table(name, table, study, scale, judged, published, folder / name / table)
         pairs = [path.with_suffix(".parquet") for path in judged]
@@ -53,7 +57,7 @@ def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study(studies
     text = write_page(scale, studies, folder).read_text(encoding="utf-8")
     everything = tables_of(studies, scale) | figures_of(studies, scale)
     titles = [everything[f"{name}/{thing}"].title for name, study in studies.items() for thing in study.things]
-    assert len(titles) == len(everything) == 7
+    assert len(titles) == len(everything) == 13
     assert re.findall(r"<h3>(.*?)</h3>", text) == titles
 
 

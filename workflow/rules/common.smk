@@ -1,31 +1,14 @@
 # What the other files here share: the checked configuration, folders, and input functions.
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import (
-    AgreementFigureSpec,
-    AgreementTableSpec,
-    Catalogue,
-    MeaningFigureSpec,
-    Scale,
-    Study,
-    check,
-    read,
-)
+from fivesentences.config import Catalogue, Scale, Study, check, read
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
-from fivesentences.paper.asked import (
-    drawn_phis,
-    figures_of,
-    judged_phis,
-    matrices_of,
-    short_names,
-    tables_of,
-)
-from fivesentences.paper.rows import expand_rows, runs_of_rows, runs_of_scale
+from fivesentences.paper.asked import labels_are_asked, single_phis
+from fivesentences.paper.rows import inferences_of_runs, runs_of_scale
 
 DATA, CORPUS, FEATURES = Path("data"), Path("results/corpus"), Path("results/features")
 SEMANTICS, TRAINING = Path("results/semantics"), Path("results/training")
@@ -39,6 +22,7 @@ try:
     CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
     STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
     RUNS = runs_of_scale(STUDIES, SCALE)
+    INFERENCES = inferences_of_runs(STUDIES, SCALE)
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
@@ -123,66 +107,20 @@ def features_of_run(wildcards):
 
 
 def phi_of_run(wildcards):
-    return SEMANTICS / RUNS[wildcards.run].dataset / "test" / f"{SCALE.evaluation_phi}.npy"
+    folder = SEMANTICS / RUNS[wildcards.run].dataset / "test"
+    return [folder / f"{phi}.npy" for phi in single_phis(SCALE)]
+
+
+def labels_of(dataset):
+    """Which things are in a dataset's images, where that is known and a table asks for it."""
+    drawn = SCALE.datasets[dataset].loader == "scenes"
+    listed = dataset in CATALOGUE.datasets and "instances" in CATALOGUE.datasets[dataset].files
+    known = labels_are_asked(STUDIES, SCALE) and (drawn or listed)
+    return [CORPUS / dataset / "labels.parquet"] if known else []
 
 
 def metrics_of(runs):
     return [EVALUATION / run / "metrics.json" for run in runs]
-
-
-TABLES, FIGURES = tables_of(STUDIES, SCALE), figures_of(STUDIES, SCALE)
-JUDGED, MATRICES = judged_phis(STUDIES, SCALE), matrices_of(STUDIES, SCALE)
-PAGE = PAPER / SCALE.scale / "index.html"
-PAPER_TABLES = {thing: PAPER / SCALE.scale / f"{thing}.html" for thing in TABLES}
-PAPER_FIGURES = {thing: PAPER / SCALE.scale / f"{thing}.png" for thing in FIGURES}
-PLAYED = sorted({spec.dataset for spec in RUNS.values()})
-
-
-def study_of(wildcards):
-    return PROJECT / "config" / "studies" / f"{wildcards.thing.split('/')[0]}.yaml"
-
-
-def published_of(wildcards):
-    """The printed numbers that a table is held against."""
-    name = TABLES[wildcards.thing].published
-    return [PROJECT / "config" / "published" / f"{name}.csv"] if name else []
-
-
-def numbers_of(wildcards):
-    """What a table or figure is made of: metrics of runs, what judges say, or what phi says of a dataset."""
-    thing = (TABLES | FIGURES)[wildcards.thing]
-    if isinstance(thing, MeaningFigureSpec):
-        return [EVALUATION / "meaning" / f"{dataset}.json" for dataset in SCALE.datasets]
-    if isinstance(thing, (AgreementTableSpec, AgreementFigureSpec)):
-        folder = EVALUATION / "agreement"
-        suffix = "json" if wildcards.thing in TABLES else "parquet"
-        return [folder / spec.dataset / f"{spec.judge}.{suffix}" for spec in SCALE.judges]
-    rows = expand_rows(thing.rows, STUDIES[wildcards.thing.split("/")[0]], SCALE)
-    return metrics_of(runs_of_rows(rows))
-
-
-def photographs_of_figure(wildcards):
-    """Photographs of the scale's first dataset, where a figure shows some."""
-    thing = FIGURES[wildcards.thing]
-    shown = isinstance(thing, MeaningFigureSpec) and thing.drawing == "foreign_captions"
-    return photographs_of(SimpleNamespace(dataset=next(iter(SCALE.datasets)))) if shown else []
-
-
-def targets():
-    """Named targets: stages, and every table and figure, by its short name where that is unique."""
-    everything = PAPER_TABLES | PAPER_FIGURES
-    return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
-        "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
-        "features": [FEATURES / spec.dataset / f"{spec.features.stem}.npy" for spec in RUNS.values()],
-        "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
-        "runs": [TRAINING / run / "weights.safetensors" for run in RUNS],
-        "tables": list(PAPER_TABLES.values()),
-        "figures": list(PAPER_FIGURES.values()),
-        "page": [PAGE],
-    }
-
-
-TARGETS = targets()
 
 
 wildcard_constraints:

@@ -6,6 +6,7 @@ rule evaluate_model:
         corpus=corpus_of_run,
         similarity=TRAINING / "{run}" / "similarity_test.npy",
         phi=phi_of_run,
+        labels=lambda wc: labels_of(RUNS[wc.run].dataset),
     output:
         metrics=EVALUATION / "{run}" / "metrics.json",
     log:
@@ -17,8 +18,10 @@ rule evaluate_model:
         runtime="15m",
     params:
         spec=parameters_of_run,
+        phis=SCALE.phis,
+        inferences=lambda wc: INFERENCES[wc.run],
     message:
-        "Recall, semantic recall and NCS of {wildcards.run}"
+        "Every number of {wildcards.run}"
     script:
         "../scripts/evaluate_model.py"
 
@@ -39,6 +42,31 @@ rule collect_metrics:
         "One tidy table of all runs of scale {wildcards.scale}"
     script:
         "../scripts/collect_metrics.py"
+
+
+rule compare_retrievals:
+    input:
+        corpus=lambda wc: CORPUS / f"{compared(wc)[0].dataset}.parquet",
+        similarities=lambda wc: [TRAINING / row.runs[0].name / "similarity_test.npy" for row in compared(wc)],
+        phi=lambda wc: SEMANTICS / compared(wc)[0].dataset / "test" / f"{SCALE.evaluation_phi}.npy",
+    output:
+        retrievals=EVALUATION / "retrievals" / "{thing}.json",
+    log:
+        "logs/evaluation/retrievals/{thing}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/retrievals/{thing}.tsv"
+    wildcard_constraints:
+        thing=one_of(FIGURES),
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime="15m",
+    params:
+        models=names_of_compared,
+        options=options_of_compared,
+    message:
+        "Queries of {wildcards.thing} that recall calls equal and phi does not"
+    script:
+        "../scripts/compare_retrievals.py"
 
 
 rule ask_judge:

@@ -60,6 +60,7 @@ rule plot_figure:
         runtime="10m",
     params:
         scale=SCALE.model_dump(mode="json"),
+        pictured=pictured_dataset,
     message:
         "{wildcards.thing} at scale {wildcards.scale}"
     script:

@@ -11,6 +11,9 @@ with log_to(snakemake.log[0]):
         check(RunSpec, snakemake.params.spec, snakemake.wildcards.run),
         corpus=Path(snakemake.input.corpus),
         similarity=Path(snakemake.input.similarity),
-        phi=Path(snakemake.input.phi),
+        phis=snakemake.params.phis,
+        matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
+        labels=next(map(Path, snakemake.input.labels), None),
+        inferences=snakemake.params.inferences,
         out=Path(snakemake.output.metrics),
     )

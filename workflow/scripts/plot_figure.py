@@ -11,6 +11,6 @@ with log_to(snakemake.log[0]):
     scale, study = check(Scale, snakemake.params.scale, "the scale"), read(Study, snakemake.input.study)
     study_name, name = snakemake.wildcards.thing.split("/")
     archives = [Path(path) for path in snakemake.input.photographs]
-    photographs = {next(iter(scale.datasets)): Photographs(*archives)} if archives else {}
+    photographs = {snakemake.params.pictured: Photographs(*archives)} if archives else {}
     stem = Path(snakemake.output.png).with_suffix("")
     make_figure(study_name, name, study, scale, snakemake.input.numbers, stem, photographs)

@@ -7,6 +7,7 @@ A *run* is one trained model, resolved from a scale and a study's row.
 """
 
 from fivesentences.config.blocks import (
+    INFERENCES,
     Direction,
     EvaluationPhi,
     Fraction,
@@ -60,6 +61,7 @@ from fivesentences.config.tables import (
 )
 
 __all__ = [
+    "INFERENCES",
     "JUDGED_LOADER",
     "LOADERS",
     "AgreementColumnSpec",

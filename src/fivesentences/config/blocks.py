@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,7 @@ PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi that runs are evaluated with: one matrix, or the mean of several (`tfidf+bleu_daa`), as DAA averages them.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
+INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Split = Literal["train", "dev", "test"]
 Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]
 References = Literal["kept", "own_left_out"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.blocks import Name, Strict, as_list
+from fivesentences.config.blocks import EvaluationPhi, Name, Strict, as_list
 from fivesentences.config.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
 from fivesentences.config.runs import LossSpec
 from fivesentences.config.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
@@ -15,7 +15,7 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
-    labels: dict[Name, str] = Field(
+    labels: dict[Name | EvaluationPhi, str] = Field(
         default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
     )
     agreement_tables: dict[Name, AgreementTableSpec] = Field(default={})

@@ -11,9 +11,9 @@ import pandas as pd
 from fivesentences.errors import InputError
 from fivesentences.storage import read_json, replacing, write_json
 
-RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "phi", "split"]
-GALLERY_COLUMNS = ["images", "captions", "tie_rule"]
-VALUE_COLUMNS = ["metric", "direction", "formula", "ground_truth", "m", "style", "value"]
+RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
+GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
+VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
 
 
@@ -35,8 +35,12 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
-    """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare."""
-    head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"])]
+    """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare.
+
+    They are of the similarity as it is, and of the phi that a run's evaluation names first.
+    """
+    head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"]) & tidy.inference.eq("naive")]
+    head = head[head.phi.eq("") | head.phi.eq(head.main_phi)]
     found: dict[str, Any] = {}
     for row in head.to_dict("records"):
         name = row["metric"] if row["ground_truth"] != "removed" else f"{row['metric']} without ground truth"

@@ -10,8 +10,8 @@ import pandas as pd
 from fivesentences.config import AgreementColumnSpec, AgreementRowSpec, AgreementTableSpec, JudgeSpec, Scale, Study
 from fivesentences.paper.agreements import Agreement, Agreements
 from fivesentences.paper.form import UNDEFINED, Cell, Column, Group, Table, TableRow, mark_best
-from fivesentences.paper.names import metric_in_words, tokens_in_words
-from fivesentences.paper.notes import notes_on_left_out, unique
+from fivesentences.paper.names import metric_in_words, tokens_in_words, unique
+from fivesentences.paper.notes import notes_on_left_out
 from fivesentences.paper.published import PrintedRow, printed_row, read_published
 
 STATISTICS = {

@@ -51,8 +51,21 @@ def drawn_phis(studies: Mapping[str, Study], scale: Scale) -> list[str]:
 
 def matrices_of(studies: Mapping[str, Study], scale: Scale) -> list[str]:
     """Every phi whose matrix a scale makes of each dataset's test split, each once."""
-    evaluation = [scale.evaluation_phi] if scale.roles else []
+    evaluation = single_phis(scale) if scale.roles else []
     return list(dict.fromkeys([*evaluation, *drawn_phis(studies, scale), *scale.matrices]))
+
+
+def single_phis(scale: Scale) -> list[str]:
+    """Every matrix that runs are evaluated with, by itself or as a part of a mean, each once."""
+    return list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
+
+
+def labels_are_asked(studies: Mapping[str, Study], scale: Scale) -> bool:
+    """Whether a table or figure that a scale makes has PMRP, for which images need labels."""
+    things = [(study, name) for study in studies.values() for name in (*study.tables, *study.figures)]
+    return any(
+        column.metric == "PMRP" for study, name in things if scale.makes(name) for column in study.columns_of(name)
+    )
 
 
 def short_names(things: Iterable[str]) -> dict[str, str]:

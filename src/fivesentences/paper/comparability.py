@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivesentences.config import PublishedSetting
+from fivesentences.config import PublishedSetting, as_list
 from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.rows import Row
 
@@ -15,17 +15,13 @@ def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, m
     if setting is None:
         return ["dataset"]  # the study does not tell, so nothing may be compared
     differs = []
-    if row.dataset != dataset_in_print(setting, row.role):
+    if row.dataset != setting.of_role("dataset", row.role):
         differs.append("dataset")
-    if any(run.features.stem != setting.features for run in row.runs):
+    if any(run.features.stem != setting.of_role("features", row.role) for run in row.runs):
         differs.append("features")
-    if setting.images is not None and any(results.gallery(run.name).images != setting.images for run in row.runs):
+    images = setting.of_role("images", row.role)
+    if images is not None and any(results.gallery(run.name).images != images for run in row.runs):
         differs.append("gallery size")
-    if measure is not None and measure.phi and measure.phi != setting.phi:
+    if measure is not None and measure.phi and measure.phi not in as_list(setting.phi):
         differs.append("phi")
     return differs
-
-
-def dataset_in_print(setting: PublishedSetting, role: str) -> str | None:
-    """The dataset that print used in a role, as configuration names it."""
-    return setting.dataset if isinstance(setting.dataset, str) else setting.dataset.get(role)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from fivesentences.config import FigureSpec, Scale, Study
+from fivesentences.config import Scale, SemanticRecallFigureSpec, Study
 from fivesentences.errors import InputError
-from fivesentences.paper.names import phi_in_words
+from fivesentences.paper.metric_notes import notes_on_inference
+from fivesentences.paper.names import INFERENCES, phi_in_words, unique
 from fivesentences.paper.notes import notes_of_data, notes_on_missing
 from fivesentences.paper.results import Measure, Results
-from fivesentences.paper.rows import expand_rows
+from fivesentences.paper.rows import Row, expand_rows
 from fivesentences.storage import read_json
 
 
@@ -34,18 +36,20 @@ class Figure:
 
 
 def build_figure(study_name: str, name: str, study: Study, scale: Scale, frame: pd.DataFrame) -> Figure:
-    """Collect the numbers of a study's figure from the tidy table of results.
+    """Collect the numbers of a study's figure of semantic recall from the tidy table of results.
 
     Raises:
         InputError: If a run or a value is missing (named), or runs were evaluated at different m.
     """
     spec = study.figures[name]
+    assert isinstance(spec, SemanticRecallFigureSpec)
     results = Results(frame)
     rows = expand_rows(spec.rows, study, scale)
-    data = _semantic_recall_over_m(spec, study, scale, results)
+    data = _semantic_recall_over_m(spec, study, scale, rows, results)
     notes = notes_of_data(study, scale, rows, results)
     phi = phi_in_words(scale.evaluation_phi)
     notes.append(f"Closeness in meaning: {phi}, {spec.formula} formula, the query's own items removed.")
+    notes += notes_on_inference(unique(row.inference for row in rows if row.left_out is None))
     notes += [*notes_on_missing(study, scale, rows), *spec.notes]
     return Figure(study_name, name, scale.scale, spec.title, spec.caption, data, tuple(notes))
 
@@ -73,10 +77,25 @@ def read_texts(path: Path | str) -> tuple[str, str, list[str]]:
         raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
 
 
-def _semantic_recall_over_m(spec: FigureSpec, study: Study, scale: Scale, results: Results) -> pd.DataFrame:
+def labels_of_lines(rows: Sequence[Row], study: Study, always: str = "loss") -> list[str]:
+    """What the lines of a figure are called: by whatever tells them apart, be it model, loss, fraction or dataset."""
+    parts = ("dataset", "model", "loss", "fraction", "inference")
+    telling = [part for part in parts if len({getattr(row, part) for row in rows}) > 1] or [always]
+    return [", ".join(_in_words(row, part, study) for part in telling) for row in rows]
+
+
+def _in_words(row: Row, part: str, study: Study) -> str:
+    name = getattr(row, part)
+    return f"{name:.0%}" if part == "fraction" else study.labels.get(name) or INFERENCES.get(name, str(name))
+
+
+def _semantic_recall_over_m(
+    spec: SemanticRecallFigureSpec, study: Study, scale: Scale, rows: Sequence[Row], results: Results
+) -> pd.DataFrame:
     lines = []
     counts: list[int] = []
-    for row in expand_rows(spec.rows, study, scale):
+    kept = [row for row in rows if row.left_out is None]
+    for row, label in zip(kept, labels_of_lines(kept, study), strict=True):
         for direction in ("i2t", "t2i"):
             for style in ("vse_recall", "recall"):
                 measure = Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, scale.evaluation_phi)
@@ -87,12 +106,12 @@ def _semantic_recall_over_m(spec: FigureSpec, study: Study, scale: Scale, result
                         raise InputError(
                             f"the run '{run.name}' was evaluated at m = {found}, others at {counts}; evaluate it again."
                         )
-                for m in counts if row.runs else ():
+                for m in counts:
                     at_m = Measure(**{**vars(measure), "m": m})
-                    values = pd.Series([results.value(run.name, at_m) for run in row.runs])
+                    values = pd.Series([results.value(run.name, at_m, row.inference) for run in row.runs])
                     lines.append(
                         {
-                            "label": study.labels.get(row.loss, row.loss),
+                            "label": label,
                             "role": row.role,
                             "dataset": row.dataset,
                             "model": row.model,

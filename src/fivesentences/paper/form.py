@@ -15,6 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import read_json, write_json
 
 Kind = Literal["ours", "print"]
+Best = Literal["highest", "lowest", "none"]
 Keys = Mapping[str, str | int | float]
 MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 
@@ -27,13 +28,15 @@ class Column:
         headings: Uppermost first; the last one names the number. Neighbours share an upper heading that is the same.
         label: All of it in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``.
         keys: What the CSV says of it.
-        lower_is_better: As ranks are.
+        best: Which value is the best; ranks are better if lower, and of some numbers none is better.
+        decimals: Digits shown after the point; None for the table's own.
     """
 
     headings: tuple[str, ...]
     label: str
     keys: Keys
-    lower_is_better: bool = False
+    best: Best = "highest"
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,14 @@ class Table:
         """For each column the longest text beside its numbers, for which every cell keeps room; empty if none."""
         rows = [row for group in self.groups for row in group.rows]
         return [
-            max((uncertainty(row.cells[index], self.decimals) for row in rows), key=len, default="")
-            for index in range(len(self.columns))
+            max((uncertainty(row.cells[index], decimals) for row in rows), key=len, default="")
+            for index, decimals in enumerate(self.digits)
         ]
+
+    @property
+    def digits(self) -> list[int]:
+        """Digits shown after the point in each column."""
+        return [self.decimals if column.decimals is None else column.decimals for column in self.columns]
 
     @property
     def empty(self) -> str:
@@ -145,20 +153,21 @@ class Table:
 
     def lines(self, row: TableRow) -> list[Line]:
         """A row of this table as one line, and below it print and the difference where there are any."""
-        printed = tuple(Shown(number(cell.published, self.decimals)) for cell in row.cells)
+        cells = list(zip(row.cells, self.digits, strict=True))
+        printed = tuple(Shown(number(cell.published, digits)) for cell, digits in cells)
         what = "print" if row.same_data else "print, other data"
         if row.kind == "print":
             return [Line("print", (*row.labels[:-1], what), printed)]
         ours = (
-            Shown(number(cell.value, self.decimals) or UNDEFINED, uncertainty(cell, self.decimals), cell.best)
-            for cell in row.cells
+            Shown(number(cell.value, digits) or UNDEFINED, uncertainty(cell, digits), cell.best)
+            for cell, digits in cells
         )
         lines = [Line("ours", row.labels, tuple(ours))]
         blank = ("",) * (len(self.stub) - 1)
         if any(cell.published is not None for cell in row.cells):
             lines.append(Line("print", (*blank, what), printed))
         if any(cell.difference is not None for cell in row.cells):
-            differences = tuple(Shown(signed(cell.difference, self.decimals)) for cell in row.cells)
+            differences = tuple(Shown(signed(cell.difference, digits)) for cell, digits in cells)
             lines.append(Line("difference", (*blank, "ours minus print"), differences))
         return lines
 
@@ -211,15 +220,17 @@ def uncertainty(cell: Cell, decimals: int) -> str:
 def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int) -> list[TableRow]:
     """Mark the best values of every column as they are shown; a value alone is not the best of anything."""
     best: list[float | None] = []
-    for index, column in enumerate(columns):
-        shown = [round(row.cells[index].value or 0.0, decimals) for row in rows if row.cells[index].value is not None]
-        best.append((min if column.lower_is_better else max)(shown) if len(shown) > 1 else None)
+    digits = [decimals if column.decimals is None else column.decimals for column in columns]
+    for index, (column, places) in enumerate(zip(columns, digits, strict=True)):
+        shown = [round(row.cells[index].value or 0.0, places) for row in rows if row.cells[index].value is not None]
+        known = len(shown) > 1 and column.best != "none"
+        best.append((min if column.best == "lowest" else max)(shown) if known else None)
     return [
         replace(
             row,
             cells=tuple(
-                replace(cell, best=cell.value is not None and round(cell.value, decimals) == top)
-                for cell, top in zip(row.cells, best, strict=True)
+                replace(cell, best=cell.value is not None and round(cell.value, places) == top)
+                for cell, top, places in zip(row.cells, best, digits, strict=True)
             ),
         )
         for row in rows

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from fivesentences.config import Scale, Study
+from fivesentences.config import HubnessFigureSpec, MetricAgreementFigureSpec, RunSpec, Scale, Study, check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
 from fivesentences.evaluation.agreement import read_agreement
 from fivesentences.evaluation.meaning import read_meaning
+from fivesentences.evaluation.retrievals import read_retrievals
 from fivesentences.paper.agreement_table import build_agreement_table
 from fivesentences.paper.agreements import NEEDED, Agreements
 from fivesentences.paper.figures import build_figure, write_figure
-from fivesentences.paper.notes import notes_on_left_out, notes_on_tuples
+from fivesentences.paper.metric_notes import notes_on_inference
+from fivesentences.paper.names import unique
+from fivesentences.paper.notes import notes_of_data, notes_on_left_out, notes_on_missing, notes_on_tuples
+from fivesentences.paper.results import Results
+from fivesentences.paper.rows import expand_rows
 from fivesentences.paper.tables import build_table
 from fivesentences.paper.writing import write_table
+from fivesentences.storage import read_json
 
 Paths = Sequence[Path | str]
+Pictures = Mapping[str, Photographs]
 
 
 def make_table(
@@ -66,7 +73,7 @@ def make_figure(
         study: The study.
         scale: The scale.
         numbers: Metrics of its runs (``.json``); pairs of the scale's judges (``.parquet``, each beside its ``.json``),
-            in the order of the scale; or what phi says of each dataset (``.json``).
+            in the order of the scale; what phi says of each dataset, or retrievals that were compared (``.json``).
         stem: Where to write, without a suffix.
         photographs: Of each dataset that has some, by name, for a figure that shows some.
 
@@ -78,10 +85,75 @@ def make_figure(
     elif name in study.meaning_figures:
         _meaning_figure(name, study, scale, numbers, stem, photographs or {})
     else:
-        write_figure(build_figure(study_name, name, study, scale, collect(numbers, scale.scale)), stem)
+        _FIGURES[study.figures[name].drawing](study_name, name, study, scale, numbers, stem, photographs or {})
 
 
 # What follows imports its drawing late: Matplotlib takes a second, which someone who asks for a table should not wait.
+
+
+def _semantic_recall_figure(
+    study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, _: Pictures
+) -> None:
+    write_figure(build_figure(study_name, name, study, scale, collect(numbers, scale.scale)), stem)
+
+
+def _hubness_figure(
+    study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, _: Pictures
+) -> None:
+    from fivesentences.paper import hubness_figure
+    from fivesentences.paper.canvas import Texts, write_drawing
+
+    spec = study.figures[name]
+    assert isinstance(spec, HubnessFigureSpec)
+    rows = expand_rows(spec.rows, study, scale)
+    data = hubness_figure.tidy(spec, study, scale, {one["run"]: one for one in map(read_json, numbers)})
+    notes = notes_of_data(study, scale, rows, Results(collect(numbers, scale.scale)))
+    if not data.empty:
+        methods = unique(row.inference for row in rows if row.left_out is None)
+        notes += [*hubness_figure.notes(), *notes_on_inference(methods)]
+    draw = functools.partial(hubness_figure.draw, study=study, data=data)
+    texts = Texts(spec.title, spec.caption, (*notes, *notes_on_missing(study, scale, rows), *spec.notes))
+    write_drawing(stem, None if data.empty else draw, data, texts)
+
+
+def _metric_agreement_figure(
+    study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, _: Pictures
+) -> None:
+    from fivesentences.paper import metric_agreement_figure
+    from fivesentences.paper.canvas import Texts, write_drawing
+
+    spec = study.figures[name]
+    assert isinstance(spec, MetricAgreementFigureSpec)
+    runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in map(read_json, numbers)}
+    data = metric_agreement_figure.tidy(spec, study, scale, runs, collect(numbers, scale.scale))
+    said = metric_agreement_figure.notes(data, spec, study, scale) if not data.empty else []
+    draw = functools.partial(metric_agreement_figure.draw, study=study, data=data)
+    write_drawing(stem, None if data.empty else draw, data, Texts(spec.title, spec.caption, (*said, *spec.notes)))
+
+
+def _retrieval_pictures(
+    study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, photographs: Pictures
+) -> None:
+    from fivesentences.paper import retrieval_pictures
+    from fivesentences.paper.canvas import Texts, write_drawing
+
+    spec = study.figures[name]
+    rows = expand_rows(study.rows_of(name), study, scale)
+    found = next((read_retrievals(path) for path in numbers), None)
+    said = retrieval_pictures.notes(found, study.labels) if found is not None else []
+    pictures = photographs.get(found["dataset"]) if found is not None else None
+    draw = functools.partial(retrieval_pictures.draw, found=found or {}, photographs=pictures)
+    data = retrieval_pictures.tidy(found or {"chosen": []})
+    texts = Texts(spec.title, spec.caption, (*said, *notes_on_missing(study, scale, rows), *spec.notes))
+    write_drawing(stem, None if found is None or data.empty else draw, data, texts)
+
+
+_FIGURES: dict[str, Callable[[str, str, Study, Scale, Paths, Path | str, Pictures], None]] = {
+    "semantic_recall_over_m": _semantic_recall_figure,
+    "hubness": _hubness_figure,
+    "metric_agreement": _metric_agreement_figure,
+    "retrievals": _retrieval_pictures,
+}
 
 
 def _agreement_figure(name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str) -> None:

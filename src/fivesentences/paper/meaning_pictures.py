@@ -70,7 +70,7 @@ def draw(
     text_at(canvas, lefts[1], 0.04, "best captions of other images by", fontsize=7.5, color=SOFT)
     top = HEADING
     for (one, image, cells), height in zip(rows, heights, strict=True):
-        _rule(canvas, top - PAD / 2)
+        rule(canvas, top - PAD / 2)
         _photograph(canvas, top, height - PAD, image, photographs.get(one["dataset"]))
         for left, cell in zip(lefts, cells, strict=True):
             down = top + 0.075  # of the first line's foot
@@ -105,7 +105,8 @@ def _median_own(image: dict[str, Any], phi: str) -> float | None:
     return statistics.median(scores) if scores else None
 
 
-def _rule(canvas: Canvas, top: float) -> None:
+def rule(canvas: Canvas, top: float) -> None:
+    """A thin line across the canvas, so many inches from its top."""
     height = 1 - top / canvas.get_size_inches()[1]
     canvas.add_artist(Line2D([0, 1], [height, height], color="#c9c9c9", linewidth=0.5))
 

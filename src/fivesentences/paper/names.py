@@ -1,6 +1,8 @@
-"""What a reader calls a phi: its metric, and the tokens it was computed on."""
+"""What a reader calls a phi (its metric, and the tokens it was computed on) and other things, alone or listed."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from fivesentences.semantics.phi import SEMANTIC_METRICS
 
@@ -24,6 +26,12 @@ METRICS = {
     "meteor": "METEOR",
     "binary": "binary",
 }
+INFERENCES = {
+    "naive": "naive",
+    "inverted_softmax": "inverted softmax",
+    "csls": "CSLS",
+    "assignment": "assignment",
+}
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
 
 
@@ -43,5 +51,17 @@ def tokens_in_words(phi: str) -> str:
 
 
 def phi_in_words(phi: str) -> str:
-    """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``."""
+    """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
+    if "+" in phi:
+        return f"mean of {listed([phi_in_words(one) for one in phi.split('+')])}"
     return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")
+
+
+def unique(things: Iterable[str]) -> list[str]:
+    """Each once, in the order of the first."""
+    return list(dict.fromkeys(things))
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fivesentences.config import Scale, Study, TableSpec
+from fivesentences.config import PublishedSetting, Scale, Study, TableSpec
 from fivesentences.paper.comparability import unlike_print
-from fivesentences.paper.names import phi_in_words
-from fivesentences.paper.published import PrintedRow
-from fivesentences.paper.results import Results, is_semantic
+from fivesentences.paper.metric_notes import notes_on_inference, notes_on_metrics
+from fivesentences.paper.names import INFERENCES, listed, phi_in_words, unique
+from fivesentences.paper.published import PrintedRow, printed_alone
+from fivesentences.paper.results import Results
 from fivesentences.paper.rows import Row
 
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
@@ -32,7 +33,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
     if kept:
         for seeds, fractions in _seeds_of(kept).items():
             named = ", ".join(str(seed) for seed in seeds)
-            where = f" at {_listed(fractions)}" if len(_seeds_of(kept)) > 1 else ""
+            where = f" at {listed(fractions)}" if len(_seeds_of(kept)) > 1 else ""
             notes.append(
                 f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
                 if len(seeds) > 1
@@ -54,8 +55,11 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
         )
     losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in rows if row.left_out == "loss")
     fractions = unique(f"{100 * row.fraction:g}%" for row in rows if row.left_out == "fraction")
+    methods = unique(INFERENCES[row.inference] for row in rows if row.left_out == "inference")
     if losses:
         notes.append(f"Left out at the scale {scale.scale} to save time: {'; '.join(losses)}.")
+    if methods:
+        notes.append(f"Inference methods left out at the scale {scale.scale} to save time: {', '.join(methods)}.")
     if fractions:
         notes.append(f"Training fractions left out at the scale {scale.scale} to save time: {', '.join(fractions)}.")
     return notes
@@ -72,23 +76,11 @@ def notes_of_table(
     """All notes of a table: data, metrics, print, what is missing, and the study's own."""
     notes = notes_of_data(study, scale, rows, results)
     if notes:
-        notes += _on_metrics(spec, scale)
+        notes += notes_on_metrics(spec, study, scale, rows, results)
+        notes += notes_on_inference(unique(row.inference for row in rows if row.left_out is None))
         notes += _on_print(spec, study, scale, rows, results, printed)
         notes.append("Bold: the best mean of our rows within a group, as shown.")
     return (*notes, *notes_on_missing(study, scale, rows), *spec.notes)
-
-
-def _on_metrics(spec: TableSpec, scale: Scale) -> list[str]:
-    semantic = [column for column in spec.columns if is_semantic(column.metric)]
-    if not semantic:
-        return []
-    formulas = " and ".join(unique(column.formula for column in semantic))
-    phi = phi_in_words(scale.evaluation_phi)
-    sentence = f"Semantic metrics: {phi} as φ, {formulas} formula"
-    theirs = spec.published_setting.phi if spec.published_setting is not None else None
-    if theirs is not None and theirs != scale.evaluation_phi:
-        sentence += f"; print evaluates with {phi_in_words(theirs)}, so the two are on different scales"
-    return [sentence + "."]
 
 
 def _on_print(
@@ -103,26 +95,45 @@ def _on_print(
     kept = [row for row in rows if row.left_out is None]
     beside = [row for row in kept if row.published is not None]
     setting = spec.published_setting
-    if beside:
-        differs = unique(part for row in beside for part in unlike_print(row, setting, results, None))
-        theirs = ", ".join(unique(printed[str(row.published)].where for row in beside))
-        features = f" with {setting.features} features" if setting is not None else ""
-        if differs:
-            notes.append(
-                f"Print: {theirs}{features}. Not comparable: other {_listed(differs)}, so no difference is shown."
-            )
+    for same, of_kind in _by_comparability(beside, setting, results).items():
+        theirs = ", ".join(unique(printed[str(row.published)].where for row in of_kind))
+        features = _features_in_print(setting, [row.role for row in of_kind], " with ", " features")
+        if same:
+            differs = f"other {listed(same)}, so no difference is shown"
+            notes.append(f"Print: {theirs}{features}. Not comparable: {differs}.")
         else:
             notes.append(f"Print: {theirs}{features}, as here; differences are ours minus print.")
     roles = {row.role for row in kept}
-    alone = [printed[row] for row in spec.also_print if printed[row].role in roles]
+    alone = [row for row, below in printed_alone(spec, printed, "also_print") if roles & set(below)]
     if alone:
         theirs = ", ".join(unique(row.where for row in alone))
-        features = f", {setting.features} features" if setting is not None else ""
+        features = _features_in_print(setting, [row.role for row in alone], ", ", " features")
         notes.append(
-            f"Rows marked “print” ({', '.join(unique(row.method for row in alone))}) are as printed "
+            f"Rows marked “print” ({', '.join(unique(row.said for row in alone))}) are as printed "
             f"({theirs}{features}) and have no row of ours yet: for orientation, not for comparison."
         )
     return notes
+
+
+def _by_comparability(
+    rows: Sequence[Row], setting: PublishedSetting | None, results: Results
+) -> dict[tuple[str, ...], list[Row]]:
+    """Rows with a printed number by what differs there; rows that differ in anything stand together."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    unlike = [row for row in rows if unlike_print(row, setting, results, None)]
+    alike = [row for row in rows if row not in unlike]
+    if unlike:
+        parts = tuple(unique(part for row in unlike for part in unlike_print(row, setting, results, None)))
+        found[parts] = unlike
+    if alike:
+        found[()] = alike
+    return found
+
+
+def _features_in_print(setting: PublishedSetting | None, roles: Sequence[str], before: str, after: str) -> str:
+    if setting is None:
+        return ""
+    return before + listed(unique(str(setting.of_role("features", role)) for role in roles)) + after
 
 
 def _seeds_of(rows: Sequence[Row]) -> dict[tuple[int, ...], list[str]]:
@@ -150,12 +161,3 @@ def notes_on_tuples(found: Iterable[Mapping[str, Any]], phis: Iterable[str]) -> 
         for phi in shown
         if (source := one["phis"][phi]["tuples"])
     )
-
-
-def unique(things: Iterable[str]) -> list[str]:
-    """Each once, in the order of the first."""
-    return list(dict.fromkeys(things))
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -6,10 +6,14 @@ import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
+from fivesentences.config import TableSpec
 from fivesentences.errors import InputError
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
+# Of one printed row by (dataset, split, setting, method): its values by (direction, metric).
+Parts = dict[tuple[str, ...], dict[tuple[str, str], float | None]]
 # What print calls its datasets, as roles of a study.
 ROLES = {
     "Flickr30K": "flickr30k",
@@ -42,13 +46,22 @@ class PrintedRow:
         return float(self.setting.get("train_fraction", "100%").removesuffix("%")) / 100
 
     @property
+    def said(self) -> str:
+        """The method, with the settings that a reader needs to tell its rows apart."""
+        metric = self.setting.get("daa_semantic_metric")
+        return self.method + (f" ({metric})" if metric else "")
+
+    @property
     def where(self) -> str:
         """Dataset and split in words, such as ``Flickr30K 1K test``."""
         return f"{self.dataset} {self.split}".strip()
 
 
-def read_published(path: Path | str) -> dict[str, PrintedRow]:
+def read_published(path: Path | str, rows: Literal["rows", "columns"] = "rows") -> dict[str, PrintedRow]:
     """Read a printed table, by row and in file order.
+
+    With ``rows="columns"`` print's rows are what ours has as columns: the key is then the column ``method``, and a
+    metric is named with its printed row, as in ``n_items 3``.
 
     The key is the column ``row``. Where one printed row spans several datasets, splits or settings, each of these is
     a row of its own here, and its key says which: ``1 5K test``, ``1 MSCOCO``.
@@ -56,7 +69,7 @@ def read_published(path: Path | str) -> dict[str, PrintedRow]:
     Raises:
         InputError: If the file or a column is missing, a value is no number, or a number stands there twice.
     """
-    parts: dict[str, dict[tuple[str, ...], dict[tuple[str, str], float | None]]] = {}
+    parts: dict[str, Parts] = {}
     for number, line in _lines(path):
         part = tuple(line[column] for column in ("dataset", "split", "setting", "method"))
         values = parts.setdefault(line["row"], {}).setdefault(part, {})
@@ -64,6 +77,8 @@ def read_published(path: Path | str) -> dict[str, PrintedRow]:
         if key in values:
             raise InputError(f"{path}: line {number} gives {' '.join(key).strip()} of row {line['row']} a second time.")
         values[key] = _number(line["value"], f"{path}: line {number}")
+    if rows == "columns":
+        return _by_method(parts)
     found: dict[str, PrintedRow] = {}
     for row, of_row in parts.items():
         for (dataset, split, setting, method), values in of_row.items():
@@ -74,6 +89,16 @@ def read_published(path: Path | str) -> dict[str, PrintedRow]:
             name = " ".join([row, *telling])
             settings = dict(part.split("=", 1) for part in setting.split(";") if "=" in part)
             found[name] = PrintedRow(name, dataset, split, method, settings, values)
+    return found
+
+
+def _by_method(parts: Mapping[str, Parts]) -> dict[str, PrintedRow]:
+    found: dict[str, PrintedRow] = {}
+    for row, of_row in parts.items():
+        for (dataset, split, _, method), values in of_row.items():
+            named = {(direction, f"{metric} {row}"): value for (direction, metric), value in values.items()}
+            before = found[method].values if method in found else {}
+            found[method] = PrintedRow(method, dataset, split, method, {}, {**before, **named})
     return found
 
 
@@ -103,6 +128,21 @@ def printed_row(printed: Mapping[str, PrintedRow], row: str, where: str) -> Prin
     if row not in printed:
         raise InputError(f"{where} names the printed row '{row}', but print has only: {', '.join(printed)}.")
     return printed[row]
+
+
+def printed_alone(
+    spec: TableSpec, printed: Mapping[str, PrintedRow], where: str
+) -> list[tuple[PrintedRow, tuple[str, ...]]]:
+    """Printed rows that a table shows without a row of ours, each with the roles whose rows it stands below.
+
+    Raises:
+        InputError: If print has no such row.
+    """
+    found = []
+    for one in spec.also_print:
+        row = printed_row(printed, one if isinstance(one, str) else one.row, f"{where}.also_print")
+        found.append((row, (row.role,) if isinstance(one, str) else tuple(one.roles)))
+    return found
 
 
 def _number(text: str, where: str) -> float | None:

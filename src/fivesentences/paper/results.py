@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from fivesentences.config import ColumnSpec
+from fivesentences.config import ColumnSpec, is_semantic
 from fivesentences.errors import InputError
 
 NEEDED = (
-    "run", "split", "images", "captions", "tie_rule", "phi",
-    "metric", "direction", "formula", "ground_truth", "m", "style", "value",
+    "run", "split", "images", "captions", "tie_rule", "labels", "inference",
+    "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value",
 )  # fmt: skip
-
-
-def is_semantic(metric: str) -> bool:
-    """Whether a metric depends on phi."""
-    return metric.startswith(("N@", "SR@")) or metric == "Nsum"
 
 
 @dataclass(frozen=True)
@@ -35,14 +30,21 @@ class Measure:
 
     @classmethod
     def of_column(cls, column: ColumnSpec, phi: str) -> Measure:
-        """The measure that a column asks for; formula, ground truth and phi count for semantic metrics only."""
+        """The measure that a column asks for, with the scale's main phi where it names none.
+
+        Formula, ground truth and phi count for semantic metrics only; ASP has the rule for ties as its formula.
+        """
         direction = column.direction or ""
-        if not is_semantic(column.metric):
+        if not column.is_semantic:
             return cls(column.metric, direction)
+        phi = column.phi or phi
+        if column.metric == "ASP":
+            return cls(column.metric, direction, column.ties, phi=phi)
         return cls(column.metric, direction, column.formula, column.ground_truth, column.m, column.style, phi)
 
     def __str__(self) -> str:
-        details = [self.formula and f"{self.formula} formula", self.ground_truth and f"own items {self.ground_truth}"]
+        rule = "ranks" if self.metric == "ASP" else "formula"
+        details = [self.formula and f"{self.formula} {rule}", self.ground_truth and f"own items {self.ground_truth}"]
         details += [f"m {self.m}" if self.m else "", self.style and f"style {self.style}", self.phi]
         named = ", ".join(detail for detail in details if detail)
         return f"{self.metric} {self.direction}".strip() + (f" ({named})" if named else "")
@@ -50,11 +52,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Gallery:
-    """What a run was tested on."""
+    """What a run was tested on; ``labels`` says whether its images have labels, which PMRP needs."""
 
     images: int
     captions: int
     tie_rule: str
+    labels: bool
 
 
 class Results:
@@ -72,39 +75,61 @@ class Results:
         missing = [column for column in NEEDED if column not in frame.columns]
         if missing:
             raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
-        self._values: dict[tuple[str, Measure], float] = {}
+        self._values: dict[tuple[str, str, Measure], float] = {}
         self._galleries: dict[str, Gallery] = {}
-        texts = ["run", "split", "tie_rule", "phi", "metric", "direction", "formula", "ground_truth", "style"]
+        texts = [
+            "run",
+            "split",
+            "tie_rule",
+            "inference",
+            "phi",
+            "metric",
+            "direction",
+            "formula",
+            "ground_truth",
+            "style",
+        ]
         frame = frame.loc[frame["split"] == split, list(NEEDED)]
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in texts})
         frame = frame.assign(m=frame["m"].fillna(0).astype(int))
         for line in frame.to_dict("records"):
-            run, metric = str(line["run"]), str(line["metric"])
+            run, inference, metric = str(line["run"]), str(line["inference"]), str(line["metric"])
             measure = Measure(metric, str(line["direction"]))
             if is_semantic(metric):
                 formula, ground_truth = str(line["formula"]), str(line["ground_truth"])
                 details = (formula, ground_truth, int(line["m"]), str(line["style"]), str(line["phi"]))
                 measure = Measure(metric, measure.direction, *details)
-            if (run, measure) in self._values:
+            if (run, inference, measure) in self._values:
                 raise InputError(f"the table of results has two values of {measure} for the run '{run}'.")
-            self._values[run, measure] = float(line["value"])
-            gallery = Gallery(int(line["images"]), int(line["captions"]), str(line["tie_rule"]))
-            if self._galleries.setdefault(run, gallery) != gallery:
+            self._values[run, inference, measure] = float(line["value"])
+            about = (int(line["images"]), int(line["captions"]), str(line["tie_rule"]), bool(line["labels"]))
+            if self._galleries.setdefault(run, Gallery(*about)) != Gallery(*about):
                 raise InputError(f"the run '{run}' was tested on two galleries; evaluate it again.")
 
-    def value(self, run: str, measure: Measure) -> float:
+    def value(self, run: str, measure: Measure, inference: str = "naive") -> float:
         """One number.
 
         Raises:
             InputError: If the run has no such value, or it is not a number.
         """
-        value = self._values.get((run, measure))
+        value = self._values.get((run, inference, measure))
         if value is None:
             what = "has no results at all" if run not in self._galleries else f"has no value of {measure}"
-            raise InputError(f"the run '{run}' {what}; evaluate it again before making tables.")
+            by = "" if inference == "naive" else f" by the inference method {inference}"
+            raise InputError(f"the run '{run}' {what}{by}; evaluate it again before making tables.")
         if value != value:
             raise InputError(f"the run '{run}' has NaN as its {measure}; evaluate it again before making tables.")
         return value
+
+    def over_directions(self, run: str, measure: Measure) -> float:
+        """One number; of a measure that exists for each direction only, the mean of both.
+
+        Raises:
+            InputError: If the run has no such value, or it is not a number.
+        """
+        if measure.direction or (run, "naive", measure) in self._values:
+            return self.value(run, measure)
+        return sum(self.value(run, replace(measure, direction=side)) for side in ("i2t", "t2i")) / 2
 
     def relevant_counts(self, run: str, measure: Measure) -> list[int]:
         """Values of m for which a run has this semantic recall, rising (the measure's own m is ignored).
@@ -114,8 +139,8 @@ class Results:
         """
         found: Mapping[int, None] = {
             other.m: None
-            for name, other in self._values
-            if name == run and Measure(**{**vars(other), "m": measure.m}) == measure
+            for name, inference, other in self._values
+            if (name, inference) == (run, "naive") and replace(other, m=measure.m) == measure
         }
         if not found:
             raise InputError(f"the run '{run}' has no value of {measure} for any m; evaluate it again.")

@@ -7,11 +7,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fivesentences.config import LossSpec, ModelSpec, RowSpec, RunSpec, Scale, Study, as_list, check
+from fivesentences.config import (
+    INFERENCES,
+    Inference,
+    LossSpec,
+    ModelSpec,
+    RowSpec,
+    RunSpec,
+    Scale,
+    Study,
+    as_list,
+    check,
+)
 from fivesentences.errors import InputError
 
 Setting = TypeVar("Setting", int, list[int])
-LeftOut = Literal["role", "loss", "fraction"]
+LeftOut = Literal["role", "loss", "fraction", "inference"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +30,8 @@ class Row:
     """One line of a table or figure, resolved at a scale.
 
     ``runs`` holds one run a seed, in the order of the scale's seeds. It is empty where the line is left out, and
-    ``left_out`` says why: nobody plays the role, or the scale has no time for the loss or the fraction.
+    ``left_out`` says why: nobody plays the role, or the scale has no time for the loss, the fraction or the inference
+    method. Lines that differ in inference alone read the same runs.
     """
 
     role: str
@@ -28,43 +40,44 @@ class Row:
     loss: str
     spec: LossSpec
     fraction: float
+    inference: Inference
     published: str | None
     runs: tuple[RunSpec, ...]
     left_out: LeftOut | None = None
 
 
 def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row]:
-    """Multiply out the rows of a table or figure, in the order model, fraction, loss; those left out stay in.
+    """Multiply out the rows of a table or figure, in the order model, fraction, loss, inference.
+
+    Those left out stay in.
 
     Raises:
         InputError: If a model is unknown or the scale does not say how many epochs a fraction takes.
     """
     expanded = []
     for row in rows:
-        for model, fraction, loss in itertools.product(as_list(row.model), as_list(row.fraction), as_list(row.loss)):
+        lists = (as_list(row.model), as_list(row.fraction), as_list(row.loss), as_list(row.inference))
+        for model, fraction, loss, inference in itertools.product(*lists):
             dataset = scale.roles.get(row.role)
-            left_out = _why_left_out(scale, dataset, loss, fraction)
+            left_out = _why_left_out(scale, dataset, loss, fraction, inference)
+            spec = study.losses[loss]
             runs: tuple[RunSpec, ...] = ()
             if dataset is not None and left_out is None:
-                run = _run(scale, dataset, model, study.losses[loss], fraction)
-                runs = tuple(
-                    run.model_copy(update={"seed": seed})
-                    for seed in _of_fraction(scale, "seeds", scale.seeds, fraction)
-                )
+                runs = _runs(scale, dataset, model, spec, fraction)
             expanded.append(
-                Row(row.role, dataset, model, loss, study.losses[loss], fraction, row.published, runs, left_out)
+                Row(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out)
             )
     return expanded
 
 
 def runs_of_table(study: Study, table: str, scale: Scale) -> dict[str, RunSpec]:
     """Runs that a table needs at a scale, by ``RunSpec.name``."""
-    return runs_of_rows(expand_rows(study.tables[table].rows, study, scale))
+    return runs_of_rows(expand_rows(study.rows_of(table), study, scale))
 
 
 def runs_of_figure(study: Study, figure: str, scale: Scale) -> dict[str, RunSpec]:
     """Runs that a figure needs at a scale, by ``RunSpec.name``."""
-    return runs_of_rows(expand_rows(study.figures[figure].rows, study, scale))
+    return runs_of_rows(expand_rows(study.rows_of(figure), study, scale))
 
 
 def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
@@ -73,8 +86,13 @@ def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
     Raises:
         InputError: If two different runs would have one name.
     """
-    made = [thing for name, thing in (study.tables | study.figures).items() if scale.makes(name)]
-    return runs_of_rows(row for thing in made for row in expand_rows(thing.rows, study, scale))
+    return runs_of_rows(rows_of_study(study, scale))
+
+
+def rows_of_study(study: Study, scale: Scale) -> list[Row]:
+    """Rows of all tables and figures of runs that a scale makes of a study."""
+    made = [name for name in (*study.tables, *study.figures) if scale.makes(name)]
+    return [row for name in made for row in expand_rows(study.rows_of(name), study, scale)]
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
@@ -84,6 +102,26 @@ def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSp
         InputError: If two different runs would have one name.
     """
     return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
+
+
+def inferences_of_runs(studies: Mapping[str, Study], scale: Scale) -> dict[str, list[Inference]]:
+    """By which inference methods each run of a scale is evaluated: as it is, and what its rows ask for besides."""
+    found: dict[str, list[Inference]] = {}
+    for study in studies.values():
+        for row in rows_of_study(study, scale):
+            for run in row.runs:
+                asked = found.setdefault(run.name, ["naive"])
+                if row.inference not in asked:
+                    asked.append(row.inference)
+    # In the order of the configuration, so that an evaluation does not depend on the order of tables.
+    return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
+
+
+def compared_rows(study: Study, figure: str, scale: Scale) -> list[Row]:
+    """The two rows whose retrievals a figure compares: its first two that the scale trains on one dataset, or none."""
+    rows = [row for row in expand_rows(study.rows_of(figure), study, scale) if row.runs]
+    pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
+    return pair if len(pair) == 2 else []
 
 
 def runs_of_rows(rows: Iterable[Row]) -> dict[str, RunSpec]:
@@ -105,19 +143,24 @@ def _union(runs: Iterable[RunSpec]) -> dict[str, RunSpec]:
     return named
 
 
-def _why_left_out(scale: Scale, dataset: str | None, loss: str, fraction: float) -> LeftOut | None:
+def _why_left_out(
+    scale: Scale, dataset: str | None, loss: str, fraction: float, inference: Inference
+) -> LeftOut | None:
     if dataset is None:
         return "role"
     if loss in scale.leave_out.losses:
         return "loss"
+    if inference in scale.leave_out.inferences:
+        return "inference"
     return "fraction" if fraction in scale.leave_out.fractions else None
 
 
-def _run(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float) -> RunSpec:
+def _runs(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float) -> tuple[RunSpec, ...]:
+    """One run a seed, in the order of the scale's seeds."""
     training = scale.training
     assert scale.features is not None  # a scale with roles has features
     widths = {"name": model, "embedding": training.embedding, "word": training.word}
-    return RunSpec(
+    run = RunSpec(
         dataset=dataset,
         features=scale.features,
         model=check(ModelSpec, widths, f"a study's model at scale {scale.scale}"),
@@ -133,6 +176,7 @@ def _run(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float
         selection=training.selection,
         threads=training.threads,
     )
+    return tuple(run.model_copy(update={"seed": seed}) for seed in _of_fraction(scale, "seeds", scale.seeds, fraction))
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:

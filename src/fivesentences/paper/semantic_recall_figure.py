@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from fivesentences.paper.canvas import COLOURS, WIDTH
 
-HEIGHT, LABEL_SIZE = 4.9, 7.5  # inches, points
+HEIGHT, PANEL, APART, LABEL_SIZE = 4.9, 1.97, 0.21, 7.5  # inches: of the canvas, a panel, between labels; points
+LINES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
 STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
@@ -20,7 +21,9 @@ STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semant
 
 def draw(canvas: Canvas, data: pd.DataFrame) -> None:
     """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
-    canvas.set_size_inches(WIDTH, HEIGHT)
+    # Labels stand below each other beside a panel; many of them need a higher one.
+    height = max(HEIGHT, 2 * APART * data["label"].nunique() + HEIGHT - 2 * PANEL)
+    canvas.set_size_inches(WIDTH, height)
     axes = canvas.subplots(2, 2, sharex=True)
     # Room for the longest label, in points, beside the right-hand panels.
     widest = max(TextPath((0, 0), label, size=LABEL_SIZE).get_extents().width for label in data["label"].unique())
@@ -48,7 +51,9 @@ def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]
     for index, (label, line) in enumerate(data.groupby("label", sort=False)):
         colour = COLOURS[index % len(COLOURS)]
         m, mean, spread = (line[name].to_numpy(dtype=float) for name in ("m", "mean", "spread"))
-        panel.plot(m, mean, color=colour, linewidth=1.3, marker=MARKERS[index % len(MARKERS)], markersize=3.6, zorder=3)
+        # Lines beyond the number of colours are told apart by their dashes.
+        how = {"marker": MARKERS[index % len(MARKERS)], "linestyle": LINES[index // len(COLOURS) % len(LINES)]}
+        panel.plot(m, mean, color=colour, linewidth=1.3, markersize=3.6, zorder=3, **how)
         if np.isfinite(spread).all():
             panel.fill_between(m, mean - spread, mean + spread, color=colour, alpha=0.14, linewidth=0)
         ends.append((str(label), colour, float(m[-1]), float(mean[-1])))
@@ -63,7 +68,7 @@ def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]
 def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
     """Write every label at the right of its line's end, moved apart where ends are close, with a thin leader."""
     low, high = panel.get_ylim()
-    apart = (high - low) * 0.105
+    apart = (high - low) * min(0.105, 1.04 / len(ends))
     ends = sorted(ends, key=lambda end: end[3])
     places = spread_apart([end[3] for end in ends], apart, low, high)
     for (label, colour, m, mean), place in zip(ends, places, strict=True):

@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from fivesentences.config import Scale, Study, TableSpec
+from fivesentences.config import ColumnSpec, Scale, Study, TableSpec
+from fivesentences.paper.columns import columns_of, kept_columns, printed_key
 from fivesentences.paper.comparability import unlike_print
-from fivesentences.paper.form import Cell, Column, Group, Table, TableRow, mark_best
-from fivesentences.paper.names import phi_in_words
+from fivesentences.paper.form import Cell, Group, Table, TableRow, mark_best
+from fivesentences.paper.names import INFERENCES
 from fivesentences.paper.notes import notes_of_table
-from fivesentences.paper.published import PrintedRow, printed_row, read_published
-from fivesentences.paper.results import Measure, Results, is_semantic
+from fivesentences.paper.published import PrintedRow, printed_alone, printed_row, read_published
+from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.rows import Row, expand_rows
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
 CSV = (
-    *((key, "") for key in ("role", "dataset", "fraction", "row", "model", "loss", "printed_row")),
+    *((key, "") for key in ("role", "dataset", "fraction", "row", "model", "loss", "inference", "printed_row")),
     *((key, "") for key in vars(Measure(""))),
     ("mean", "value"),
     ("spread", "spread"),
@@ -29,6 +32,13 @@ CSV = (
     ("difference", "difference"),
 )
 DECIMALS = 1
+
+
+class Asked(NamedTuple):
+    """A column of the study, and what it measures at a scale."""
+
+    column: ColumnSpec
+    measure: Measure
 
 
 def build_table(
@@ -49,65 +59,35 @@ def build_table(
     """
     spec = study.tables[name]
     results = Results(frame)
-    printed = read_published(Path(published) / f"{spec.published}.csv") if spec.published else {}
-    measures = tuple(Measure.of_column(column, scale.evaluation_phi) for column in spec.columns)
-    columns = _columns(measures)
+    printed = read_published(Path(published) / f"{spec.published}.csv", spec.published_rows) if spec.published else {}
+    asked = [Asked(column, Measure.of_column(column, scale.evaluation_phi)) for column in kept_columns(spec, scale)]
+    columns = columns_of([one.measure for one in asked], study.labels)
+    by_inference = spec.inferences != ["naive"]
     rows = expand_rows(spec.rows, study, scale)
     where = f"{study_name}: tables.{name}"
-    beside = [printed_row(printed, row, f"{where}.also_print") for row in spec.also_print]
+    beside = printed_alone(spec, printed, where)
     groups = []
     kept = [row for row in rows if row.left_out is None]
     for (role, fraction), of_group in _grouped(kept).items():
         dataset = str(of_group[0].dataset)
-        lines = [_our_row(row, measures, results, spec, printed, study, where) for row in of_group]
+        lines = [_our_row(row, asked, results, spec, printed, study, where) for row in of_group]
         lines = mark_best(lines, columns, DECIMALS)
         # Features are left out of this: a printed row without one of ours has another model anyway.
         same_data = not {"dataset", "gallery size"} & set(
             unlike_print(of_group[0], spec.published_setting, results, None)
         )
         lines += [
-            _printed_row(row, measures, same_data)
-            for row in beside
-            if row.role == role and math.isclose(row.fraction, fraction)
+            _printed_row(row, asked, same_data and row.role == role)
+            for row, roles in beside
+            if role in roles and math.isclose(row.fraction, fraction)
         ]
         title = _title(study.labels, role, dataset, fraction)
         groups.append(Group(title, {"role": role, "dataset": dataset, "fraction": fraction}, tuple(lines)))
     notes = notes_of_table(spec, study, scale, rows, results, printed)
     texts = (study_name, name, scale.scale, study.paper, spec.title, spec.caption)
-    return Table(*texts, ("Model", "Training"), columns, tuple(groups), notes, DECIMALS, CSV)
-
-
-def _columns(measures: Sequence[Measure]) -> tuple[Column, ...]:
-    """Columns with three headings: the kind of metric (where there are several), the direction, the metric."""
-    families = [_family(measure) for measure in measures]
-    several = len(set(families)) > 1
-    columns = []
-    for measure, family in zip(measures, families, strict=True):
-        direction = {"i2t": "image → text", "t2i": "text → image"}.get(measure.direction, "")
-        heading = _heading(measure)
-        named = phi_in_words(measure.phi) + (", paper" if measure.formula == "paper" else "")
-        label = f"{heading}{f' ({named})' if named else ''} {measure.direction}".strip()
-        headings = (family if several else "", direction, heading)
-        columns.append(Column(headings, label, vars(measure), measure.metric in ("Med r", "Mean r")))
-    return tuple(columns)
-
-
-def _family(measure: Measure) -> str:
-    """Which kind of metric, with the phi that was used."""
-    if not is_semantic(measure.metric):
-        return "Recall"
-    kind = "Semantic recall" if measure.metric.startswith("SR@") else "Normalised cumulative semantic score"
-    formula = ", formula of the paper" if measure.formula == "paper" else ""
-    return f"{kind} ({phi_in_words(measure.phi)}{formula})"
-
-
-def _heading(measure: Measure) -> str:
-    """The metric, such as ``R@1``; a column with the query's own items removed says so."""
-    details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]
-    removed = measure.ground_truth == "removed" and not measure.m
-    details.append("own removed" if removed else "")
-    named = ", ".join(detail for detail in details if detail)
-    return measure.metric + (f" ({named})" if named else "")
+    stub = ("Model", "Training", "Inference") if by_inference else ("Model", "Training")
+    groups = [replace(group, rows=tuple(_with_stub(row, len(stub)) for row in group.rows)) for group in groups]
+    return Table(*texts, stub, columns, tuple(groups), notes, DECIMALS, CSV)
 
 
 def _grouped(rows: Sequence[Row]) -> dict[tuple[str, float], list[Row]]:
@@ -126,7 +106,7 @@ def _title(labels: Mapping[str, str], role: str, dataset: str, fraction: float) 
 
 def _our_row(
     row: Row,
-    measures: Sequence[Measure],
+    asked: Sequence[Asked],
     results: Results,
     spec: TableSpec,
     printed: Mapping[str, PrintedRow],
@@ -135,29 +115,30 @@ def _our_row(
 ) -> TableRow:
     beside = printed_row(printed, row.published, where) if row.published is not None else None
     cells = []
-    for measure in measures:
-        values = [results.value(run.name, measure) for run in row.runs]
+    for column, measure in asked:
+        value = beside.values.get(printed_key(column, measure)) if beside is not None else None
+        if measure.metric == "PMRP" and not all(results.gallery(run.name).labels for run in row.runs):
+            cells.append(Cell(published=value))
+            continue
+        values = [results.value(run.name, measure, row.inference) for run in row.runs]
         mean = statistics.fmean(values)
         spread = statistics.stdev(values) if len(values) > 1 else None
-        value = beside.values.get(_printed_key(measure)) if beside is not None else None
         comparable = value is not None and not unlike_print(row, spec.published_setting, results, measure)
         difference = mean - value if value is not None and comparable else None
         cells.append(Cell(mean, spread, count=len(values), published=value, difference=difference))
-    labels = (study.labels.get(row.model, row.model), study.labels.get(row.loss, row.loss))
+    of_row = (row.model, row.loss, row.inference)
+    labels = tuple(study.labels.get(name) or INFERENCES.get(name, name) for name in of_row)
     same_data = beside is not None and not unlike_print(row, spec.published_setting, results, None)
-    keys = {"model": row.model, "loss": row.loss}
+    keys = {"model": row.model, "loss": row.loss, "inference": row.inference}
     return TableRow("ours", labels, keys, row.published or "", same_data, tuple(cells))
 
 
-def _printed_row(row: PrintedRow, measures: Sequence[Measure], same_data: bool) -> TableRow:
-    cells = tuple(Cell(published=row.values.get(_printed_key(measure))) for measure in measures)
-    return TableRow("print", (row.method, ""), {"model": row.method, "loss": ""}, row.row, same_data, cells)
+def _printed_row(row: PrintedRow, asked: Sequence[Asked], same_data: bool) -> TableRow:
+    cells = tuple(Cell(published=row.values.get(printed_key(*one))) for one in asked)
+    keys = {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")}
+    return TableRow("print", (row.said, "", ""), keys, row.row, same_data, cells)
 
 
-def _printed_key(measure: Measure) -> tuple[str, str]:
-    """Where a number stands in print, which has released formulas only, and own items removed in Nsum only."""
-    if measure.formula == "paper" or measure.m:
-        return ("", "not in print")
-    if measure.ground_truth == "removed":
-        return (measure.direction, f"{measure.metric}_nonGT")
-    return (measure.direction, measure.metric)
+def _with_stub(row: TableRow, columns: int) -> TableRow:
+    """A row with as many labels as the table's stub has columns."""
+    return replace(row, labels=row.labels[:columns])

@@ -1,0 +1,183 @@
+"""What two models retrieve for the same queries, where recall calls them equal and phi does not (after Figure 1).
+
+Instance recall sees own items only. Two models that find equally many of a query's own items among their first k are
+equal to it, whatever else they return. Here are the queries for which phi says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.metrics import TIE_RULE, ncs
+from fivesentences.metrics.recall import ranking_of
+from fivesentences.semantics import read_phi
+from fivesentences.storage import read_json, write_json
+
+FORMAT = "fivesentences.retrievals 1"
+OUTCOMES = ("neither", "both")  # finds an own item among the first k
+MUCH = 10.0  # points of NCS
+
+
+def compare_retrievals(
+    corpus: Corpus,
+    similarities: Mapping[str, ArrayLike],
+    phi: NDArray[np.floating],
+    *,
+    k: int = 5,
+    directions: Sequence[str] = ("i2t", "t2i"),
+    queries: int = 1,
+) -> dict[str, Any]:
+    """Queries that two models answer equally well by recall and most unequally by phi.
+
+    Equal are queries for which both models have equally many own items among the first k (so both kinds of recall of
+    Five Sentences, eq. 1 and 2, are equal). They are told apart by NCS at k (released formula, own items kept).
+
+    Args:
+        corpus: One split.
+        similarities: ``[images, captions]`` of two models by name.
+        phi: ``[captions, images]``.
+        k: Cut-off.
+        directions: ``"i2t"`` (queries are images) and ``"t2i"`` (captions).
+        queries: How many of each direction and outcome are shown: those with the largest difference, whichever model
+            it favours; equal differences by index, and a query with words that are shown already is passed over.
+
+    Returns:
+        ``dataset``, ``split``, ``k``, ``models`` (both names), ``tie_rule``, ``counts`` and ``chosen``.
+
+        ``counts``: for each direction and outcome (own items found by ``neither`` or ``both``): ``queries``, ``equal``
+        (those that recall calls equal), ``first_better``, ``second_better`` (by NCS) and ``much`` (by 10 points or
+        more) among the equal ones; ``neither`` and ``both`` are outcomes, so ``queries`` of both leaves out those that
+        one model alone found.
+
+        ``chosen``: ``direction``, ``outcome``, ``query`` (index), ``image_id``, ``filename`` and ``captions`` (all of
+        the image; for a caption query itself alone), and ``answers``: for each model ``ncs`` and ``items``, each with
+        ``phi``, ``own``, and ``caption`` or ``filename`` and ``image_id``, best first.
+
+    Raises:
+        InputError: If there are not two models, or shapes are not the corpus's.
+    """
+    if len(similarities) != 2:
+        raise InputError(f"retrievals of {len(similarities)} models cannot be compared; give two.")
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    chosen: list[dict[str, Any]] = []
+    for direction in directions:
+        answers = [_Answers(corpus, np.asarray(one), phi, direction, k) for one in similarities.values()]
+        first, second = answers
+        difference = second.ncs - first.ncs
+        equal = first.found == second.found
+        counts[direction] = {}
+        for outcome in OUTCOMES:
+            if outcome == "both":
+                of_outcome = (first.found > 0) & (second.found > 0)
+            else:
+                of_outcome = (first.found == 0) & (second.found == 0)
+            among = np.flatnonzero(of_outcome & equal)
+            counts[direction][outcome] = {
+                "queries": int(np.count_nonzero(of_outcome)),
+                "equal": len(among),
+                "first_better": int(np.count_nonzero(difference[among] < 0)),
+                "second_better": int(np.count_nonzero(difference[among] > 0)),
+                "much": int(np.count_nonzero(np.abs(difference[among]) >= MUCH)),
+            }
+            order = among[np.argsort(-np.abs(difference[among]), kind="stable")]
+            said: set[str] = set()
+            for query in order.tolist():
+                about = _query(corpus, direction, query)
+                if len(said) == queries or about["words"] in said:
+                    continue
+                said.add(about.pop("words"))
+                chosen.append(
+                    {"direction": direction, "outcome": outcome, "query": query, **about}
+                    | {"answers": [one.of(query) for one in answers]}
+                )
+    return {
+        "dataset": corpus.name,
+        "split": corpus.splits[0],
+        "images": corpus.n_images,
+        "captions": corpus.n_captions,
+        "k": k,
+        "models": list(similarities),
+        "tie_rule": TIE_RULE,
+        "counts": counts,
+        "chosen": chosen,
+    }
+
+
+def write_retrievals(
+    corpus: Corpus, similarities: Mapping[str, Path | str], phi: Path | str, out: Path | str, **options: Any
+) -> None:
+    """Write what ``compare_retrievals`` says of two runs' stored similarities as JSON.
+
+    Raises:
+        InputError: If phi was made of other captions; see ``compare_retrievals``.
+    """
+    matrices = {name: np.load(path, mmap_mode="r", allow_pickle=False) for name, path in similarities.items()}
+    for name, matrix in matrices.items():
+        if matrix.shape != (corpus.n_images, corpus.n_captions):
+            raise InputError(
+                f"{similarities[name]} is {list(matrix.shape)}, but {corpus!r} has {corpus.n_images} images and "
+                f"{corpus.n_captions} captions; train the run again."
+            )
+    found = compare_retrievals(corpus, matrices, read_phi(phi, corpus.captions), **options)
+    write_json(out, found | {"phi": Path(phi).stem, "format": FORMAT})
+
+
+def read_retrievals(path: Path | str) -> dict[str, Any]:
+    """What ``write_retrievals`` wrote.
+
+    Raises:
+        InputError: If the file is missing or is not one of these.
+    """
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"{path}: these are not retrievals as this version compares them; make them again.")
+    return found
+
+
+class _Answers:
+    """What one model answers.
+
+    Attributes:
+        items: ``[queries, k]`` gallery indices, best first.
+        found: ``[queries]`` own items among them.
+        ncs: ``[queries]`` percent.
+    """
+
+    def __init__(self, corpus: Corpus, similarity: NDArray, phi: NDArray, direction: str, k: int):
+        owner = corpus.image_of_caption
+        ranking = ranking_of(similarity, direction, owner, depth=k)
+        self.corpus, self.phi, self.direction = corpus, phi, direction
+        self.items, self.own = ranking.items, ranking.own
+        self.found = ranking.own.sum(axis=1)
+        scores = ncs(similarity, phi, (k,), direction, image_of_caption=owner, per_query=True)
+        self.ncs: NDArray[np.float64] = np.asarray(scores[k], dtype=np.float64)
+
+    def of(self, query: int) -> dict[str, Any]:
+        """One query's answer."""
+        corpus, items = self.corpus, []
+        for item, own in zip(self.items[query].tolist(), self.own[query].tolist(), strict=True):
+            if self.direction == "i2t":
+                image, value = int(corpus.image_of_caption[item]), float(self.phi[item, query])
+                what = {"caption": corpus.captions[item]}
+            else:
+                image, value = item, float(self.phi[query, item])
+                what = {"filename": str(corpus.images["filename"].iloc[item])}
+            items.append({"phi": value, "own": own, "image_id": str(corpus.images["image_id"].iloc[image]), **what})
+        return {"ncs": float(self.ncs[query]), "items": items}
+
+
+def _query(corpus: Corpus, direction: str, query: int) -> dict[str, Any]:
+    image = query if direction == "i2t" else int(corpus.image_of_caption[query])
+    own = np.flatnonzero(corpus.image_of_caption == image).tolist()
+    captions = [corpus.captions[row] for row in own] if direction == "i2t" else [corpus.captions[query]]
+    about = corpus.images.iloc[image]
+    image_id = str(about["image_id"])
+    words = image_id if direction == "i2t" else captions[0]
+    return {"image_id": image_id, "filename": str(about["filename"]), "captions": captions, "words": words}

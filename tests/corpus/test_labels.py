@@ -1,0 +1,54 @@
+"""Labels of images come in the order asked for, and tables that do not fit are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fivesentences.corpus.labels import read_labels
+from fivesentences.errors import InputError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    table = pd.DataFrame({"image_id": ["a", "b", "c"], "dog": [True, False, True], "cat": [False, False, True]})
+    table.to_parquet(tmp_path / "labels.parquet")
+    return tmp_path / "labels.parquet"
+
+
+def test_rows_follow_the_images_asked_for(path: Path) -> None:
+    assert read_labels(path, ["c", "a"]).tolist() == [[True, True], [True, False]]
+
+
+def test_the_labels_of_the_drawn_scenes_are_read(tmp_path: Path) -> None:
+    from fivesentences.corpus.scenes import generate
+
+    corpus = generate(tmp_path, seed=3, train=2, dev=1, test=3).split("test")
+    labels = read_labels(tmp_path / "labels.parquet", list(corpus.images["image_id"]))
+    assert labels.shape[0] == 3 and labels.any()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda table: table.drop(columns="image_id"), "has the column 'image_id'"),
+        (lambda table: table[["image_id"]], "one column a label"),
+        (lambda table: table.assign(dog=1), "hold true or false"),
+        (lambda table: pd.concat([table, table]), "the image 'a' stands there twice"),
+        (lambda table: table.iloc[1:], "the image 'a' has no row"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(path: Path, change, sentence: str) -> None:
+    change(pd.read_parquet(path)).to_parquet(path)
+    with pytest.raises(InputError, match=sentence):
+        read_labels(path, ["a"])
+
+
+def test_a_file_that_is_missing_or_no_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_labels(tmp_path / "none.parquet", ["a"])
+    (tmp_path / "x.parquet").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="no table of labels"):
+        read_labels(tmp_path / "x.parquet", ["a"])

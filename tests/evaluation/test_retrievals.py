@@ -1,0 +1,107 @@
+"""Retrievals that recall calls equal: which queries, how many, and what is shown of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.evaluation.retrievals import compare_retrievals, read_retrievals, write_retrievals
+from fivesentences.semantics import write_phi
+
+K = 4
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    rows = [
+        {
+            "image_id": f"i{image}",
+            "filename": f"i{image}.png",
+            "caption_id": f"{image}.{number}",
+            "caption": f"a thing {image} seen {number} times",
+            "split": "test",
+            "category": None,
+        }
+        for image in range(30)
+        for number in range(2 + image % 2)
+    ]
+    return Corpus("made", pd.DataFrame(rows))
+
+
+@pytest.fixture
+def matrices(corpus: Corpus) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    draw = np.random.default_rng(5)
+    own = np.zeros((corpus.n_images, corpus.n_captions))
+    own[corpus.image_of_caption, np.arange(corpus.n_captions)] = 1
+    similarities = {name: draw.normal(size=own.shape) + 1.2 * own for name in ("a", "b")}
+    return similarities, draw.gamma(0.5, 1.0, own.T.shape) + own.T
+
+
+def slow(corpus: Corpus, similarity: np.ndarray, phi: np.ndarray, direction: str) -> list[tuple[int, float]]:
+    """For each query: own items among the first K, and NCS, from the text."""
+    found = []
+    owner = corpus.image_of_caption
+    for query in range(corpus.n_images if direction == "i2t" else corpus.n_captions):
+        scores = similarity[query] if direction == "i2t" else similarity[:, query]
+        fits = phi[:, query] if direction == "i2t" else phi[query]
+        own = owner == query if direction == "i2t" else np.arange(corpus.n_images) == owner[query]
+        first = sorted(range(len(scores)), key=lambda item: (-scores[item], item))[:K]
+        found.append((int(own[first].sum()), 100 * fits[first].sum() / np.sort(fits)[-K:].sum()))
+    return found
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_counts_and_choice_are_those_of_the_definition(corpus: Corpus, matrices, direction: str) -> None:
+    similarities, phi = matrices
+    found = compare_retrievals(corpus, similarities, phi, k=K, directions=[direction], queries=2)
+    a, b = (slow(corpus, one, phi, direction) for one in similarities.values())
+    for outcome, fits in (("neither", lambda n: n == 0), ("both", lambda n: n > 0)):
+        queries = [q for q in range(len(a)) if fits(a[q][0]) and fits(b[q][0])]
+        equal = [q for q in queries if a[q][0] == b[q][0]]
+        counts = found["counts"][direction][outcome]
+        assert (counts["queries"], counts["equal"]) == (len(queries), len(equal))
+        assert counts["first_better"] == sum(a[q][1] > b[q][1] for q in equal)
+        assert counts["second_better"] == sum(a[q][1] < b[q][1] for q in equal)
+        assert counts["much"] == sum(abs(a[q][1] - b[q][1]) >= 10 for q in equal)
+        best = sorted(equal, key=lambda q: (-abs(a[q][1] - b[q][1]), q))[:2]
+        shown = [one for one in found["chosen"] if one["outcome"] == outcome]
+        assert [one["query"] for one in shown] == best
+        for one in shown:
+            for answer, of_model in zip(one["answers"], (a, b), strict=True):
+                assert answer["ncs"] == pytest.approx(of_model[one["query"]][1])
+                assert sum(item["own"] for item in answer["items"]) == of_model[one["query"]][0]
+                assert len(answer["items"]) == K
+
+
+def test_the_same_words_are_shown_once(corpus: Corpus, matrices) -> None:
+    similarities, phi = matrices
+    rows = corpus.table.assign(caption="always the same")
+    found = compare_retrievals(Corpus("made", rows), similarities, phi, k=K, directions=["t2i"], queries=3)
+    assert [one["outcome"] for one in found["chosen"]] == ["neither", "both"]
+
+
+def test_one_model_or_three_cannot_be_compared(corpus: Corpus, matrices) -> None:
+    similarities, phi = matrices
+    with pytest.raises(InputError, match="retrievals of 1 models cannot be compared; give two"):
+        compare_retrievals(corpus, {"a": similarities["a"]}, phi)
+
+
+def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, matrices, tmp_path: Path) -> None:
+    similarities, _ = matrices
+    write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
+    paths = {name: tmp_path / f"{name}.npy" for name in similarities}
+    for name, matrix in similarities.items():
+        np.save(paths[name], matrix)
+    write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json", k=K)
+    assert read_retrievals(tmp_path / "r.json")["phi"] == "cider"
+    np.save(paths["b"], similarities["b"].T)
+    with pytest.raises(InputError, match=r"b\.npy is \[75, 30\], but .* has 30 images and 75 captions"):
+        write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json")
+    (tmp_path / "x.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.json: these are not retrievals"):
+        read_retrievals(tmp_path / "x.json")

@@ -1,0 +1,94 @@
+# What tables and figures are made of, and named targets.
+from types import SimpleNamespace
+
+from fivesentences.config import (
+    AgreementFigureSpec,
+    AgreementTableSpec,
+    MeaningFigureSpec,
+    MetricAgreementFigureSpec,
+    RetrievalsFigureSpec,
+)
+from fivesentences.paper.asked import drawn_phis, figures_of, judged_phis, matrices_of, short_names, tables_of
+from fivesentences.paper.figures import labels_of_lines
+from fivesentences.paper.rows import compared_rows, expand_rows, runs_of_rows
+
+TABLES, FIGURES = tables_of(STUDIES, SCALE), figures_of(STUDIES, SCALE)
+JUDGED, MATRICES = judged_phis(STUDIES, SCALE), matrices_of(STUDIES, SCALE)
+PAGE = PAPER / SCALE.scale / "index.html"
+PAPER_TABLES = {thing: PAPER / SCALE.scale / f"{thing}.html" for thing in TABLES}
+PAPER_FIGURES = {thing: PAPER / SCALE.scale / f"{thing}.png" for thing in FIGURES}
+PLAYED = sorted({spec.dataset for spec in RUNS.values()})
+
+
+def study_of(wildcards):
+    return PROJECT / "config" / "studies" / f"{wildcards.thing.split('/')[0]}.yaml"
+
+
+def published_of(wildcards):
+    """The printed numbers that a table is held against."""
+    name = TABLES[wildcards.thing].published
+    return [PROJECT / "config" / "published" / f"{name}.csv"] if name else []
+
+
+def numbers_of(wildcards):
+    """What a table or figure is made of: metrics of runs, what judges say, or what phi says of a dataset."""
+    thing = (TABLES | FIGURES)[wildcards.thing]
+    if isinstance(thing, MeaningFigureSpec):
+        return [EVALUATION / "meaning" / f"{dataset}.json" for dataset in SCALE.datasets]
+    if isinstance(thing, (AgreementTableSpec, AgreementFigureSpec)):
+        folder = EVALUATION / "agreement"
+        suffix = "json" if wildcards.thing in TABLES else "parquet"
+        return [folder / spec.dataset / f"{spec.judge}.{suffix}" for spec in SCALE.judges]
+    if isinstance(thing, RetrievalsFigureSpec):
+        return [EVALUATION / "retrievals" / f"{wildcards.thing}.json"] if compared(wildcards) else []
+    if isinstance(thing, MetricAgreementFigureSpec):
+        return metrics_of(RUNS)
+    return metrics_of(runs_of_rows(expand_rows(thing.rows, study_with(wildcards), SCALE)))
+
+
+def study_with(wildcards):
+    return STUDIES[wildcards.thing.split("/")[0]]
+
+
+def compared(wildcards):
+    """The two rows whose retrievals a figure compares; none if the scale has not both."""
+    return compared_rows(study_with(wildcards), wildcards.thing.split("/")[1], SCALE)
+
+
+def names_of_compared(wildcards):
+    return labels_of_lines(compared(wildcards), study_with(wildcards))
+
+
+def options_of_compared(wildcards):
+    return FIGURES[wildcards.thing].model_dump(include={"k", "directions", "queries"})
+
+
+def pictured_dataset(wildcards):
+    """Whose photographs a figure shows: its runs' or the scale's first dataset; null for one without photographs."""
+    thing = FIGURES[wildcards.thing]
+    if isinstance(thing, RetrievalsFigureSpec) and compared(wildcards):
+        return compared(wildcards)[0].dataset
+    shown = isinstance(thing, MeaningFigureSpec) and thing.drawing == "foreign_captions"
+    return next(iter(SCALE.datasets)) if shown else None
+
+
+def photographs_of_figure(wildcards):
+    dataset = pictured_dataset(wildcards)
+    return photographs_of(SimpleNamespace(dataset=dataset)) if dataset else []
+
+
+def targets():
+    """Named targets: stages, and every table and figure, by its short name where that is unique."""
+    everything = PAPER_TABLES | PAPER_FIGURES
+    return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
+        "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
+        "features": [FEATURES / spec.dataset / f"{spec.features.stem}.npy" for spec in RUNS.values()],
+        "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
+        "runs": [TRAINING / run / "weights.safetensors" for run in RUNS],
+        "tables": list(PAPER_TABLES.values()),
+        "figures": list(PAPER_FIGURES.values()),
+        "page": [PAGE],
+    }
+
+
+TARGETS = targets()
