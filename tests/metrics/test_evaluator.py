@@ -177,6 +177,39 @@ def test_tensors_are_taken_as_they_are(matrices, dtype):
         assert on_device(similarity.to(device)) == wanted
 
 
+def test_a_tensor_on_a_device_is_fetched(matrices):
+    class Tensor:  # as one of CUDA: numpy may not read it before it is detached and fetched
+        def __init__(self, values, steps=("detach", "cpu")):
+            self.values, self.steps, self.dtype = values, steps, values.dtype
+
+        def __array__(self, *_, **__):
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+        def _next(self, step):
+            assert self.steps[0] == step
+            return Tensor(self.values, self.steps[1:])
+
+        def detach(self):
+            return self._next("detach")
+
+        def cpu(self):
+            return self._next("cpu")
+
+        def numpy(self):
+            assert not self.steps
+            return self.values
+
+    similarity, phi = matrices
+    options = everything(phi)
+    wanted = Evaluator(**options)(similarity)
+    options |= {
+        "phi": {name: Tensor(values) for name, values in options["phi"].items()},
+        "image_of_caption": Tensor(PAIRING),
+        "labels": Tensor(options["labels"]),
+    }
+    assert Evaluator(**options)(Tensor(similarity)) == wanted
+
+
 def test_metrics_need_no_torch():
     code = "import sys, fivesentences.metrics; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -38,13 +38,17 @@ class MetricValue(TypedDict):
 
 
 class MetricFrame(pd.DataFrame):
-    """A DataFrame that prints whole, with two decimals and nothing where there is no number; else like any other."""
+    """A DataFrame that prints whole, with 2 decimals (3 below 1) and nothing for no number; else like any other."""
 
     def __repr__(self) -> str:
-        return str(self.to_string(na_rep="", float_format="{:.2f}".format))
+        return str(self.to_string(na_rep="", float_format=_shown))
 
     def _repr_html_(self) -> str:
-        return str(self.to_html(na_rep="", float_format="{:.2f}".format))
+        return str(self.to_html(na_rep="", float_format=_shown))
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3f}" if -1 < value < 1 else f"{value:.2f}"
 
 
 def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
