@@ -105,6 +105,65 @@ def test_a_study_that_names_an_undeclared_loss_ends_before_any_job() -> None:
         check(Study, study, "s.yaml")
 
 
+def study(**keys: Any) -> dict[str, Any]:
+    return {"paper": "p", "losses": {"hardest": {}}} | keys
+
+
+ROW = {"role": "r", "loss": "hardest"}
+ABOUT = {"title": "t", "caption": "c"}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            study(figures={"f": ABOUT | {"drawing": "hubnes", "rows": [ROW]}}),
+            r"s.yaml: figures.f.drawing is 'hubnes'; expected one of 'semantic_recall_over_m', 'hubness'",
+        ),
+        (
+            study(figures={"f": ABOUT | {"drawing": "hubness", "rows": [ROW | {"inference": "cslss"}]}}),
+            r"s.yaml: figures.f.rows.0.inference is 'cslss'",
+        ),
+        (
+            study(figures={"f": ABOUT | {"drawing": "retrievals", "rows": [ROW | {"inference": ["csls"]}]}}),
+            r"rows of retrievals are read from the similarity as it is; leave inference out",
+        ),
+        (
+            study(figures={"f": ABOUT | {"drawing": "metric_agreement", "metrics": [{"metric": "Rsum"}]}}),
+            r"s.yaml: figures.f.metrics .*at least 2",
+        ),
+        (
+            study(tables={"t": ABOUT | {"rows": [ROW], "columns": [{"metric": "hubs >=3"}]}}),
+            r"s.yaml: tables.t.columns.0.metric is 'hubs >=3'",
+        ),
+        (
+            study(
+                tables={
+                    "t": ABOUT
+                    | {
+                        "rows": [ROW | {"inference": ["csls", "naive"], "published": "1"}],
+                        "columns": [{"metric": "R@1"}],
+                    }
+                }
+            ),
+            r"published names one printed row, but inference is a list",
+        ),
+    ],
+)
+def test_a_mistake_in_a_study_names_file_key_and_value(content: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        check(Study, content, "s.yaml")
+
+
+def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() -> None:
+    scale = check(Scale, changed(evaluation_phi="spice", evaluation_phis=["tfidf", "spice", "cider-ptb+spice"]), "x")
+    assert scale.phis == ["spice", "tfidf", "cider-ptb+spice"]
+    with pytest.raises(InputError, match=r"x.yaml: evaluation_phis.0 is 'cider\+'"):
+        check(Scale, changed(evaluation_phis=["cider+"]), "x.yaml")
+    with pytest.raises(InputError, match=r"x.yaml: evaluation_phi is 'a\+b'"):
+        check(Scale, changed(evaluation_phi="a+b"), "x.yaml")
+
+
 def run(**keys: Any) -> dict[str, Any]:
     return {"dataset": "d", "features": {"extractor": "e"}, "model": {"name": "vsepp"}} | keys
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from fivesentences.corpus.labels import read_labels
+from fivesentences.corpus.labels import read_labels, write_coco_labels
 from fivesentences.errors import InputError
 
 
@@ -52,3 +54,24 @@ def test_a_file_that_is_missing_or_no_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"nothing")
     with pytest.raises(InputError, match="no table of labels"):
         read_labels(tmp_path / "x.parquet", ["a"])
+
+
+def test_labels_of_coco_are_the_categories_of_the_archive(tmp_path: Path) -> None:
+    content = {
+        "images": [{"id": number} for number in (9, 42, 7)],
+        "annotations": [{"image_id": 42, "category_id": 90}, {"image_id": 7, "category_id": 1}],
+    }
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("annotations/instances_train2014.json", "{}")
+        archive.writestr("annotations/instances_val2014.json", json.dumps(content))
+    write_coco_labels(tmp_path / "a.zip", ["42", "9"], tmp_path / "labels.parquet")
+    labels = read_labels(tmp_path / "labels.parquet", ["9", "42"])
+    assert labels.shape == (2, 90)
+    assert labels.nonzero()[0].tolist() == [1] and labels.nonzero()[1].tolist() == [89]
+
+
+def test_an_archive_without_the_instances_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("captions_val2014.json", "{}")
+    with pytest.raises(InputError, match=r"a\.zip: 0 entries are named instances_val2014\.json; one is expected"):
+        write_coco_labels(tmp_path / "a.zip", ["1"], tmp_path / "labels.parquet")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures import build_figure, read_texts, write_figure
+from fivesentences.paper.figures import build_figure, labels_of_lines, read_texts, write_figure
+from fivesentences.paper.rows import expand_rows
 from fivesentences.paper.semantic_recall_figure import spread_apart
 
 
@@ -61,6 +64,31 @@ def test_runs_evaluated_at_other_m_are_named(studies, scale, frame):
         build_figure("f", "figure3", studies["five_sentences"], scale, frame[~last])
     with pytest.raises(InputError, match="has no value of SR@5 i2t"):
         build_figure("f", "figure3", studies["five_sentences"], scale, frame[frame["metric"] != "SR@5"])
+
+
+@pytest.mark.parametrize("models", [("vsepp",), ("vsepp", "scan", "vsrn", "cvse", "sgr", "saf")])
+def test_many_models_and_losses_are_told_apart(figure, models, tmp_path):
+    # As if the scale trained more models: rows of the same losses for each.
+    lines = [
+        figure.data.assign(model=model, label=f"{model}, " + figure.data["label"], mean=figure.data["mean"] + 3 * place)
+        for place, model in enumerate(models)
+    ]
+    many = replace(figure, data=pd.concat(lines, ignore_index=True))
+    write_figure(many, tmp_path / "many")
+    with Image.open(tmp_path / "many.png") as image:
+        assert image.height >= (980 if len(models) == 1 else 2000)
+
+
+def test_lines_are_named_by_what_tells_them_apart(studies, make_scale):
+    study = studies["five_sentences"]
+    rows = expand_rows(study.rows_of("figure3"), study, make_scale())
+    assert labels_of_lines(rows[:1], study) == ["hardest negative"]
+    assert labels_of_lines(rows[:2], study) == ["hardest negative", "all negatives"]
+    two = [rows[0], replace(rows[0], model="scan")]
+    assert labels_of_lines(two, study) == ["VSE++", "scan"]
+    four = [replace(row, model=model) for model in ("vsepp", "scan") for row in rows[:2]]
+    assert labels_of_lines(four, study)[3] == "scan, all negatives"
+    assert labels_of_lines([rows[0], replace(rows[0], fraction=0.25)], study) == ["100%", "25%"]
 
 
 def test_labels_keep_their_order_and_distance():

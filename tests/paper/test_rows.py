@@ -4,7 +4,14 @@ import pytest
 
 from fivesentences.config import Scale, Study, read
 from fivesentences.errors import InputError
-from fivesentences.paper.rows import expand_rows, runs_of_figure, runs_of_scale, runs_of_study, runs_of_table
+from fivesentences.paper.rows import (
+    expand_rows,
+    inferences_of_runs,
+    runs_of_figure,
+    runs_of_scale,
+    runs_of_study,
+    runs_of_table,
+)
 
 
 def small_study(losses: dict, rows: list[dict]) -> Study:
@@ -71,3 +78,33 @@ def test_an_unknown_model_is_named(scale):
     study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "model": "cvse99"}])
     with pytest.raises(InputError, match="cvse99"):
         runs_of_scale({"s": study}, scale)
+
+
+def test_inference_methods_are_rows_of_the_same_runs(scale):
+    row = {"role": "flickr30k", "loss": ["a", "b"], "inference": ["naive", "csls"]}
+    study = small_study({"a": {}, "b": {"triplet": "all"}}, [row])
+    rows = expand_rows(study.tables["t"].rows, study, scale)
+    assert [(row.loss, row.inference) for row in rows] == [("a", "naive"), ("a", "csls"), ("b", "naive"), ("b", "csls")]
+    assert rows[0].runs == rows[1].runs
+    assert len(runs_of_scale({"s": study}, scale)) == 2 * len(scale.seeds)
+
+
+def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(studies, make_scale):
+    losses = {"a": {}, "b": {"triplet": "all"}}
+    rows = [
+        {"role": "flickr30k", "loss": "a", "inference": ["assignment", "csls"]},
+        {"role": "flickr30k", "loss": "b"},
+        {"role": "flickr30k", "loss": "b", "inference": "inverted_softmax"},
+    ]
+    scale = make_scale(leave_out={"inferences": ["inverted_softmax"]})
+    asked = inferences_of_runs({"s": small_study(losses, rows)}, scale)
+    assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
+    assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
+    assert set(inferences_of_runs(studies, scale)) == set(runs_of_scale(studies, scale))
+
+
+def test_a_method_that_is_left_out_makes_no_runs(make_scale):
+    study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "inference": "csls"}])
+    scale = make_scale(leave_out={"inferences": ["csls"]})
+    assert [row.left_out for row in expand_rows(study.tables["t"].rows, study, scale)] == ["inference"]
+    assert runs_of_scale({"s": study}, scale) == {}

@@ -31,6 +31,9 @@ FOLDERS = [DATA, MIRROR] if MIRROR else [DATA]
 DOWNLOADS = {
     file.path: (dataset, name) for dataset, entry in CATALOGUE.datasets.items() for name, file in entry.files.items()
 }
+ANNOTATED = [
+    name for name in SCALE.datasets if name in CATALOGUE.datasets and "instances" in CATALOGUE.datasets[name].files
+]
 
 
 def one_of(names):
@@ -113,10 +116,12 @@ def phi_of_run(wildcards):
 
 def labels_of(dataset):
     """Which things are in a dataset's images, where that is known and a table asks for it."""
-    drawn = SCALE.datasets[dataset].loader == "scenes"
-    listed = dataset in CATALOGUE.datasets and "instances" in CATALOGUE.datasets[dataset].files
-    known = labels_are_asked(STUDIES, SCALE) and (drawn or listed)
-    return [CORPUS / dataset / "labels.parquet"] if known else []
+    known = dataset in ANNOTATED or SCALE.datasets[dataset].loader == "scenes"
+    return [CORPUS / dataset / "labels.parquet"] if known and labels_are_asked(STUDIES, SCALE) else []
+
+
+def instances_of(wildcards):
+    return catalogue_files(wildcards.dataset, "instances")
 
 
 def metrics_of(runs):

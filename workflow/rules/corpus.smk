@@ -66,3 +66,24 @@ rule load_corpus:
         "Read images, captions and splits of {wildcards.dataset}"
     script:
         "../scripts/load_corpus.py"
+
+
+rule label_images:
+    input:
+        corpus=CORPUS / "{dataset}.parquet",
+        instances=instances_of,
+    output:
+        labels=CORPUS / "{dataset}" / "labels.parquet",
+    log:
+        "logs/corpus/{dataset}/labels.log",
+    benchmark:
+        "logs/benchmarks/corpus/{dataset}/labels.tsv"
+    wildcard_constraints:
+        dataset=one_of(ANNOTATED),
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime="15m",
+    message:
+        "Which kinds of things are in the test images of {wildcards.dataset}"
+    script:
+        "../scripts/label_images.py"

@@ -14,7 +14,7 @@ rule evaluate_model:
     benchmark:
         "logs/benchmarks/evaluation/{run}.tsv"
     resources:
-        mem_mb=lambda wc, attempt: 2000 * attempt,
+        mem_mb=lambda wc, attempt: 6000 * attempt,
         runtime="15m",
     params:
         spec=parameters_of_run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.instances import read_instances
 from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+INSTANCES = "instances_val2014.json"
 
 
 def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]:
@@ -45,3 +51,27 @@ def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]
     if missing:
         raise InputError(f"{path}: the image '{missing[0]}' has no row; labels and corpus belong to different data.")
     return np.asarray(table[kinds].to_numpy(dtype=bool)[row_of[wanted].to_numpy()])
+
+
+def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path | str) -> None:
+    """Write ``labels.parquet`` of images of COCO's val2014 (which hold the test split of Karpathy and Li).
+
+    Args:
+        archive: ``annotations_trainval2014.zip``, with ``instances_val2014.json`` inside.
+        image_ids: COCO's ids of the images.
+        out: The table: ``image_id`` and a boolean column for each of the 90 category ids.
+
+    Raises:
+        InputError: If the archive is damaged or holds no such file, or an image is not in it.
+    """
+    with open_zip(archive) as opened, tempfile.TemporaryDirectory() as folder:
+        found = [name for name in entries(opened) if name.rpartition("/")[2] == INSTANCES]
+        if len(found) != 1:
+            raise InputError(f"{Path(archive).name}: {len(found)} entries are named {INSTANCES}; one is expected.")
+        unpacked = Path(folder, INSTANCES)
+        unpacked.write_bytes(read_entry(opened, found[0]))
+        labels = read_instances(unpacked, image_ids).astype(bool)
+    table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(labels.shape[1])])
+    table.insert(0, "image_id", [str(image) for image in image_ids])
+    with replacing(out) as temporary:
+        table.to_parquet(temporary, index=False)

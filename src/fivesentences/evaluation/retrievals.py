@@ -1,7 +1,7 @@
 """What two models retrieve for the same queries, where recall calls them equal and phi does not (after Figure 1).
 
-Instance recall sees own items only. Two models that find equally many of a query's own items among their first k are
-equal to it, whatever else they return. Here are the queries for which phi says otherwise.
+Instance recall sees own items only. Two models that find the same own items of a query among their first k are equal to
+it, whatever else they return. Here are the queries for which phi says otherwise.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def compare_retrievals(
 ) -> dict[str, Any]:
     """Queries that two models answer equally well by recall and most unequally by phi.
 
-    Equal are queries for which both models have equally many own items among the first k (so both kinds of recall of
-    Five Sentences, eq. 1 and 2, are equal). They are told apart by NCS at k (released formula, own items kept).
+    Equal are queries for which both models have the same own items, or none, among the first k. Both kinds of recall
+    at k of Five Sentences (eq. 1 and 2) are equal there, and what NCS at k (released formula, own items kept) tells
+    apart is the foreign items alone.
 
     Args:
         corpus: One split.
@@ -71,7 +72,7 @@ def compare_retrievals(
         answers = [_Answers(corpus, np.asarray(one), phi, direction, k) for one in similarities.values()]
         first, second = answers
         difference = second.ncs - first.ncs
-        equal = first.found == second.found
+        equal = (first.own_items == second.own_items).all(axis=1)
         counts[direction] = {}
         for outcome in OUTCOMES:
             if outcome == "both":
@@ -146,7 +147,8 @@ class _Answers:
 
     Attributes:
         items: ``[queries, k]`` gallery indices, best first.
-        found: ``[queries]`` own items among them.
+        own_items: ``[queries, k]`` own items among them in the order of their indices, -1 in all other places.
+        found: ``[queries]`` how many these are.
         ncs: ``[queries]`` percent.
     """
 
@@ -155,6 +157,7 @@ class _Answers:
         ranking = ranking_of(similarity, direction, owner, depth=k)
         self.corpus, self.phi, self.direction = corpus, phi, direction
         self.items, self.own = ranking.items, ranking.own
+        self.own_items = np.sort(np.where(ranking.own, ranking.items, -1), axis=1)
         self.found = ranking.own.sum(axis=1)
         scores = ncs(similarity, phi, (k,), direction, image_of_caption=owner, per_query=True)
         self.ncs: NDArray[np.float64] = np.asarray(scores[k], dtype=np.float64)

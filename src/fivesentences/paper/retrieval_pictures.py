@@ -22,7 +22,7 @@ COLUMNS = [
 ]  # fmt: skip
 OUTCOMES = {
     ("i2t", "neither"): "both miss: no own caption among the first {k}",
-    ("i2t", "both"): "both hit: equally many own captions among the first {k}",
+    ("i2t", "both"): "both hit: the same own captions among the first {k}",
     ("t2i", "neither"): "both miss: its own image is not among the first {k}",
     ("t2i", "both"): "both hit: its own image is among the first {k}",
 }
@@ -48,8 +48,8 @@ def notes(found: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
     """How queries were chosen, how many there are, and what the numbers are."""
     k, phi = found["k"], phi_in_words(found["phi"])
     said = [
-        f"Queries of {labels.get(found['dataset'], found['dataset'])}/{found['split']} for which both models find "
-        f"equally many own items among their first {k}: recall cannot tell the two apart. Shown are those whose NCS "
+        f"Queries of {labels.get(found['dataset'], found['dataset'])}/{found['split']} for which both models find the "
+        f"same own items, or none, among their first {k}: recall cannot tell the two apart. Shown are those whose NCS "
         f"at {k} ({phi}, released formula, own items kept) differs most, whichever model it favours; one seed each.",
         f"Numbers beside captions and below photographs are φ ({phi}) of the caption against the image’s own "
         "captions; orange: own items.",
@@ -135,7 +135,8 @@ def _pictures(
 ) -> None:
     each = column / len(items)
     for place, item in enumerate(items):
-        panel = _picture(canvas, left + place * each, top, each - 0.05, each * 0.78, item["filename"], photographs)
+        at = (left + place * each, top, each - 0.05, each * 0.78)
+        panel = _picture(canvas, *at, item["filename"], photographs, anchor="N")
         if item["own"] and panel is not None:
             whole = Rectangle((0, 0), 1, 1, transform=panel.transAxes, fill=False, edgecolor=OWN, linewidth=2.2)
             panel.add_patch(whole)
@@ -144,7 +145,14 @@ def _pictures(
 
 
 def _picture(
-    canvas: Canvas, left: float, top: float, width: float, height: float, filename: str, photographs: Photographs | None
+    canvas: Canvas,
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+    filename: str,
+    photographs: Photographs | None,
+    anchor: str = "NW",
 ) -> Any:
     if photographs is None:
         text_at(canvas, left, top, f"{filename}\n(no photographs here)", fontsize=SIZE, color=SOFT)
@@ -154,7 +162,7 @@ def _picture(
     panel = panel_at(canvas, left, top, width, height)
     panel.imshow(picture)
     panel.set_axis_off()
-    panel.set_anchor("NW")
+    panel.set_anchor(anchor)
     return panel
 
 
