@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fivesentences.config import Scale, Study, read
+from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.paper.asked import figures_of, tables_of
 from fivesentences.paper.rows import runs_of_scale
 
@@ -84,15 +85,23 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     for suffix in ("csv", "md", "tex", "html"):
         assert (paper / "five_sentences" / f"table2.{suffix}").stat().st_size > 0
         assert (paper / "knn_margin" / f"table1.{suffix}").stat().st_size > 0
-    for figure in ("figure3", "judged", "foreign_captions", "own_and_foreign"):
-        assert (paper / "five_sentences" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    figures = {"five_sentences": ("figure1", "figure3", "judged", "foreign_captions", "own_and_foreign")}
+    for study, names in (figures | {"knn_margin": ("hubness",), "metric_agreement": ("agreement",)}).items():
+        for figure in names:
+            assert (paper / study / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    by_inference = pd.read_csv(paper / "knn_margin" / "table4.csv")
+    assert set(by_inference.inference) == {"naive", "inverted_softmax", "csls", "assignment"}
+    assert pd.read_csv(paper / "knn_margin" / "table5.csv").metric.str.startswith("hubs").all()
+    semantic = pd.read_csv(paper / "daa_supp" / "table1.csv")
+    assert semantic.loc[semantic.metric.isin(["ASP", "PMRP"]) & semantic.row.eq("ours"), "mean"].between(0, 100).all()
     agreement = pd.read_csv(paper / "five_sentences" / "table1.csv")
     assert set(agreement.judge) == {"scenes_truth"}
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
     assert "Table 2" in (paper / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
     assert tidy.run.nunique() == all_runs(scale)
-    assert tidy.value.between(0, 100 * 6).all() or tidy[tidy.metric.isin(["Rsum", "Nsum"])].value.between(0, 600).all()
+    assert not tidy.duplicated(["run", *(name for name in VALUE_COLUMNS if name != "value")]).any()
+    assert tidy[tidy.metric.isin(["Rsum", "Nsum"])].value.between(0, 600).all()
     assert "Traceback" not in "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))
 
     again = snakemake("--cores", "2", "--configfile", str(scale), directory=tmp_path)
