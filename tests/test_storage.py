@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.storage import inside, read_json, replacing, sha256_of, write_json
+from fivesentences.storage import inside, locked, read_json, replacing, sha256_of, write_json
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
@@ -57,3 +58,18 @@ def test_broken_json_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{\n"a": }')
     with pytest.raises(InputError, match=r"a\.json: line 2 is not JSON"):
         read_json(tmp_path / "a.json")
+
+
+def test_a_lock_is_refused_while_another_holds_it_and_had_when_it_is_closed(tmp_path):
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        assert locked(first)
+        assert not locked(second)
+        first.close()
+        assert locked(second)
+
+
+def test_without_the_systems_locks_nothing_is_locked(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        assert locked(first)
+        assert locked(second)

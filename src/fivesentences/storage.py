@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from fivesentences.errors import InputError
 
@@ -30,6 +30,27 @@ def replacing(path: Path | str) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def locked(file: IO[Any], wait: bool = False) -> bool:
+    """Take the lock of an open file, which ends with the last process that has it open.
+
+    Args:
+        file: The open file.
+        wait: Whether to wait for another process that holds it.
+
+    Returns:
+        Whether the lock was had; where the system has no such locks (Windows), always.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sha256_of(path: Path | str) -> str:

@@ -6,12 +6,15 @@ import hashlib
 import multiprocessing
 import re
 import shutil
+import ssl
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+import requests
+import trustme
 
 from fivesentences.config import Catalogue, CatalogueEntry, CatalogueFile, read
 from fivesentences.corpus import download, fetch, find_mirror
@@ -366,3 +369,18 @@ def test_the_catalogue_knows_every_file_of_the_mirror_and_takes_them_checked(cat
             if item.path in sums and (mirror / item.path).stat().st_size < 20_000_000:
                 assert sha256_of(fetch(entry, name, file, tmp_path, mirror)) == sums[item.path]
     shutil.rmtree(tmp_path)
+
+
+def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(host, tmp_path, monkeypatch):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    authority = trustme.CA()  # as the proxy of a network has
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    host.server.socket = context.wrap_socket(host.server.socket, server_side=True)
+    url = host.url.replace("http://", "https://")
+    with pytest.raises(requests.exceptions.SSLError):
+        download._get(url, 0, "")
+    authority.cert_pem.write_to_path(tmp_path / "store.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "store.pem"))
+    assert download._get(url, 0, "").content == DATA

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from fivesentences.semantics.tfidf import TfidfScorer, tfidf_matrix
 
@@ -41,9 +42,8 @@ def test_the_matrix_equals_that_of_the_release(parity_folder):
 
 
 def test_the_matrix_equals_that_of_scikit_learn(hostile_corpus):
-    text = pytest.importorskip("sklearn.feature_extraction.text", reason="scikit-learn is not a dependency")
     captions, image_of_caption = hostile_corpus
-    vectors = text.TfidfTransformer().fit_transform(text.CountVectorizer().fit_transform(captions)).toarray()
+    vectors = TfidfTransformer().fit_transform(CountVectorizer().fit_transform(captions)).toarray()
     cosine = vectors @ vectors.T
     theirs = np.stack([cosine[:, image_of_caption == i].mean(axis=1) for i in range(image_of_caption.max() + 1)], 1)
     np.testing.assert_allclose(tfidf_matrix(captions, image_of_caption), theirs, atol=1e-12, rtol=0)

@@ -12,13 +12,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import ssl
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import requests
+from requests.adapters import HTTPAdapter
 
 from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar
@@ -266,12 +269,21 @@ def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
     return part
 
 
+class _TrustsTheSystem(HTTPAdapter):
+    """Beside the certificates that requests brings, those of the system, and so those of a proxy that a network has."""
+
+    def init_poolmanager(self, *arguments: Any, **keywords: Any) -> None:
+        super().init_poolmanager(*arguments, **keywords, ssl_context=ssl.create_default_context())
+
+
 def _get(url: str, start: int, cure: str) -> requests.Response:
     # Not compressed: lengths and offsets must be those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
     if start:
         headers["Range"] = f"bytes={start}-"
-    response = requests.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    session = requests.Session()
+    session.mount("https://", _TrustsTheSystem())
+    response = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
     if response.status_code >= 400 and not (start and response.status_code == 416):
         response.close()
         if response.status_code >= 500 or response.status_code == 429:

@@ -108,7 +108,7 @@ def _panel(panel: Any, numbers: dict[str, Any]) -> None:
     panel.set_xlim(0, edges[-1] * 1.01)
     panel.yaxis.set_major_locator(LogLocator(10, numticks=5))
     panel.yaxis.set_minor_formatter(NullFormatter())
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%" if share <= 1 else ""))
+    panel.yaxis.set_major_formatter(FuncFormatter(_percent))
     panel.xaxis.set_major_locator(MaxNLocator(6))
     panel.tick_params(labelsize=7)
     panel.tick_params(axis="y", which="minor", length=0)
@@ -138,3 +138,8 @@ def _shares(panel: Any, numbers: dict[str, Any]) -> None:
     say(0.83, 0, "kept", color=SOFT)
     if "own_left_out" in numbers:
         say(1.0, 0, "left out", color=SOFT)
+
+
+def _percent(share: float, _: object = None) -> str:
+    """A share in percent without an exponent, whatever its size; nothing above 100%."""
+    return f"{100 * share:.12f}".rstrip("0").rstrip(".") + "%" if share <= 1 else ""

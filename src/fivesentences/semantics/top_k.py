@@ -7,7 +7,6 @@ the lower index comes first. Only scores above 0 are stored; what is left of a r
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sys
 import time
@@ -33,7 +32,7 @@ from fivesentences.semantics.phi import (
 )
 from fivesentences.semantics.scoring import Indices, LateBar, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import locked, read_json, write_json
 
 NOTHING = -1  # image index of an empty place
 ROWS_OF_BLOCK = 16
@@ -317,10 +316,8 @@ def _alone(partial: Path, out: Path) -> Iterator[None]:
     partial.mkdir(parents=True, exist_ok=True)
     lock = partial.with_name(f"{partial.name}.lock")
     with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{out} is being written by another process; wait for it, or end it.") from None
+        if not locked(file):
+            raise InputError(f"{out} is being written by another process; wait for it, or end it.")
         try:
             yield
         finally:

@@ -8,7 +8,6 @@ SHA-256 and renames last.
 from __future__ import annotations
 
 import errno
-import fcntl
 import functools
 import importlib.metadata
 import importlib.util
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fivesentences.errors import InputError
-from fivesentences.storage import sha256_of
+from fivesentences.storage import locked, sha256_of
 
 MISSING_EXTRA = 'this needs Java support; install it with pip install "fivesentences[java]"'
 
@@ -267,5 +266,5 @@ def _remote_repositories() -> dict[str, str] | None:
 def _alone(folder: Path) -> Iterator[None]:
     """Two workflow jobs that both find CoreNLP missing must not write to one part file."""
     with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locked(lock, wait=True)
         yield

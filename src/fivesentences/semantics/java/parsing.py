@@ -8,7 +8,6 @@ left half-written at its end is cut off and done again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gzip
 import json
 import os
@@ -28,7 +27,7 @@ from fivesentences.semantics.java.lines import words_in
 from fivesentences.semantics.java.machine import OUT_OF_MEMORY
 from fivesentences.semantics.java.worker import journal_lines
 from fivesentences.semantics.pairing import checked_captions
-from fivesentences.storage import replacing
+from fivesentences.storage import locked, replacing
 
 RawTuples = list[tuple[str, ...]]
 
@@ -204,14 +203,10 @@ def _open_journal(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(f"{path} cannot be opened for writing ({error.strerror or error}).") from None
     with file:
         until = time.monotonic() + SECONDS_TO_WAIT_FOR_JOURNAL  # a killed run's child needs a moment to end
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise InputError(f"{path}: another process is parsing into this journal; wait for it.") from None
-                time.sleep(0.2)
+        while not locked(file):
+            if time.monotonic() > until:
+                raise InputError(f"{path}: another process is parsing into this journal; wait for it.")
+            time.sleep(0.2)
         yield file
 
 
