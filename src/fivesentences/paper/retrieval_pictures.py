@@ -59,10 +59,10 @@ def notes(found: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
         equal = sum(one["equal"] for one in of_direction.values())
         much = sum(one["much"] for one in of_direction.values())
         better = [sum(one[side] for one in of_direction.values()) for side in ("first_better", "second_better")]
+        way = f"{DIRECTIONS[direction][:1].upper()}{DIRECTIONS[direction][1:]}"
         said.append(
-            f"{DIRECTIONS[direction][:1].upper()}{DIRECTIONS[direction][1:]}: recall calls the two equal on {equal:,} "
-            f"of {total:,} queries. On {better[0]:,} of these φ prefers the first model, on {better[1]:,} the second; "
-            f"on {much:,} by 10 points of NCS or more."
+            f"{way}: the same own items, or none, on {equal:,} of {total:,} queries. On {better[0]:,} of these φ "
+            f"prefers the first model, on {better[1]:,} the second; on {much:,} by 10 points of NCS or more."
         )
     return [*said, f"{found['tie_rule'][:1].upper()}{found['tie_rule'][1:]}."]
 
