@@ -22,7 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams, levels_of, tokenise
 from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.semantics.products import Recent, References, checked_pairs, dot_of_rows, groups_of_one, sorted_rows
+from fivesentences.semantics.products import (
+    Recent,
+    References,
+    checked_pairs,
+    dot_of_rows,
+    groups_of_one,
+    mean_of_pairs,
+    sorted_rows,
+)
 from fivesentences.semantics.scoring import Scorer, matrix_of
 
 LONGEST = 4  # words in the longest n-gram
@@ -211,8 +219,7 @@ class CiderScorer(Scorer):
         pair, reference, count = self._references.of_pairs(caption, image, without_own)
         dots = dot_of_rows(self._candidates, caption[pair], self._reference_rows, reference)
         dots *= length_penalty(self._length[caption[pair]] - self._length[reference])
-        summed = np.bincount(pair, weights=dots, minlength=len(caption)) * SCALE
-        return np.asarray(np.divide(summed, count, out=np.full(len(caption), np.nan), where=count > 0))
+        return mean_of_pairs(pair, dots, count) * SCALE
 
 
 def cider_matrix(

@@ -88,7 +88,7 @@ class RougeDaaScorer(Scorer):
         captions = checked_captions(captions)
         pairing = checked_pairing(image_of_caption, len(captions))
         self._references = References(pairing)
-        self.shape = (len(captions), len(self._references.count))
+        self.shape = self._references.shape
         sentences = [" ".join(words).replace(".", "") for words in tokenise(captions, tokenize)]
         # A sentence of spaces alone is one empty word to the package; one of no characters is none.
         self._sequences = Sequences(*number_words([text and (text.split() or [""]) for text in sentences]))

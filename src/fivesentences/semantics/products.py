@@ -107,11 +107,13 @@ class References:
         count: ``[images]`` references of each image, at least 1.
         by_image: ``[captions]`` caption indices, those of image 0 first, ascending within an image.
         first: ``[images]`` where an image's captions begin in ``by_image``.
+        shape: Number of captions, number of images.
     """
 
     def __init__(self, image_of_caption: NDArray[np.int64]):
         self.image_of_caption = image_of_caption
         self.count = np.bincount(image_of_caption)
+        self.shape = (len(image_of_caption), len(self.count))
         self.by_image = np.argsort(image_of_caption, kind="stable")
         self.first = np.cumsum(self.count) - self.count
 
@@ -135,6 +137,12 @@ class References:
     def own(self, captions: NDArray[np.int64], images: NDArray[np.int64]) -> NDArray[np.bool_]:
         """``[pairs]`` whether the caption is one of the image's references."""
         return np.asarray(self.image_of_caption[captions] == images)
+
+
+def mean_of_pairs(pair: NDArray[np.int64], values: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``[pairs]`` mean of the values of each pair's references, which ``References.of_pairs`` gave; NaN without any."""
+    summed = np.bincount(pair, weights=values, minlength=len(count))
+    return np.asarray(np.divide(summed, count, out=np.full(len(count), np.nan), where=count > 0))
 
 
 class ByImage:

@@ -44,7 +44,7 @@ class RougeLScorer(Scorer):
         captions = checked_captions(captions)
         pairing = checked_pairing(image_of_caption, len(captions))
         self._references = References(pairing)
-        self.shape = (len(captions), len(self._references.count))
+        self.shape = self._references.shape
         tokens = [words or [""] for words in tokenise(captions, tokenize)]
         self._sequences = Sequences(*number_words(tokens))
         self._start = self._sequences.start

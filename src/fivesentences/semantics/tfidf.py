@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.semantics.ngrams import count_ngrams, tokenise
 from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.semantics.products import References, checked_pairs, dot_of_rows, sorted_rows
+from fivesentences.semantics.products import References, checked_pairs, dot_of_rows, mean_of_pairs, sorted_rows
 from fivesentences.semantics.scoring import Scorer, matrix_of
 
 _WORD = re.compile(r"\w\w+")
@@ -40,7 +40,7 @@ class TfidfScorer(Scorer):
         captions = checked_captions(captions)
         pairing = checked_pairing(image_of_caption, len(captions))
         self._references = References(pairing)
-        self.shape = (len(captions), len(self._references.count))
+        self.shape = self._references.shape
         grams = count_ngrams([_WORD.findall(" ".join(words)) for words in tokenise(captions, tokenize)], 1)
         captions_with = np.bincount(grams.gram, minlength=grams.n_grams)
         weight = grams.count * (np.log((1 + len(captions)) / (1 + captions_with)) + 1)[grams.gram]
@@ -91,8 +91,7 @@ class TfidfScorer(Scorer):
         scores[~own] = dot_of_rows(self._vectors, caption[~own], self._mean_rows, image[~own])
         pair, reference, count = self._references.of_pairs(caption[own], image[own], without_own)
         cosine = dot_of_rows(self._vectors, caption[own][pair], self._vectors, reference)
-        summed = np.bincount(pair, weights=cosine, minlength=len(count))
-        scores[own] = np.divide(summed, count, out=np.full(len(count), np.nan), where=count > 0)
+        scores[own] = mean_of_pairs(pair, cosine, count)
         return scores
 
 
