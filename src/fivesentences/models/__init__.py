@@ -17,9 +17,11 @@ import torch
 from fivesentences.errors import InputError
 from fivesentences.models.matching import Matcher
 from fivesentences.models.vsepp import VSEPP
+from fivesentences.models.vsrn import VSRN
 
 MODELS: dict[str, type[Matcher]] = {
     "vsepp": VSEPP,
+    "vsrn": VSRN,
 }
 
 
@@ -66,4 +68,4 @@ def model_class(name: str) -> type[Matcher]:
     return MODELS[name]
 
 
-__all__ = ["MODELS", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]
+__all__ = ["MODELS", "VSEPP", "VSRN", "Matcher", "build_model", "from_released", "model_class"]
