@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from fivesentences.errors import InputError
+from fivesentences.models.cvse import CVSE
 from fivesentences.models.matching import Matcher
 from fivesentences.models.vsepp import VSEPP
 from fivesentences.models.vsrn import VSRN
@@ -22,6 +23,7 @@ from fivesentences.models.vsrn import VSRN
 MODELS: dict[str, type[Matcher]] = {
     "vsepp": VSEPP,
     "vsrn": VSRN,
+    "cvse": CVSE,
 }
 
 
@@ -68,4 +70,4 @@ def model_class(name: str) -> type[Matcher]:
     return MODELS[name]
 
 
-__all__ = ["MODELS", "VSEPP", "VSRN", "Matcher", "build_model", "from_released", "model_class"]
+__all__ = ["CVSE", "MODELS", "VSEPP", "VSRN", "Matcher", "build_model", "from_released", "model_class"]

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from fivesentences.errors import InputError
 from fivesentences.models.captioner import Captioner, caption_labels
 from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
+from fivesentences.models.single_rows import batch_normalised
 
 BLOCKS = 4
 RELEASED_NAMES = {
@@ -222,11 +222,3 @@ def normalised_over_regions(regions: Tensor) -> Tensor:
     """
     length: Tensor = torch.linalg.vector_norm(regions, dim=1, keepdim=True)
     return regions / torch.where(length > 0, length, 1)
-
-
-def batch_normalised(norm: nn.BatchNorm1d, rows: Tensor) -> Tensor:
-    """``norm(rows)``; one row has no variance, so that a batch of one takes the running statistics in training too."""
-    if norm.training and len(rows) == 1:
-        return functional.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
-    normalised: Tensor = norm(rows)
-    return normalised
