@@ -167,14 +167,15 @@ def test_the_captioner_writes_as_an_ordinary_gru_with_attention_step_by_step():
     captioner = Captioner(region_dim=5, vocabulary_size=11, hidden=4, word=3, longest=6).double().eval()
     regions = torch.randn(2, 7, 5, dtype=torch.float64)
     labels = torch.tensor([[1, 4, 6, 8, 10, 2, 0], [1, 5, 2, 0, 0, 0, 0]])
-    read, state = captioner.reader(captioner.projection(regions))
+    read, last = captioner.reader(captioner.projection(regions))
+    state = last[0]
     total = 0.0
     for step in range(5):
-        asked = torch.cat([read, state[0][:, None, :].expand_as(read)], dim=2)
+        asked = torch.cat([read, state[:, None, :].expand_as(read)], dim=2)
         weights = captioner.attention_score(torch.tanh(captioner.attention(asked))).softmax(dim=1)
-        context = (weights * read).sum(dim=1, keepdim=True)
-        _, state = captioner.writer(torch.cat([captioner.words(labels[:, step : step + 1]), context], dim=2), state)
-        logits = captioner.out(state[0])
+        context = (weights * read).sum(dim=1)
+        state = captioner.writer(torch.cat([captioner.words(labels[:, step]), context], dim=1), state)
+        logits = captioner.out(state)
         for row, last in enumerate((4, 2)):  # the second caption writes one pad behind its end
             if step <= last:
                 total = total + torch.nn.functional.cross_entropy(logits[row], labels[row, step + 1])

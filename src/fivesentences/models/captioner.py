@@ -46,7 +46,7 @@ class Captioner(nn.Module):
         self.words = nn.Embedding(vocabulary_size, word)
         self.attention = nn.Linear(2 * hidden, hidden)
         self.attention_score = nn.Linear(hidden, 1, bias=False)
-        self.writer = nn.GRU(word + hidden, hidden, batch_first=True)
+        self.writer = nn.GRUCell(word + hidden, hidden)
         self.out = nn.Linear(hidden, vocabulary_size)
         nn.init.xavier_normal_(self.projection.weight)  # these two as released; the rest is torch's own
         nn.init.xavier_normal_(self.out.weight)
@@ -80,25 +80,23 @@ class Captioner(nn.Module):
         All that does not depend on the state is computed before the loop over steps: the words' share of the gates
         and the regions' share of the attention. The rest of a step is one product with the state.
         """
-        read, state = self.reader(self._dropped(self.projection(regions)))  # [captions, regions, hidden]
-        state = state[0]
+        read, last = self.reader(self._dropped(self.projection(regions)))  # [captions, regions, hidden]
+        state: Tensor = last[0]
         hidden, word = state.shape[1], self.words.embedding_dim
-        attention_of_regions, attention_of_state = self.attention.weight.split(hidden, dim=1)
-        seen = functional.linear(read, attention_of_regions, self.attention.bias)
-        gates_of_word, gates_of_context = self.writer.weight_ih_l0.split([word, hidden], dim=1)
-        words = self._dropped(self.words(written))
-        from_words = functional.linear(words, gates_of_word, self.writer.bias_ih_l0).unbind(dim=1)
-        by_state = torch.cat([self.writer.weight_hh_l0, attention_of_state])  # [4 hidden, hidden]
-        bias = torch.cat([self.writer.bias_hh_l0, self.attention.bias.new_zeros(hidden)])
+        weight, bias = self.attention.weight, self.attention.bias
+        seen = functional.linear(read, weight[:, :hidden], bias)
+        by_word, by_context = self.writer.weight_ih[:, :word], self.writer.weight_ih[:, word:]
+        from_words = functional.linear(self._dropped(self.words(written)), by_word, self.writer.bias_ih)
+        by_state = torch.cat([self.writer.weight_hh, weight[:, hidden:]])  # [3 + 1 times hidden, hidden]
+        state_bias = torch.cat([self.writer.bias_hh, bias.new_zeros(hidden)])
         states = []
-        for from_word in from_words:
-            from_state, asked = functional.linear(state, by_state, bias).split([3 * hidden, hidden], dim=1)
-            weights = self.attention_score(torch.tanh(seen + asked[:, None, :])).softmax(
-                dim=1
-            )  # [captions, regions, 1]
-            context = self._dropped(torch.bmm(weights.transpose(1, 2), read)[:, 0])  # [captions, hidden]
-            given = from_word + functional.linear(context, gates_of_context)
-            state = _gru_step(given, from_state, state)
+        for from_word in from_words.unbind(dim=1):
+            from_state = functional.linear(state, by_state, state_bias)
+            asked = from_state[:, None, 3 * hidden :]
+            attention = self.attention_score(torch.tanh(seen + asked)).softmax(dim=1)  # [captions, regions, 1]
+            context = self._dropped(torch.bmm(attention.transpose(1, 2), read)[:, 0])  # [captions, hidden]
+            given = from_word + functional.linear(context, by_context)
+            state = _gru_step(given, from_state[:, : 3 * hidden], state)
             states.append(state)
         return torch.stack(states, dim=1)
 

@@ -79,7 +79,6 @@ class ConceptGraph:
         size: int = 300,
         minimum_images: int = 2,
         glove: Path | str | None = None,
-        dim: int = 300,
     ) -> ConceptGraph:
         """The concepts of the captions a model trains on.
 
@@ -90,7 +89,6 @@ class ConceptGraph:
             minimum_images: Images that hold a concept at least.
             glove: GloVe vectors as text, a word and its numbers a line; only words in it become concepts. Without it,
                 vectors come from the counts themselves, see ``vectors_of_counts``.
-            dim: Longest vector without ``glove``.
 
         Raises:
             InputError: If no word can be a concept, or the file is none.
@@ -124,7 +122,7 @@ class ConceptGraph:
         if read:
             vectors = np.stack([read[word] for word in words])
         else:
-            vectors = vectors_of_counts(together, totals, of_images.shape[0], dim)
+            vectors = vectors_of_counts(together, totals, of_images.shape[0])
         return cls(words, vectors, together, totals)
 
     def __len__(self) -> int:
@@ -143,15 +141,19 @@ class ConceptGraph:
         """
         share = self.together / self.totals[:, None]
         linked = (base ** (share - shift) - base**-shift >= threshold).astype(np.float64)
-        return 0.25 * linked / (linked.sum(axis=0) + 1e-6) + np.eye(len(self))
+        links: NDArray[np.float64] = 0.25 * linked / (linked.sum(axis=0) + 1e-6) + np.eye(len(self))
+        return links
 
     def labels_of(self, captions: Sequence[str]) -> NDArray[np.uint8]:
         """``[captions, C]`` 1 where a caption names a concept, by its own words."""
-        return self._named(captions).toarray().astype(np.uint8)
+        named: NDArray[np.uint8] = self._named(captions).toarray().astype(np.uint8)
+        return named
 
     def labels_of_images(self, captions: Sequence[str], image_of_caption: ArrayLike) -> NDArray[np.uint8]:
         """``[images, C]`` 1 where any caption of an image names a concept."""
-        return _of_images(self._named(captions), np.asarray(image_of_caption)).toarray().astype(np.uint8)
+        named = _of_images(self._named(captions), np.asarray(image_of_caption))
+        of_images: NDArray[np.uint8] = named.toarray().astype(np.uint8)
+        return of_images
 
     def write(self, path: Path | str) -> None:
         """Write as ``.npz`` (plain arrays), whole or not at all."""
@@ -180,7 +182,7 @@ class ConceptGraph:
                 return cls(words, file["vectors"], file["together"], file["totals"])
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such file.") from None
-        except (OSError, KeyError, BadZipFile, AttributeError) as error:
+        except (OSError, KeyError, BadZipFile, TypeError) as error:
             raise InputError(f"{path} is not a concept graph ({error}); make it again.") from None
         except ValueError as error:
             if isinstance(error, InputError):
@@ -226,27 +228,21 @@ def concept_labels(
     if stage == "test" and variant == "paper":
         return graph.labels_of(captions)
     image = np.asarray(image_of_caption)
-    return graph.labels_of_images(captions, image)[image]
+    labels: NDArray[np.uint8] = graph.labels_of_images(captions, image)[image]
+    return labels
 
 
-def vectors_of_counts(
-    together: NDArray[np.int64], totals: NDArray[np.int64], images: int, dim: int
-) -> NDArray[np.float32]:
-    """Concept vectors where no GloVe file is given, ``[C, min(C, dim)]``: concepts with the same company are alike.
+def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], images: int) -> NDArray[np.float32]:
+    """Concept vectors where no GloVe file is given, ``[C, C]``: concepts with the same company are alike.
 
-    Positive pointwise mutual information of meeting in an image (with itself: how rare a concept is), reduced to the
-    largest eigenvectors, each times the root of its eigenvalue's size; rows of length 1.
+    A row is a concept's positive pointwise mutual information with each concept, from meeting in images (with itself:
+    how rare it is), of length 1; 0 if all images hold it.
     """
     counts = together + np.diag(totals)
     expected = totals[:, None] * (totals[None, :] / images)
     information = np.log(np.maximum(counts / expected, 1.0))
-    values, directions = np.linalg.eigh(information)
-    kept = np.argsort(-np.abs(values), kind="stable")[:dim]
-    vectors = directions[:, kept] * np.sqrt(np.abs(values[kept]))
-    strongest = np.abs(vectors).argmax(axis=0)
-    vectors *= np.where(vectors[strongest, np.arange(len(kept))] < 0, -1.0, 1.0)  # eigenvectors have no sign
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1), dtype=np.float32)
+    length = np.linalg.norm(information, axis=1, keepdims=True)
+    return np.asarray(information / np.where(length > 0, length, 1), dtype=np.float32)
 
 
 def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np.float32]]:

@@ -31,7 +31,10 @@ RELEASED_NAMES = {
     "caption_model.decoder.embedding.": "captioner.words.",
     "caption_model.decoder.attention.linear1.": "captioner.attention.",
     "caption_model.decoder.attention.linear2.": "captioner.attention_score.",
-    "caption_model.decoder.rnn.": "captioner.writer.",
+    "caption_model.decoder.rnn.weight_ih_l0": "captioner.writer.weight_ih",
+    "caption_model.decoder.rnn.weight_hh_l0": "captioner.writer.weight_hh",
+    "caption_model.decoder.rnn.bias_ih_l0": "captioner.writer.bias_ih",
+    "caption_model.decoder.rnn.bias_hh_l0": "captioner.writer.bias_hh",
     "caption_model.decoder.out.": "captioner.out.",
 } | {
     f"img_enc.Rs_GCN_{block + 1}.{theirs}": f"relations.{block}.{ours}"
