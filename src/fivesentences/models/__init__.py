@@ -16,10 +16,12 @@ import torch
 
 from fivesentences.errors import InputError
 from fivesentences.models.matching import Matcher
+from fivesentences.models.scan import SCAN
 from fivesentences.models.vsepp import VSEPP
 
 MODELS: dict[str, type[Matcher]] = {
     "vsepp": VSEPP,
+    "scan": SCAN,
 }
 
 
@@ -66,4 +68,4 @@ def model_class(name: str) -> type[Matcher]:
     return MODELS[name]
 
 
-__all__ = ["MODELS", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]
+__all__ = ["MODELS", "SCAN", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]
