@@ -17,11 +17,15 @@ import torch
 from fivesentences.errors import InputError
 from fivesentences.models.matching import Matcher
 from fivesentences.models.scan import SCAN
+from fivesentences.models.similarity_attention import SAF
+from fivesentences.models.similarity_graph import SGR
 from fivesentences.models.vsepp import VSEPP
 
 MODELS: dict[str, type[Matcher]] = {
     "vsepp": VSEPP,
     "scan": SCAN,
+    "sgr": SGR,
+    "saf": SAF,
 }
 
 
@@ -68,4 +72,4 @@ def model_class(name: str) -> type[Matcher]:
     return MODELS[name]
 
 
-__all__ = ["MODELS", "SCAN", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]
+__all__ = ["MODELS", "SAF", "SCAN", "SGR", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]

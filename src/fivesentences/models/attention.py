@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from fivesentences.models.words import inside
 
 RawNorm = Literal["clipped_l2norm", "l2norm", "softmax", "clipped", "no_norm"]
+Result = TypeVar("Result")
 RAW_NORMS: tuple[str, ...] = get_args(RawNorm)
 SLOPE = 0.1  # of the leaky ReLU of "clipped" norms
 EPS = 1e-8  # added to a norm (l2norm), least product of norms (cosine), as released
@@ -98,11 +99,11 @@ def in_caption_order(columns: list[Tensor], groups: list[CaptionGroup]) -> Tenso
     return torch.cat(columns, dim=1)[:, torch.argsort(rows)]
 
 
-def run_block(compute: Callable[..., Tensor], *inputs: Tensor | None, recompute: bool) -> Tensor:
+def run_block(compute: Callable[..., Result], *inputs: Tensor, recompute: bool) -> Result:
     """``compute(*inputs)``; its inner tensors are kept for the backward pass, or computed a second time there."""
     if not (recompute and torch.is_grad_enabled()):
         return compute(*inputs)
-    result: Tensor = checkpoint(compute, *inputs, use_reentrant=False, preserve_rng_state=False)
+    result: Result = checkpoint(compute, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
 
 
