@@ -300,7 +300,7 @@ def test_fresh_weights_are_drawn_as_released():
     assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
     assert (model.image_projection.bias == 0).all()
     bound = math.sqrt(6 / (500 + 10))
-    assert 0.95 * bound < model.words.weight.abs().max().item() <= bound
+    assert 0.95 * bound < model.text.words.weight.abs().max().item() <= bound
     assert model.concepts.first.abs().max().item() <= 1 / math.sqrt(12)
     assert model.concepts.second.abs().max().item() <= 1 / math.sqrt(24)
     assert model.image_attention.item_norm.num_features == 36
@@ -312,7 +312,7 @@ def test_words_start_from_given_vectors_and_the_others_from_a_normal_distributio
     vectors = np.full((20, 6), 7.0)
     known = np.arange(20) < 5
     model.start_words_from(vectors, known)
-    weight = model.words.weight.detach()
+    weight = model.text.words.weight.detach()
     assert (weight[:5] == 7).all() and 0.7 < weight[5:].std().item() < 1.3
     with pytest.raises(InputError, match="word vectors are"):
         model.start_words_from(vectors[:3], known)

@@ -16,12 +16,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from fivesentences.errors import InputError
 from fivesentences.models.concepts import ConceptGraph
-from fivesentences.models.matching import Matcher, TrainingScores, load_released, shape_of
+from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
 from fivesentences.models.single_rows import batch_normalised
+from fivesentences.models.words import WordStates, word_sizes
 
 EPSILON = 1e-12  # added to every length before it divides, as released
 SMOOTHING = 10.0  # of the softmax over concepts
@@ -38,8 +38,8 @@ _LEVELS = {
 }
 RELEASED_NAMES = {
     "img_enc.fc.": "image_projection.",
-    "txt_enc.embed.": "words.",
-    "txt_enc.rnn.": "sentence.",
+    "txt_enc.embed.": "text.words.",
+    "txt_enc.rnn.": "text.sentence.",
     "C_GCN.adj_all": "concepts.adjacency",
     "C_GCN.gc1.weight": "concepts.first",
     "C_GCN.gc2.weight": "concepts.second",
@@ -87,6 +87,8 @@ class CVSE(Matcher):
         concepts: The concepts of the training captions.
         embedding: Length of the common space; even.
         word: Length of a word vector.
+        layers: GRU layers.
+        bidirectional: Whether captions are read in both directions.
         regions: Regions of an image: the batch norm over them has one statistic a region.
         dropout: Of word vectors and both sides of the attention.
         alpha: Share of the instance level in the fused vectors, in training.
@@ -107,6 +109,8 @@ class CVSE(Matcher):
         concepts: ConceptGraph,
         embedding: int = 1024,
         word: int = 300,
+        layers: int = 1,
+        bidirectional: bool = True,
         regions: int = 36,
         dropout: float = 0.4,
         alpha: float = 0.85,
@@ -129,10 +133,8 @@ class CVSE(Matcher):
         self.alpha, self.test_alpha = alpha, alpha if test_alpha is None else test_alpha
         self.label_ratio, self.fused_share = label_ratio, fused_share
         self.loss_weights = tuple(loss_weights)
-        self.dropout = nn.Dropout(dropout)
         self.image_projection = nn.Linear(image_dim, embedding)
-        self.words = nn.Embedding(vocabulary_size, word)
-        self.sentence = nn.GRU(word, embedding, batch_first=True, bidirectional=True)
+        self.text = WordStates(vocabulary_size, word, embedding, layers, bidirectional, dropout)
         self.image_attention = AttentionPooling(embedding, dropout, regions)
         self.caption_attention = AttentionPooling(embedding, dropout)
         self.image_consensus = ConceptScores(embedding)
@@ -141,7 +143,7 @@ class CVSE(Matcher):
         bound = math.sqrt(6.0 / (image_dim + embedding))
         nn.init.uniform_(self.image_projection.weight, -bound, bound)
         nn.init.zeros_(self.image_projection.bias)
-        nn.init.xavier_uniform_(self.words.weight)
+        nn.init.xavier_uniform_(self.text.words.weight)
 
     @classmethod
     def from_released(
@@ -158,7 +160,7 @@ class CVSE(Matcher):
             InputError: If a weight is missing or too many, or shapes disagree.
         """
         embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", "CVSE")
-        vocabulary_size, word = shape_of(state_dict, "txt_enc.embed.weight", "CVSE")
+        sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "CVSE")
         (regions,) = shape_of(state_dict, "V_self_atten_enhance.embedding_1.1.weight", "CVSE")
         count, _ = shape_of(state_dict, "C_GCN.adj_all", "CVSE")
         dim, _ = shape_of(state_dict, "C_GCN.gc1.weight", "CVSE")
@@ -173,12 +175,10 @@ class CVSE(Matcher):
         graph = ConceptGraph(tuple(map(str, range(count))), vectors, none, np.ones(count, dtype=np.int64))
         model = cls(
             image_dim=image_dim,
-            vocabulary_size=vocabulary_size,
             concepts=graph,
             embedding=embedding,
-            word=word,
             regions=regions,
-            **options,
+            **(sizes | options),
         )
         read = {}
         for name, tensor in state_dict.items():
@@ -249,14 +249,7 @@ class CVSE(Matcher):
 
     def word_states(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
         """``[captions, longest, embedding]``: mean of both directions, length 1; 0 behind a caption's end."""
-        packed = pack_padded_sequence(
-            self.dropout(self.words(caption_tokens)), caption_lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, _ = pad_packed_sequence(
-            self.sentence(packed)[0], batch_first=True, total_length=caption_tokens.shape[1]
-        )
-        forward, backward = states.chunk(2, dim=2)
-        return unit((forward + backward) / 2)
+        return unit(self.text(caption_tokens, caption_lengths))
 
     def describe_images(self, images: Tensor, basis: Tensor) -> tuple[Levels, Tensor]:
         """Both levels, and the log-probabilities of concepts ``[images, C]``, given ``concepts()``."""
@@ -296,13 +289,13 @@ class CVSE(Matcher):
             known: ``[vocabulary]`` whether a word has a vector.
         """
         given, has = torch.as_tensor(np.asarray(vectors)), torch.as_tensor(np.asarray(known, dtype=bool))
-        if given.shape != self.words.weight.shape or has.shape != given.shape[:1]:
+        if given.shape != self.text.words.weight.shape or has.shape != given.shape[:1]:
             raise InputError(
                 f"CVSE: word vectors are {list(given.shape)}, known {list(has.shape)}; the model's words are "
-                f"{list(self.words.weight.shape)}."
+                f"{list(self.text.words.weight.shape)}."
             )
-        nn.init.normal_(self.words.weight)
-        self.words.weight[has] = given[has].to(self.words.weight)
+        nn.init.normal_(self.text.words.weight)
+        self.text.words.weight[has] = given[has].to(self.text.words.weight)
 
 
 class AttentionPooling(nn.Module):
@@ -393,5 +386,4 @@ class ConceptNetwork(nn.Module):
 
 def unit(vectors: Tensor) -> Tensor:
     """Vectors of length 1 along the last axis; a zero vector stays zero."""
-    length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    return vectors / (length + EPSILON)
+    return l2_normalised(vectors, EPSILON)

@@ -116,10 +116,13 @@ def _like(encoded: tuple[Tensor, ...], tensors: list[Tensor]) -> tuple[Tensor, .
     return made
 
 
-def l2_normalised(vectors: Tensor) -> Tensor:
-    """Vectors of length 1 along the last axis; a zero vector stays zero (released VSE++ makes it NaN)."""
+def l2_normalised(vectors: Tensor, eps: float = 0.0) -> Tensor:
+    """Vectors of length 1 along the last axis; ``eps`` is added to the length first, as the released codes do.
+
+    A zero vector stays zero and has a finite gradient (in released VSE++, whose eps is 0, it becomes NaN).
+    """
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    return vectors / length.clamp_min(torch.finfo(vectors.dtype).tiny)
+    return vectors / (length + eps if eps else length.clamp_min(torch.finfo(vectors.dtype).tiny))
 
 
 def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Mapping[str, str], title: str) -> None:
