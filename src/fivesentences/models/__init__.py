@@ -15,11 +15,21 @@ import numpy as np
 import torch
 
 from fivesentences.errors import InputError
+from fivesentences.models.cvse import CVSE
 from fivesentences.models.matching import Matcher
+from fivesentences.models.scan import SCAN
+from fivesentences.models.similarity_attention import SAF
+from fivesentences.models.similarity_graph import SGR
 from fivesentences.models.vsepp import VSEPP
+from fivesentences.models.vsrn import VSRN
 
 MODELS: dict[str, type[Matcher]] = {
     "vsepp": VSEPP,
+    "scan": SCAN,
+    "sgr": SGR,
+    "saf": SAF,
+    "vsrn": VSRN,
+    "cvse": CVSE,
 }
 
 
@@ -66,4 +76,16 @@ def model_class(name: str) -> type[Matcher]:
     return MODELS[name]
 
 
-__all__ = ["MODELS", "VSEPP", "Matcher", "build_model", "from_released", "model_class"]
+__all__ = [
+    "CVSE",
+    "MODELS",
+    "SAF",
+    "SCAN",
+    "SGR",
+    "VSEPP",
+    "VSRN",
+    "Matcher",
+    "build_model",
+    "from_released",
+    "model_class",
+]

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from fivesentences.errors import InputError
+
+# What an encoder returns: every tensor has one row an item. A model with several tensors uses a NamedTuple of its own.
+Encoded = Tensor | tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class TrainingScores:
+    """What a model gives its losses, for one batch of matching pairs.
+
+    Attributes:
+        similarity: ``[B, B]`` images x captions, as evaluation sees it.
+        ranked: Weight and ``[B, B]`` similarity of each term of the triplet loss; left empty: ``similarity`` alone.
+        extra: The model's own loss, a scalar already weighted and summed over the batch like the triplet loss.
+    """
+
+    similarity: Tensor
+    ranked: tuple[tuple[float, Tensor], ...] = ()
+    extra: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.ranked:
+            object.__setattr__(self, "ranked", ((1.0, self.similarity),))
 
 
 class Matcher(nn.Module, ABC):
@@ -17,9 +40,12 @@ class Matcher(nn.Module, ABC):
 
     Attributes:
         layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).
+        needs: What it takes beyond images and captions: ``"concepts"`` (a concept graph when it is built),
+            ``"concept_labels"``, ``"caption_labels"`` (keyword arguments of the same name, one row a caption).
     """
 
-    layout: ClassVar[str] = "global"
+    layout: ClassVar[Literal["global", "grid"]] = "global"
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, *, image_dim: int, vocabulary_size: int, **options: Any):
         super().__init__()
@@ -30,35 +56,73 @@ class Matcher(nn.Module, ABC):
         """The model with released weights; sizes from the shapes."""
 
     @abstractmethod
-    def encode_images(self, images: Tensor) -> Tensor:
+    def encode_images(self, images: Tensor) -> Encoded:
         """Image features -> what ``similarity`` compares, one row an image."""
 
+    # `*args` tells type checkers that a model names its own extras; all are keywords.
     @abstractmethod
-    def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
+    def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor, *args: Any, **extras: Any) -> Encoded:
         """Padded word ids ``[captions, longest]`` and true lengths ``[captions]`` -> one row a caption."""
 
     @abstractmethod
-    def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
-        """Encoded images and captions -> ``[images, captions]``."""
+    def similarity(self, images: Any, captions: Any) -> Tensor:
+        """Encoded images and captions, as the two encoders return them -> ``[images, captions]``."""
 
-    def forward(self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
+    def forward(self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Any) -> Tensor:
         """Score every image against every caption.
 
         Args:
             images: ``[images, image_dim]`` features (``[images, regions, image_dim]`` for a grid), any float type.
             caption_tokens: ``[captions, longest]`` int64 word ids, zeros behind each caption's end.
             caption_lengths: ``[captions]`` int64 true lengths, at least 1, in any order.
+            extras: What ``needs`` names, one row a caption.
 
         Returns:
             ``[images, captions]``, larger is more similar.
         """
-        return self.similarity(self.encode_images(images), self.encode_captions(caption_tokens, caption_lengths))
+        captions = self.encode_captions(caption_tokens, caption_lengths, **extras)
+        return self.similarity(self.encode_images(images), captions)
+
+    def training_scores(
+        self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Any
+    ) -> TrainingScores:
+        """What the losses see of a batch of matching pairs; a model with losses of its own overrides it.
+
+        Arguments are those of ``forward``, as many images as captions, pair by pair.
+        """
+        return TrainingScores(self(images, caption_tokens, caption_lengths, **extras))
 
 
-def l2_normalised(vectors: Tensor) -> Tensor:
-    """Vectors of length 1 along the last axis; a zero vector stays zero (released VSE++ makes it NaN)."""
+def concatenate(parts: Sequence[Encoded]) -> Encoded:
+    """Encoded parts of a gallery, one after the other; all tensors of a kind have the same shape but for the rows."""
+    first = parts[0]
+    if isinstance(first, Tensor):
+        return torch.cat([part for part in parts if isinstance(part, Tensor)])
+    return _like(first, [torch.cat(tensors) for tensors in zip(*parts, strict=True)])
+
+
+def take(encoded: Encoded, rows: Tensor | slice) -> Encoded:
+    """Some rows of what an encoder returned."""
+    if isinstance(encoded, Tensor):
+        return encoded[rows]
+    return _like(encoded, [tensor[rows] for tensor in encoded])
+
+
+def _like(encoded: tuple[Tensor, ...], tensors: list[Tensor]) -> tuple[Tensor, ...]:
+    """A tuple of the same type, so that a NamedTuple stays one."""
+    if not hasattr(encoded, "_fields"):
+        return tuple(tensors)
+    made: tuple[Tensor, ...] = type(encoded)(*tensors)
+    return made
+
+
+def l2_normalised(vectors: Tensor, eps: float = 0.0) -> Tensor:
+    """Vectors of length 1 along the last axis; ``eps`` is added to the length first, as the released codes do.
+
+    A zero vector stays zero and has a finite gradient (in released VSE++, whose eps is 0, it becomes NaN).
+    """
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    return vectors / length.clamp_min(torch.finfo(vectors.dtype).tiny)
+    return vectors / (length + eps if eps else length.clamp_min(torch.finfo(vectors.dtype).tiny))
 
 
 def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Mapping[str, str], title: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
+from torch import Tensor
 
 from fivesentences.models import Matcher
+from fivesentences.models.matching import concatenate
 from fivesentences.training.batches import batches_by_length
 from fivesentences.training.data import Split
 
@@ -13,20 +17,30 @@ IMAGES_AT_ONCE = 512
 CAPTIONS_AT_ONCE = 256
 
 
-def similarity_of(model: Matcher, split: Split) -> np.ndarray:
-    """``[images, captions]`` float32, the model in eval mode."""
+def similarity_of(model: Matcher, split: Split, extras: Mapping[str, Tensor] | None = None) -> np.ndarray:
+    """``[images, captions]`` float32, the model in eval mode.
+
+    Images are encoded once; captions pass by in blocks of similar length.
+
+    Args:
+        model: Any model.
+        split: Images and captions.
+        extras: What ``model.needs`` names of captions, one row a caption of the split.
+    """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
     with torch.inference_mode():
         starts = range(0, len(split.images), IMAGES_AT_ONCE)
-        images = torch.cat(
+        images = concatenate(
             [model.encode_images(split.images[start : start + IMAGES_AT_ONCE].to(device)) for start in starts]
         )
-        similarity = torch.empty(len(images), len(split.captions))
+        similarity = torch.empty(len(split.images), len(split.captions))
         for rows in batches_by_length(split.captions.lengths, CAPTIONS_AT_ONCE):
             tokens, lengths = split.captions.batch(rows)
-            captions = model.encode_captions(tokens.to(device), lengths)
-            similarity[:, torch.from_numpy(rows)] = model.similarity(images, captions).float().cpu()
+            columns = torch.from_numpy(rows)
+            of_captions = {name: values[columns].to(device) for name, values in (extras or {}).items()}
+            captions = model.encode_captions(tokens.to(device), lengths, **of_captions)
+            similarity[:, columns] = model.similarity(images, captions).float().cpu()
     model.train(was_training)
     return similarity.numpy()

@@ -1,0 +1,167 @@
+"""Cross-attention between all images and all captions of a block at once.
+
+Captions are sorted by length and taken in groups of equal or nearly equal lengths, so that hardly any padding is
+computed and most groups need no mask. A block is a rectangle of images and captions under a limit of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from fivesentences.models.words import inside
+
+RawNorm = Literal["clipped_l2norm", "l2norm", "softmax", "clipped", "no_norm"]
+Result = TypeVar("Result")
+RAW_NORMS: tuple[str, ...] = get_args(RawNorm)
+SLOPE = 0.1  # of the leaky ReLU of "clipped" norms
+EPS = 1e-8  # added to a norm (l2norm), least product of norms (cosine), as released
+
+# (on the CPU, on an accelerator)
+BLOCK_ELEMENTS = (1 << 22, 1 << 27)  # an accelerator is kept busy by large blocks, a CPU's cache holds small ones
+KEPT_ELEMENTS = (1 << 26, 1 << 30)
+GROUP_ELEMENTS = (1 << 15, 1 << 24)  # computing so much padding costs as much as launching the work of another group
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is computed at once.
+
+    Attributes:
+        block: Most elements of the largest tensor of a block.
+        kept: Most elements that training keeps for the backward pass; beyond, blocks are computed a second time.
+        group: Elements of padding that cost as much as another group of captions.
+    """
+
+    block: int
+    kept: int
+    group: int
+
+    @classmethod
+    def of(cls, device: torch.device, block: int | None = None, kept: int | None = None) -> Limits:
+        """Given limits, or those that suit the device."""
+        kind = 0 if device.type == "cpu" else 1
+        return cls(block or BLOCK_ELEMENTS[kind], kept or KEPT_ELEMENTS[kind], GROUP_ELEMENTS[kind])
+
+
+@dataclass(frozen=True)
+class CaptionGroup:
+    """Captions of similar length.
+
+    Attributes:
+        rows: ``[captions]`` which ones.
+        longest: Words of the longest.
+        mask: ``[captions, longest]`` which positions are words; None: all.
+    """
+
+    rows: Tensor
+    longest: int
+    mask: Tensor | None
+
+
+def caption_groups(lengths: Tensor, most: int, spare: int) -> list[CaptionGroup]:
+    """Captions by length, longest first, in groups.
+
+    Args:
+        lengths: ``[captions]`` int64.
+        most: Words of a group, padding included; a caption longer than that has a group of its own.
+        spare: Padded words that a group may hold for the sake of fewer groups.
+    """
+    ordered, order = torch.sort(lengths, descending=True, stable=True)
+    distinct, counts = (values.tolist() for values in torch.unique_consecutive(ordered.cpu(), return_counts=True))
+    spans: list[list[int]] = []  # longest, shortest, captions, padded words
+    for length, count in zip(distinct, counts, strict=True):
+        if spans and spans[-1][3] + count * (spans[-1][0] - length) <= spare:
+            span = spans[-1]
+            spans[-1] = [span[0], length, span[2] + count, span[3] + count * (span[0] - length)]
+        else:
+            spans.append([length, length, count, 0])
+    groups, start = [], 0
+    for longest, shortest, count, _ in spans:
+        at_once = max(1, most // longest)
+        for first in range(start, start + count, at_once):
+            rows = order[first : min(first + at_once, start + count)]
+            mask = None if shortest == longest else inside(lengths[rows], longest)
+            groups.append(CaptionGroup(rows, longest, mask))
+        start += count
+    return groups
+
+
+def in_caption_order(columns: list[Tensor], groups: list[CaptionGroup]) -> Tensor:
+    """``[images, captions of a group]`` of every group -> ``[images, captions]`` as they came."""
+    rows = torch.cat([group.rows for group in groups])
+    return torch.cat(columns, dim=1)[:, torch.argsort(rows)]
+
+
+def run_block(compute: Callable[..., Result], *inputs: Tensor, recompute: bool) -> Result:
+    """``compute(*inputs)``; its inner tensors are kept for the backward pass, or computed a second time there."""
+    if not (recompute and torch.is_grad_enabled()):
+        return compute(*inputs)
+    result: Result = checkpoint(compute, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return result
+
+
+def raw_attention(contexts: Tensor, queries: Tensor) -> Tensor:
+    """Dot products ``[X, M, D]`` with ``[Y, N, D]`` -> ``[X, M, Y, N]``, one matrix product."""
+    product = contexts.flatten(0, 1) @ queries.flatten(0, 1).T
+    return product.view(*contexts.shape[:2], *queries.shape[:2])
+
+
+def attention_weights(
+    raw: Tensor,
+    temperature: float,
+    norm: RawNorm = "clipped_l2norm",
+    context_mask: Tensor | None = None,
+    query_mask: Tensor | None = None,
+) -> Tensor:
+    """Weights over contexts for every query (SCAN eq. 2 to 4): a norm across queries, then a softmax over contexts.
+
+    Args:
+        raw: ``[X, M, Y, N]`` dot products of M contexts with N queries; 0 where padded.
+        temperature: Factor of the scores in the softmax (released ``lambda_softmax``).
+        norm: What each context's row over the queries of an item goes through first (released ``raw_feature_norm``).
+        context_mask: ``[X, M]``; None: all contexts are real.
+        query_mask: ``[Y, N]``; None: all queries are real.
+
+    Returns:
+        ``[X, M, Y, N]``, sums to 1 over M.
+    """
+    scores = functional.leaky_relu(raw, SLOPE) if norm in ("clipped_l2norm", "clipped") else raw
+    if norm in ("clipped_l2norm", "l2norm"):
+        scores = scores * (temperature / (torch.linalg.vector_norm(scores, dim=3, keepdim=True) + EPS))
+    elif norm == "softmax":
+        if query_mask is not None:
+            scores = scores.masked_fill(~query_mask, -torch.inf)
+        scores = temperature * functional.softmax(scores, dim=3)
+    else:
+        scores = temperature * scores
+    if context_mask is not None:
+        scores = scores.masked_fill(~context_mask[:, :, None, None], -torch.inf)
+    return functional.softmax(scores, dim=1)
+
+
+def attended(weights: Tensor, contexts: Tensor) -> Tensor:
+    """Weighted sums of contexts: ``[X, M, Y, N]``, ``[X, M, D]`` -> ``[X, Y, N, D]``."""
+    sums = weights.flatten(2).transpose(1, 2) @ contexts
+    return sums.view(len(weights), *weights.shape[2:], contexts.shape[2])
+
+
+def cosine_with_attended(raw: Tensor, weights: Tensor, contexts: Tensor, queries: Tensor) -> Tensor:
+    """Cosine of every query with its attended vector, ``[X, Y, N]``, without computing that vector.
+
+    With weights a, contexts v and c = sum a v: q . c = sum a (q . v), and ``|c|^2 = a^T G a`` with the contexts' Gram
+    matrix G. That needs M numbers a query where c has D, and saves the second of SCAN's two large products.
+    """
+    dot = (weights * raw).sum(dim=1)  # [X, Y, N]
+    gram = contexts @ contexts.transpose(1, 2)  # [X, M, M]
+    flat = weights.flatten(2)  # [X, M, Y * N]
+    squared = ((gram @ flat) * flat).sum(dim=1).view_as(dot)
+    length = squared.clamp_min(torch.finfo(raw.dtype).tiny).sqrt()
+    query_length: Tensor = torch.linalg.vector_norm(queries, dim=2)
+    return dot / (length * query_length).clamp_min(EPS)

@@ -1,0 +1,312 @@
+"""Concepts of CVSE: the frequent words of the training captions, how often they meet, and which of them a text names.
+
+Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text Matching", section 3.2. The authors ship
+their 300 concepts as files; how these were chosen is not said. Here the rule is stated, and only training captions are
+read:
+
+1. Words are runs of letters, lower-case. A word that ends in "s" is folded into the same word without "s" or "es", or
+   with "y" for "ies", if the training captions hold that word too: "dogs" is "dog", "glass" stays. So are "men",
+   "women" and "children".
+2. Concepts are the ``size`` words that the captions of most images hold, stop words left out; equals by alphabet.
+3. Two concepts meet in an image if its captions, taken together, hold both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+FORMAT = 1
+WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+SHORTEST = 2  # letters of a word
+IRREGULAR = {"men": "man", "women": "woman", "children": "child"}
+_STOPPED = """
+    a about above across after against all along alongside also am among an and another any are aren't around as at
+    away back be because been before behind being below beneath beside besides between beyond both but by can cannot
+    could did do does doing don't done down during each either else every few for from front get gets getting had has
+    have having he he's her here hers herself him himself his how i if in inside into is isn't it it's its itself just
+    like made many may me might more most much must my myself near nearby next no nor not now of off on one ones onto
+    or other others our out outside over own past per same several she she's should since so some someone something
+    such than that that's the their theirs them themselves then there there's these they they're thing things this
+    those three through to together too toward towards two under until up upon us very was we were what when where
+    which while who whom whose why will with within without would you your
+"""
+STOP_WORDS = frozenset(_STOPPED.split())
+
+
+@dataclass(frozen=True, eq=False)
+class ConceptGraph:
+    """The concepts of a training set.
+
+    Attributes:
+        words: The C concepts, the most frequent first.
+        vectors: ``[C, dim]`` float32, what the concept network reads.
+        together: ``[C, C]`` int64, images in which two concepts meet; 0 on the diagonal.
+        totals: ``[C]`` int64, images whose captions hold a concept; at least 1.
+    """
+
+    words: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    together: NDArray[np.int64]
+    totals: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        count = len(self.words)
+        shapes = (self.vectors.shape[:1], self.together.shape, self.totals.shape)
+        if count == 0 or shapes != ((count,), (count, count), (count,)):
+            raise InputError(
+                f"a concept graph of {count} words has vectors {list(self.vectors.shape)}, counts "
+                f"{list(self.together.shape)} and totals {list(self.totals.shape)}; each has one row a word."
+            )
+
+    @classmethod
+    def of_captions(
+        cls,
+        captions: Sequence[str],
+        image_of_caption: ArrayLike,
+        size: int = 300,
+        minimum_images: int = 2,
+        glove: Path | str | None = None,
+    ) -> ConceptGraph:
+        """The concepts of the captions a model trains on.
+
+        Args:
+            captions: Raw training captions; those of a run's own fraction, not of the whole split.
+            image_of_caption: ``[captions]`` image index of each.
+            size: Most concepts, 300 as released; small corpora give fewer.
+            minimum_images: Images that hold a concept at least.
+            glove: GloVe vectors as text, a word and its numbers a line; only words in it become concepts. Without it,
+                vectors come from the counts themselves, see ``vectors_of_counts``.
+
+        Raises:
+            InputError: If no word can be a concept, or the file is none.
+        """
+        texts = [words_of(caption) for caption in captions]
+        known = {word for text in texts for word in text}
+        names = sorted({folded(word, known) for word in known} - STOP_WORDS)
+        column = {word: number for number, word in enumerate(names)}
+        number_of = {word: column[folded(word, known)] for word in known if folded(word, known) in column}
+        held = _held(texts, number_of, len(names))
+        of_images = _of_images(held, np.asarray(image_of_caption))  # [images, names] 0/1
+        images_of_name = np.asarray(of_images.sum(axis=0)).ravel()
+        order = [number for number in np.argsort(-images_of_name, kind="stable") if images_of_name[number] > 0]
+        order = [number for number in order if images_of_name[number] >= minimum_images]
+        read: dict[str, NDArray[np.float32]] = {}
+        if glove is not None:
+            read = read_glove(glove, {names[number] for number in order})
+            order = [number for number in order if names[number] in read]
+        order = order[:size]
+        if not order:
+            what = f"of {glove} " if glove is not None else ""
+            raise InputError(
+                f"no word {what}stands in the captions of {minimum_images} training images, so there are no concepts; "
+                "lower minimum_images or give more captions."
+            )
+        chosen = of_images[:, order]
+        together = (chosen.T @ chosen).toarray().astype(np.int64)
+        totals = together.diagonal().copy()
+        np.fill_diagonal(together, 0)
+        words = tuple(names[number] for number in order)
+        if read:
+            vectors = np.stack([read[word] for word in words])
+        else:
+            vectors = vectors_of_counts(together, totals, of_images.shape[0])
+        return cls(words, vectors, together, totals)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Concept -> its row."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def adjacency(self, threshold: float = 0.3, base: float = 5.0, shift: float = 0.02) -> NDArray[np.float64]:
+        """The graph that CVSE's concept network walks, ``[C, C]``, not normalised.
+
+        From the share of a concept's images that hold the other one, rescaled by ``base^(a - shift) - base^-shift``
+        and cut at ``threshold``, to 0 or 1; then each column's links share .25, and each is linked with itself.
+        """
+        share = self.together / self.totals[:, None]
+        linked = (base ** (share - shift) - base**-shift >= threshold).astype(np.float64)
+        links: NDArray[np.float64] = 0.25 * linked / (linked.sum(axis=0) + 1e-6) + np.eye(len(self))
+        return links
+
+    def labels_of(self, captions: Sequence[str]) -> NDArray[np.uint8]:
+        """``[captions, C]`` 1 where a caption names a concept, by its own words."""
+        named: NDArray[np.uint8] = self._named(captions).toarray().astype(np.uint8)
+        return named
+
+    def labels_of_images(self, captions: Sequence[str], image_of_caption: ArrayLike) -> NDArray[np.uint8]:
+        """``[images, C]`` 1 where any caption of an image names a concept."""
+        named = _of_images(self._named(captions), np.asarray(image_of_caption))
+        of_images: NDArray[np.uint8] = named.toarray().astype(np.uint8)
+        return of_images
+
+    def write(self, path: Path | str) -> None:
+        """Write as ``.npz`` (plain arrays), whole or not at all."""
+        with replacing(path) as temporary:
+            np.savez(
+                temporary,
+                format=FORMAT,
+                words=np.array(self.words),
+                vectors=self.vectors,
+                together=self.together,
+                totals=self.totals,
+            )
+
+    @classmethod
+    def read(cls, path: Path | str) -> ConceptGraph:
+        """Read what ``write`` wrote.
+
+        Raises:
+            InputError: If the file is missing or is no such graph.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if int(file["format"]) != FORMAT:
+                    raise InputError(f"{path} is not a concept graph of format {FORMAT}; make it again.")
+                words = tuple(str(word) for word in file["words"])
+                return cls(words, file["vectors"], file["together"], file["totals"])
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file.") from None
+        except (OSError, KeyError, BadZipFile, TypeError) as error:
+            raise InputError(f"{path} is not a concept graph ({error}); make it again.") from None
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path} is not a concept graph ({error}); make it again.") from None
+
+    def _named(self, captions: Sequence[str]) -> scipy.sparse.csr_array:
+        texts = [words_of(caption) for caption in captions]
+        met = {word for text in texts for word in text}
+        number_of = {
+            word: self.number[folded(word, self.number)] for word in met if folded(word, self.number) in self.number
+        }
+        return _held(texts, number_of, len(self))
+
+
+def concept_labels(
+    graph: ConceptGraph,
+    captions: Sequence[str],
+    image_of_caption: ArrayLike,
+    stage: Literal["training", "test"],
+    variant: Literal["paper", "released"] = "paper",
+) -> NDArray[np.uint8]:
+    """What CVSE is told about each caption: ``[captions, C]``, 1 where a concept is named.
+
+    In training it is told what all captions of the image name. At test, only what the caption itself names.
+
+    Args:
+        graph: The concepts.
+        captions: Captions of one split, all those of its images.
+        image_of_caption: ``[captions]`` image index of each.
+        stage: ``"training"``, or ``"test"`` for everything that is scored, the dev split too.
+        variant: ``"released"`` tells the model at test, too, what *all* captions of the image name, as the first
+            release and the SAM fork did. That leaks which captions belong together: a table with it has to say so.
+
+    Raises:
+        InputError: If an argument is none of these.
+    """
+    if stage not in ("training", "test") or variant not in ("paper", "released"):
+        raise InputError(
+            f"concept labels for stage {stage!r}, variant {variant!r}: the stage is 'training' or 'test', the variant "
+            "'paper' or 'released'."
+        )
+    if stage == "test" and variant == "paper":
+        return graph.labels_of(captions)
+    image = np.asarray(image_of_caption)
+    labels: NDArray[np.uint8] = graph.labels_of_images(captions, image)[image]
+    return labels
+
+
+def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], images: int) -> NDArray[np.float32]:
+    """Concept vectors where no GloVe file is given, ``[C, C]``: concepts with the same company are alike.
+
+    A row is a concept's positive pointwise mutual information with each concept, from meeting in images (with itself:
+    how rare it is), of length 1; 0 if all images hold it.
+    """
+    counts = together + np.diag(totals)
+    expected = totals[:, None] * (totals[None, :] / images)
+    information = np.log(np.maximum(counts / expected, 1.0))
+    length = np.linalg.norm(information, axis=1, keepdims=True)
+    return np.asarray(information / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    """Vectors of those of ``words`` that a GloVe text file holds (the first, if a word comes twice).
+
+    Args:
+        path: UTF-8 text; a line is a word and its numbers, with spaces between.
+        words: Which to keep.
+
+    Raises:
+        InputError: If the file is missing, or a wanted line has other numbers than the first line's count.
+    """
+    wanted, found, dim = set(words), dict[str, NDArray[np.float32]](), 0
+    try:
+        with Path(path).open(encoding="utf-8", newline="\n") as file:
+            for row, line in enumerate(file, 1):
+                dim = dim or line.count(" ")
+                word = line.partition(" ")[0]
+                if word not in wanted or word in found or line.count(" ") != dim:
+                    continue
+                try:
+                    found[word] = np.array(line.split(" ")[1:], dtype=np.float32)
+                except ValueError:
+                    raise InputError(f"{path}, line {row}: '{word}' is not followed by {dim} numbers.") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; give GloVe vectors as text.") from None
+    return found
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words of a text: letters, with apostrophes and hyphens inside; at least two characters."""
+    return [word for word in WORD.findall(text.lower()) if len(word) >= SHORTEST]
+
+
+def folded(word: str, known: Collection[str]) -> str:
+    """The word without the ending of a plural (or of a third person), if that is a known word; else the word."""
+    if IRREGULAR.get(word) in known:
+        return IRREGULAR[word]
+    for ending, instead in (("s", ""), ("es", ""), ("ies", "y")):
+        stem = word.removesuffix(ending) + instead
+        if word.endswith(ending) and len(stem) > SHORTEST and stem in known:
+            return stem
+    return word
+
+
+def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -> scipy.sparse.csr_array:
+    """``[texts, columns]`` 1 where a text holds a word of that column."""
+    numbers = [sorted({number_of[word] for word in text if word in number_of}) for text in texts]
+    starts = np.cumsum([0, *map(len, numbers)])
+    flat = np.fromiter((number for row in numbers for number in row), np.int64, int(starts[-1]))
+    return scipy.sparse.csr_array((np.ones(len(flat), np.int64), flat, starts), shape=(len(numbers), columns))
+
+
+def _of_images(held: scipy.sparse.csr_array, image_of_caption: NDArray[np.int64]) -> scipy.sparse.csr_array:
+    """``[captions, columns]`` -> ``[images, columns]``, 1 where any caption of an image has a 1."""
+    captions = held.shape[0]
+    if image_of_caption.shape != (captions,) or captions == 0 or image_of_caption.min() < 0:
+        raise InputError(
+            f"image_of_caption has shape {list(image_of_caption.shape)} for {captions} captions; give one image index, "
+            "from 0, a caption."
+        )
+    mine = scipy.sparse.csr_array((np.ones(captions, np.int64), (image_of_caption, np.arange(captions))))
+    summed = scipy.sparse.csr_array(mine @ held)
+    summed.data[:] = 1
+    return summed

@@ -1,0 +1,211 @@
+"""SCAN: stacked cross attention between the words of a caption and the regions of an image.
+
+Source: Lee et al., "Stacked Cross Attention for Image-Text Matching", and its released code
+(github.com/kuanghuei/SCAN), whose numbers ``scan_bigru.npz`` and ``scan_gru_weightnorm.npz`` hold.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fivesentences.errors import InputError
+from fivesentences.models.attention import (
+    RAW_NORMS,
+    Limits,
+    RawNorm,
+    attention_weights,
+    caption_groups,
+    cosine_with_attended,
+    in_caption_order,
+    raw_attention,
+    run_block,
+)
+from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.words import WordStates, word_sizes
+
+Direction = Literal["t2i", "i2t"]
+Aggregation = Literal["LogSumExp", "Mean", "Max", "Sum"]
+EPS = 1e-8
+# Released settings by direction: softmax temperature, LogSumExp temperature (i2t on COCO: 20).
+TEMPERATURES = {"t2i": (9.0, 6.0), "i2t": (4.0, 5.0)}
+RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "text.words.", "txt_enc.rnn.": "text.sentence."}
+
+
+class Words(NamedTuple):
+    """Captions as one vector a word.
+
+    Attributes:
+        vectors: ``[captions, longest, embedding]``, zeros behind a caption's end.
+        lengths: ``[captions]`` int64.
+    """
+
+    vectors: Tensor
+    lengths: Tensor
+
+
+class ScalarNormLinear(nn.Module):
+    """A linear layer whose weight matrix is a direction times one trained length (released ``weight_norm``)."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        drawn = nn.Linear(inputs, outputs)
+        self.weight_v = nn.Parameter(drawn.weight.detach().clone())
+        self.weight_g = nn.Parameter(torch.linalg.vector_norm(self.weight_v.detach()))
+        self.bias = nn.Parameter(drawn.bias.detach().clone())
+
+    @property
+    def weight(self) -> Tensor:
+        """``[outputs, inputs]``."""
+        length: Tensor = torch.linalg.vector_norm(self.weight_v)
+        return self.weight_v * (self.weight_g / length)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """``[..., inputs]`` -> ``[..., outputs]``."""
+        return functional.linear(inputs, self.weight, self.bias)
+
+
+class SCAN(Matcher):
+    """Regions: linear, L2 norm. Words: (bi-)GRU states, L2 norm. Score: pooled cosines with attended vectors.
+
+    Args:
+        image_dim: Length of a region's feature vector.
+        vocabulary_size: Number of words.
+        embedding: Length of the common space.
+        word: Length of a word vector.
+        layers: GRU layers.
+        bidirectional: Whether captions are read in both directions.
+        direction: ``"t2i"``: every word attends to regions; ``"i2t"``: every region attends to words.
+        aggregation: How the cosines of the attending items become one score.
+        raw_norm: What raw attention goes through across the attending items (released ``raw_feature_norm``).
+        softmax_temperature: Factor in the attention's softmax (``lambda_softmax``); default 9 (t2i), 4 (i2t).
+        pooling_temperature: Factor in LogSumExp (``lambda_lse``); default 6 (t2i), 5 (i2t; the release has 20 on COCO).
+        normalise_images: Off, region vectors keep their length (released option ``no_imgnorm``).
+        normalise_captions: Off, word vectors keep their length (released option ``no_txtnorm``).
+        projection: ``"weight_norm"`` trains the length of the image layer's weight apart (released option).
+
+    Attributes:
+        block_elements: Most elements of ``[images, regions, captions, words]`` at once; None: suits the device.
+        kept_elements: Most such elements kept for the backward pass; beyond, blocks are computed twice. None likewise.
+    """
+
+    layout: ClassVar[Literal["global", "grid"]] = "grid"
+
+    def __init__(
+        self,
+        *,
+        image_dim: int,
+        vocabulary_size: int,
+        embedding: int = 1024,
+        word: int = 300,
+        layers: int = 1,
+        bidirectional: bool = True,
+        direction: Direction = "t2i",
+        aggregation: Aggregation = "LogSumExp",
+        raw_norm: RawNorm = "clipped_l2norm",
+        softmax_temperature: float | None = None,
+        pooling_temperature: float | None = None,
+        normalise_images: bool = True,
+        normalise_captions: bool = True,
+        projection: Literal["basic", "weight_norm"] = "basic",
+    ):
+        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
+        for name, value, known in (
+            ("direction", direction, get_args(Direction)),
+            ("aggregation", aggregation, get_args(Aggregation)),
+            ("raw_norm", raw_norm, RAW_NORMS),
+            ("projection", projection, ("basic", "weight_norm")),
+        ):
+            if value not in known:
+                raise InputError(f"SCAN: {name} is {value!r}; it is one of {', '.join(known)}.")
+        self.direction, self.aggregation, self.raw_norm = direction, aggregation, raw_norm
+        softmax_default, pooling_default = TEMPERATURES[direction]
+        self.softmax_temperature = softmax_default if softmax_temperature is None else softmax_temperature
+        self.pooling_temperature = pooling_default if pooling_temperature is None else pooling_temperature
+        self.normalise_images, self.normalise_captions = normalise_images, normalise_captions
+        self.block_elements: int | None = None
+        self.kept_elements: int | None = None
+        self.image_projection: nn.Linear | ScalarNormLinear
+        if projection == "basic":
+            self.image_projection = nn.Linear(image_dim, embedding)
+            bound = math.sqrt(6.0 / (image_dim + embedding))
+            nn.init.uniform_(self.image_projection.weight, -bound, bound)
+            nn.init.zeros_(self.image_projection.bias)
+        else:
+            self.image_projection = ScalarNormLinear(image_dim, embedding)
+        self.text = WordStates(vocabulary_size, word, embedding, layers, bidirectional)
+
+    @classmethod
+    def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
+        """The model with released weights (``img_enc.fc``, ``txt_enc.embed``, ``txt_enc.rnn``); sizes from shapes.
+
+        ``options``: direction, aggregation, temperatures, norms: what the shapes do not tell.
+        """
+        projection: Literal["basic", "weight_norm"] = "weight_norm" if "img_enc.fc.weight_v" in state_dict else "basic"
+        weight = "img_enc.fc.weight_v" if projection == "weight_norm" else "img_enc.fc.weight"
+        embedding, image_dim = shape_of(state_dict, weight, "SCAN")
+        sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "SCAN")
+        model = cls(image_dim=image_dim, embedding=embedding, projection=projection, **sizes, **options)
+        load_released(model, state_dict, RELEASED_NAMES, "SCAN")
+        return model
+
+    def encode_images(self, images: Tensor) -> Tensor:
+        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
+        vectors: Tensor = self.image_projection(images.to(self.image_projection.bias.dtype))
+        return l2_normalised(vectors, EPS) if self.normalise_images else vectors
+
+    def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Words:
+        """``[captions, longest]``, ``[captions]`` -> words ``[captions, longest, embedding]`` and their lengths."""
+        vectors = self.text(caption_tokens, caption_lengths)
+        if self.normalise_captions:
+            vectors = l2_normalised(vectors, EPS)
+        return Words(vectors, caption_lengths.to(vectors.device))
+
+    def similarity(self, images: Tensor, captions: Words) -> Tensor:
+        """Regions ``[images, regions, embedding]`` and words -> ``[images, captions]``."""
+        words, lengths = captions
+        n_images, n_regions, _ = images.shape
+        limits = Limits.of(images.device, self.block_elements, self.kept_elements)
+        # A group holds at most the words that one image may meet at once; images then share a block as they fit.
+        groups = caption_groups(lengths, max(1, limits.block // n_regions), limits.group // (n_images * n_regions))
+        words_in_all = sum(len(group.rows) * group.longest for group in groups)
+        recompute = n_images * n_regions * words_in_all > limits.kept
+        columns = []
+        for group in groups:
+            at_once = max(1, limits.block // (n_regions * len(group.rows) * group.longest))
+            of_group = words[group.rows, : group.longest]
+            of_length = lengths[group.rows]
+            compute = functools.partial(self._scores, lengths=of_length, mask=group.mask)
+            parts = [run_block(compute, part, of_group, recompute=recompute) for part in torch.split(images, at_once)]
+            columns.append(torch.cat(parts))
+        return in_caption_order(columns, groups)
+
+    def _scores(self, regions: Tensor, words: Tensor, *, lengths: Tensor, mask: Tensor | None) -> Tensor:
+        """``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""
+        if self.direction == "t2i":
+            raw = raw_attention(regions, words)
+            weights = attention_weights(raw, self.softmax_temperature, self.raw_norm, query_mask=mask)
+            cosine = cosine_with_attended(raw, weights, regions, words)  # [X, Y, words]
+            return self._pooled(cosine, lengths, mask)
+        raw = raw_attention(words, regions)
+        weights = attention_weights(raw, self.softmax_temperature, self.raw_norm, context_mask=mask)
+        return self._pooled(cosine_with_attended(raw, weights, words, regions), None, None).T
+
+    def _pooled(self, cosine: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
+        """Over the last axis; ``lengths`` (None: all) count its true entries, ``mask`` (None: all) marks them."""
+        if self.aggregation == "Max":
+            return (cosine if mask is None else cosine.masked_fill(~mask, -torch.inf)).amax(dim=2)
+        if self.aggregation == "LogSumExp":
+            cosine = (cosine * self.pooling_temperature).exp()
+        total = (cosine if mask is None else cosine.masked_fill(~mask, 0.0)).sum(dim=2)
+        if self.aggregation == "LogSumExp":
+            return total.log() / self.pooling_temperature
+        if self.aggregation == "Mean":
+            return total / (cosine.shape[2] if lengths is None else lengths)
+        return total

@@ -1,0 +1,127 @@
+"""SAF: similarity attention filtration of the similarity vectors of a pair (Diao et al., SGRAF)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fivesentences.models.attention import caption_groups, in_caption_order, run_block
+from fivesentences.models.matching import l2_normalised
+from fivesentences.models.similarity_vectors import (
+    EPS,
+    CaptionParts,
+    ImageParts,
+    SimilarityVectors,
+    xavier_linear,
+)
+
+
+class SAF(SimilarityVectors):
+    """Similarity vectors are weighted by a gate of their own, and their sum is scored.
+
+    The gate's batch norm sees one caption at a time, as released: in training its statistics are those of all images
+    with that caption's words, and its running values move once a caption, in the order of the captions. So a training
+    score depends on the other images of the batch, but on no other caption.
+
+    Args:
+        sizes: See ``SimilarityVectors``.
+    """
+
+    title: ClassVar[str] = "SAF"
+
+    def __init__(self, *, image_dim: int, vocabulary_size: int, similarity_dim: int = 256, **sizes: Any):
+        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size, similarity_dim=similarity_dim, **sizes)
+        self.gate = xavier_linear(similarity_dim, 1)
+        self.gate_norm = nn.BatchNorm1d(1)
+
+    @classmethod
+    def released_reasoning(cls, state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Names of the gate."""
+        return {}, {"sim_enc.SAF_module.attn_sim_w.": "gate.", "sim_enc.SAF_module.bn.": "gate_norm."}
+
+    def similarity(self, images: ImageParts, captions: CaptionParts) -> Tensor:
+        """Encoded images and captions -> ``[images, captions]``, between 0 and 1."""
+        regions, overall = images
+        words, caption_overall, lengths = captions
+        n_images, width = len(regions), self.evaluation.in_features
+        limits = self.limits(regions.device)
+        most = max(1, limits.block // width)  # similarity vectors of a block
+        images_of_block = n_images if self.training else 1  # statistics of a caption need all images
+        groups = caption_groups(lengths, max(1, most // images_of_block), limits.group // (n_images * regions.shape[2]))
+        vectors_in_all = n_images * sum(len(group.rows) * (1 + group.longest) for group in groups)
+        recompute = vectors_in_all * width > limits.kept
+        columns, means, variances = [], [], []
+        for group in groups:
+            at_once = n_images if self.training else max(1, most // (len(group.rows) * (1 + group.longest)))
+            of_words, of_overall = words[None, group.rows, : group.longest], caption_overall[None, group.rows]
+            compute = functools.partial(self._scores, mask=group.mask)
+            parts = [
+                run_block(compute, *part, of_words, of_overall, recompute=recompute)
+                for part in zip(torch.split(regions, at_once), torch.split(overall, at_once), strict=True)
+            ]
+            columns.append(torch.cat([scores for scores, _, _ in parts]))
+            means.append(parts[0][1])
+            variances.append(parts[0][2])
+        if self.training:
+            order = torch.argsort(torch.cat([group.rows for group in groups]))
+            self._move_running_values(torch.cat(means)[order], torch.cat(variances)[order])
+        return in_caption_order(columns, groups)
+
+    def _scores(
+        self, regions: Tensor, overall: Tensor, words: Tensor, caption_overall: Tensor, *, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As ``gaps``, with ``mask`` ``[Y, L]`` -> ``[X, Y]``; the gate's mean and variance ``[Y]``."""
+        whole, local = self.gaps(regions, overall, words, caption_overall)  # [X, Y, S], [X, Y, L, S]
+        # The vectors' L2 norm goes into the gate and into the weights, so that no second copy of them is made.
+        inverse_whole = 1 / (torch.linalg.vector_norm(whole, dim=2) + EPS)  # [X, Y]
+        inverse_local = 1 / (torch.linalg.vector_norm(local, dim=3) + EPS)  # [X, Y, L]
+        raw_whole = (whole @ self.gate.weight[0]) * inverse_whole
+        raw_local = (local @ self.gate.weight[0]) * inverse_local
+        raw = torch.cat([raw_whole[:, :, None], raw_local], dim=2) + self.gate.bias  # [X, Y, 1 + L]
+        real = None if mask is None else functional.pad(mask, (1, 0), value=True)  # [Y, 1 + L]
+        normed, mean, variance = self._gate_normed(raw, real)
+        gate = torch.sigmoid(normed)
+        if real is not None:
+            gate = gate.masked_fill(~real, 0.0)
+        gate = gate / (gate.sum(dim=2, keepdim=True) + EPS)
+        of_words = (gate[:, :, 1:] * inverse_local)[:, :, None] @ local  # [X, Y, 1, S]
+        pooled = of_words.squeeze(2) + (gate[:, :, 0] * inverse_whole)[:, :, None] * whole
+        scores = torch.sigmoid(self.evaluation(l2_normalised(pooled, EPS))).squeeze(2)
+        return scores, mean, variance
+
+    def _gate_normed(self, raw: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Batch norm of ``[X, Y, T]``, one caption at a time; and the mean and unbiased variance of each."""
+        norm = self.gate_norm
+        assert norm.running_mean is not None and norm.running_var is not None
+        if not self.training:
+            scale = norm.weight / (norm.running_var + norm.eps).sqrt()
+            return (raw - norm.running_mean) * scale + norm.bias, norm.running_mean, norm.running_var
+        if real is None:
+            count = torch.full_like(raw[0, :, 0], len(raw) * raw.shape[2])
+            mean = raw.mean(dim=(0, 2))
+            centred = raw - mean[:, None]
+            variance = centred.square().mean(dim=(0, 2))
+        else:
+            count = (len(raw) * real.sum(dim=1)).to(raw.dtype)
+            mean = raw.masked_fill(~real, 0.0).sum(dim=(0, 2)) / count
+            centred = raw - mean[:, None]
+            variance = centred.masked_fill(~real, 0.0).square().sum(dim=(0, 2)) / count
+        scale = norm.weight / (variance + norm.eps).sqrt()  # [Y]
+        return centred * scale[:, None] + norm.bias, mean.detach(), (variance * count / (count - 1)).detach()
+
+    @torch.no_grad()
+    def _move_running_values(self, means: Tensor, variances: Tensor) -> None:
+        """One update a caption, ``[captions]`` in their order, at once: the last caption weighs most."""
+        norm = self.gate_norm
+        momentum = 0.1 if norm.momentum is None else norm.momentum
+        assert norm.running_mean is not None and norm.running_var is not None
+        assert norm.num_batches_tracked is not None
+        kept = (1 - momentum) ** torch.arange(len(means) - 1, -1, -1, device=means.device, dtype=means.dtype)
+        for running, values in ((norm.running_mean, means), (norm.running_var, variances)):
+            running.mul_((1 - momentum) ** len(means)).add_(momentum * (kept * values).sum())
+        norm.num_batches_tracked += len(means)

@@ -1,0 +1,227 @@
+"""VSRN: relations between regions, a GRU that gathers them into one vector, and a captioning loss in training.
+
+Source: Li et al., "Visual Semantic Reasoning for Image-Text Matching", and its released code
+(github.com/KunpengLi1994/VSRN), whose numbers ``vsrn_f30k.npz`` and ``vsrn_coco.npz`` hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from fivesentences.errors import InputError
+from fivesentences.models.captioner import Captioner, caption_labels
+from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
+from fivesentences.models.single_rows import batch_normalised
+
+BLOCKS = 4
+RELEASED_NAMES = {
+    "img_enc.fc.": "image_projection.",
+    "img_enc.img_rnn.": "gathering.",
+    "img_enc.bn.": "image_norm.",
+    "txt_enc.embed.": "words.",
+    "txt_enc.rnn.": "sentence.",
+    "caption_model.encoder.vid2hid.": "captioner.projection.",
+    "caption_model.encoder.rnn.": "captioner.reader.",
+    "caption_model.decoder.embedding.": "captioner.words.",
+    "caption_model.decoder.attention.linear1.": "captioner.attention.",
+    "caption_model.decoder.attention.linear2.": "captioner.attention_score.",
+    "caption_model.decoder.rnn.weight_ih_l0": "captioner.writer.weight_ih",
+    "caption_model.decoder.rnn.weight_hh_l0": "captioner.writer.weight_hh",
+    "caption_model.decoder.rnn.bias_ih_l0": "captioner.writer.bias_ih",
+    "caption_model.decoder.rnn.bias_hh_l0": "captioner.writer.bias_hh",
+    "caption_model.decoder.out.": "captioner.out.",
+} | {
+    f"img_enc.Rs_GCN_{block + 1}.{theirs}": f"relations.{block}.{ours}"
+    for block in range(BLOCKS)
+    for theirs, ours in (
+        ("theta.", "theta."),
+        ("phi.", "phi."),
+        ("g.", "value."),
+        ("W.0.", "out."),
+        ("W.1.", "norm."),
+    )
+}
+
+
+class VSRN(Matcher):
+    """Image: linear, four relation blocks, GRU over the regions. Caption: GRU, as VSE++. Score: dot product.
+
+    Args:
+        image_dim: Length of a region's feature vector; any number of regions.
+        vocabulary_size: Number of words.
+        embedding: Length of the common space.
+        word: Length of a word vector of the sentence GRU.
+        recipe: The released code has two: ``"flickr30k"`` puts a batch norm behind the GRU over regions, ``"coco"``
+            an L2 norm before the relation blocks instead.
+        captioning: Weight of the captioning loss; 0: no captioner at all (checkpoints of the authors have none).
+        caption_hidden: State of the captioner's GRUs.
+        caption_word: Length of the captioner's own word vectors.
+        caption_longest: Words of a caption that the captioner reads at most.
+        caption_dropout: Dropout before both GRUs of the captioner.
+    """
+
+    layout: ClassVar[Literal["global", "grid"]] = "grid"
+
+    def __init__(
+        self,
+        *,
+        image_dim: int,
+        vocabulary_size: int,
+        embedding: int = 2048,
+        word: int = 300,
+        recipe: Literal["flickr30k", "coco"] = "flickr30k",
+        captioning: float = 1.0,
+        caption_hidden: int = 512,
+        caption_word: int = 300,
+        caption_longest: int = 60,
+        caption_dropout: float = 0.2,
+    ):
+        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
+        if recipe not in ("flickr30k", "coco"):
+            raise InputError(f"VSRN: recipe is {recipe!r}; it is 'flickr30k' or 'coco'.")
+        if not captioning >= 0:
+            raise InputError(f"VSRN: captioning is {captioning}; a weight is 0 or more.")
+        self.recipe, self.captioning = recipe, captioning
+        self.image_projection = nn.Linear(image_dim, embedding)
+        self.relations = nn.ModuleList(RegionRelations(embedding) for _ in range(BLOCKS))
+        self.gathering = nn.GRU(embedding, embedding, batch_first=True)
+        self.image_norm = nn.BatchNorm1d(embedding) if recipe == "flickr30k" else None
+        self.words = nn.Embedding(vocabulary_size, word)
+        self.sentence = nn.GRU(word, embedding, batch_first=True)
+        self.captioner: Captioner | None = None
+        if captioning:
+            self.captioner = Captioner(
+                region_dim=embedding,
+                vocabulary_size=vocabulary_size,
+                hidden=caption_hidden,
+                word=caption_word,
+                longest=caption_longest,
+                dropout=caption_dropout,
+            )
+        bound = math.sqrt(6.0 / (image_dim + embedding))
+        nn.init.uniform_(self.image_projection.weight, -bound, bound)
+        nn.init.zeros_(self.image_projection.bias)
+        nn.init.uniform_(self.words.weight, -0.1, 0.1)
+
+    @classmethod
+    def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
+        """The model with released weights (``img_enc``, ``txt_enc`` and, if it is there, ``caption_model``).
+
+        Sizes and recipe are read from the weights. The authors' checkpoints hold no captioner; the model then has
+        none and adds no captioning loss when it is trained on.
+        """
+        embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", "VSRN")
+        vocabulary_size, word = shape_of(state_dict, "txt_enc.embed.weight", "VSRN")
+        sizes: dict[str, Any] = {"recipe": "flickr30k" if "img_enc.bn.weight" in state_dict else "coco"}
+        if any(name.startswith("caption_model.") for name in state_dict):
+            name = "caption_model.decoder.embedding.weight"
+            sizes["caption_hidden"], _ = shape_of(state_dict, "caption_model.encoder.vid2hid.weight", "VSRN")
+            _, sizes["caption_word"] = shape_of(state_dict, name, "VSRN")
+        else:
+            sizes["captioning"] = 0.0
+        model = cls(
+            image_dim=image_dim,
+            vocabulary_size=vocabulary_size,
+            embedding=embedding,
+            word=word,
+            **(sizes | options),
+        )
+        # A convolution over single regions is a linear layer: [out, in, 1] -> [out, in].
+        plain = {
+            name: tensor.squeeze(2) if tensor.ndim == 3 and tensor.shape[2] == 1 else tensor
+            for name, tensor in state_dict.items()
+        }
+        load_released(model, plain, RELEASED_NAMES, "VSRN")
+        return model
+
+    # --- scores ---------------------------------------------------------------------------------------------
+
+    def encode_images(self, images: Tensor) -> Tensor:
+        """``[images, regions, image_dim]`` -> ``[images, embedding]``."""
+        return self.gathered(self.related_regions(images))
+
+    def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
+        """``[captions, longest]``, ``[captions]`` -> ``[captions, embedding]``."""
+        packed = pack_padded_sequence(
+            self.words(caption_tokens), caption_lengths.cpu(), batch_first=True, enforce_sorted=False
+        )
+        _, last = self.sentence(packed)  # [1, captions, embedding]
+        return l2_normalised(last[-1])
+
+    def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
+        """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""
+        return images @ captions.T
+
+    def training_scores(
+        self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Tensor
+    ) -> TrainingScores:
+        """The similarity of a batch of pairs, and the captioning loss as ``extra``.
+
+        Nothing is needed beyond images and captions: what the captioner writes is the caption itself.
+        """
+        regions = self.related_regions(images)
+        similarity = self.similarity(self.gathered(regions), self.encode_captions(caption_tokens, caption_lengths))
+        if self.captioner is None:
+            return TrainingScores(similarity)
+        labels = caption_labels(caption_tokens, caption_lengths, self.captioner.longest)
+        return TrainingScores(similarity, extra=self.captioning * self.captioner.loss(regions, labels))
+
+    # --- the steps of an image ------------------------------------------------------------------------------
+
+    def projected_regions(self, images: Tensor) -> Tensor:
+        """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
+        regions: Tensor = self.image_projection(images.to(self.image_projection.weight.dtype))
+        return normalised_over_regions(regions) if self.recipe == "coco" else regions
+
+    def related_regions(self, images: Tensor) -> Tensor:
+        """Regions after the relation blocks, ``[images, regions, embedding]``; the captioner reads them too."""
+        regions = self.projected_regions(images)
+        for block in self.relations:
+            regions = block(regions)
+        return normalised_over_regions(regions)
+
+    def gathered(self, regions: Tensor) -> Tensor:
+        """The GRU's last state over the regions in their order, ``[images, embedding]``, of length 1."""
+        _, last = self.gathering(regions)
+        vectors: Tensor = last[-1]
+        if self.image_norm is not None:
+            vectors = batch_normalised(self.image_norm, vectors)
+        return l2_normalised(vectors)
+
+
+class RegionRelations(nn.Module):
+    """Every region gains what related regions say: affinity without softmax, divided by the number of regions.
+
+    The batch norm at the end starts at 0, so that a fresh block changes nothing.
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.theta, self.phi, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.norm = nn.BatchNorm1d(width)
+        nn.init.zeros_(self.norm.weight)
+        nn.init.zeros_(self.norm.bias)
+
+    def forward(self, regions: Tensor) -> Tensor:
+        """``[images, regions, width]`` -> the same shape."""
+        images, count, width = regions.shape
+        affinity = torch.bmm(self.theta(regions), self.phi(regions).transpose(1, 2)) / count
+        told = self.out(torch.bmm(affinity, self.value(regions)))
+        # One statistic a feature, over images and regions alike.
+        return batch_normalised(self.norm, told.view(images * count, width)).view_as(regions) + regions
+
+
+def normalised_over_regions(regions: Tensor) -> Tensor:
+    """Each feature's values over the regions of an image get length 1; a feature that is 0 everywhere stays so.
+
+    The released code normalises axis 1 here, which holds the regions, where the features were meant. It is what its
+    published numbers come from, so it is the model.
+    """
+    length: Tensor = torch.linalg.vector_norm(regions, dim=1, keepdim=True)
+    return regions / torch.where(length > 0, length, 1)

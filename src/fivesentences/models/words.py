@@ -1,0 +1,73 @@
+"""Captions as one vector a word: word vectors, then a GRU in one or both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from fivesentences.models.matching import shape_of
+
+
+class WordStates(nn.Module):
+    """Word vectors -> dropout -> GRU; of two directions the mean, so that both are ``embedding`` wide.
+
+    Word vectors start as U(-0.1, 0.1), the GRU as torch draws it (SCAN, SGR, SAF as released).
+
+    Args:
+        vocabulary_size: Number of words.
+        word: Length of a word vector.
+        embedding: Length of a word's state.
+        layers: GRU layers.
+        bidirectional: Whether the GRU also reads each caption backward, from its last true word.
+        dropout: Share of the word vectors' entries dropped in training.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        word: int,
+        embedding: int,
+        layers: int = 1,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.words = nn.Embedding(vocabulary_size, word)
+        self.dropout = nn.Dropout(dropout)
+        self.sentence = nn.GRU(word, embedding, layers, batch_first=True, bidirectional=bidirectional)
+        nn.init.uniform_(self.words.weight, -0.1, 0.1)
+
+    def forward(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
+        """``[captions, longest]``, ``[captions]`` -> ``[captions, longest, embedding]``, zeros behind each end."""
+        vectors = self.dropout(self.words(caption_tokens))
+        packed = pack_padded_sequence(vectors, caption_lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.sentence(packed)[0], batch_first=True)
+        if self.sentence.bidirectional:
+            forward, backward = states.chunk(2, dim=2)
+            states = (forward + backward) / 2
+        return states
+
+
+def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: str) -> dict[str, int | bool]:
+    """Sizes of ``WordStates`` from the released weights named ``embed`` and ``rnn`` (prefixes that end in a dot).
+
+    Raises:
+        InputError: If a weight is missing.
+    """
+    vocabulary_size, word = shape_of(state_dict, f"{embed}weight", title)
+    shape_of(state_dict, f"{rnn}weight_ih_l0", title)
+    inputs = [key.removeprefix(rnn) for key in state_dict if key.startswith(f"{rnn}weight_ih_l")]
+    return {
+        "vocabulary_size": vocabulary_size,
+        "word": word,
+        "layers": sum(not name.endswith("_reverse") for name in inputs),
+        "bidirectional": any(name.endswith("_reverse") for name in inputs),
+    }
+
+
+def inside(lengths: Tensor, longest: int) -> Tensor:
+    """``[captions, longest]``: which positions are words."""
+    return torch.arange(longest, device=lengths.device) < lengths[:, None]

@@ -1,0 +1,131 @@
+"""Concepts of training captions: which words, how they meet, who is told what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.models.concepts import ConceptGraph, concept_labels, folded, read_glove, words_of
+
+CAPTIONS = [
+    "Two dogs run on the grass .",
+    "A brown dog runs.",
+    "A dog jumps over a red ball",
+    "The red balls lie in the grass",
+    "A man's red hat; a man",
+    "Men with hats and glasses",
+]
+IMAGES = [0, 0, 1, 1, 2, 2]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum_images=1)
+
+
+def test_concepts_are_the_words_of_most_images_without_stop_words_equals_by_alphabet(graph):
+    assert graph.words[:3] == ("dog", "grass", "red")  # two images each
+    assert graph.totals[:4].tolist() == [2, 2, 2, 1]
+    assert list(graph.words[3:]) == sorted(graph.words[3:])
+    assert not set(graph.words) & {"the", "a", "two", "on"}
+    assert ConceptGraph.of_captions(CAPTIONS, IMAGES).words == graph.words[:3]  # at least two images
+    assert ConceptGraph.of_captions(CAPTIONS, IMAGES, size=2).words == graph.words[:2]
+
+
+def test_plurals_are_folded_into_words_that_the_captions_hold(graph):
+    assert {"ball", "hat", "man", "run"} < set(graph.words)
+    assert not {"balls", "hats", "dogs", "runs", "men"} & set(graph.words)
+    assert "glasses" in graph.words  # no caption holds "glass"
+    known = {"plane", "plan", "dish", "pony", "glass", "bus"}
+    assert [folded(word, known) for word in ("planes", "dishes", "ponies", "glass", "bus", "cats")] == [
+        *("plane", "dish", "pony", "glass", "bus", "cats")
+    ]
+
+
+def test_words_are_letters_of_any_script():
+    assert words_of("A T-shirt, the man's 2 Café's 犬犬!") == ["t-shirt", "the", "man's", "café's", "犬犬"]
+
+
+def test_counts_are_those_of_images_counted_one_by_one(graph):
+    said = [" ".join(caption for caption, image in zip(CAPTIONS, IMAGES, strict=True) if image == n) for n in range(3)]
+    held = [{folded(word, set(graph.words)) for word in words_of(text)} for text in said]
+    for a, first in enumerate(graph.words):
+        assert graph.totals[a] == sum(first in words for words in held)
+        for b, second in enumerate(graph.words):
+            assert graph.together[a, b] == (0 if a == b else sum({first, second} <= words for words in held))
+
+
+def test_links_are_frequent_company_and_share_a_quarter(graph):
+    adjacency = graph.adjacency()
+    off = adjacency - np.eye(len(graph))
+    linked = graph.together / graph.totals[:, None] > 0.17  # where the released scale crosses its threshold
+    np.testing.assert_array_equal(off > 0, linked)
+    np.testing.assert_allclose(off.sum(axis=0)[linked.any(axis=0)], 0.25, rtol=1e-5)
+
+
+def test_at_test_a_caption_is_told_its_own_concepts_only_unless_the_leak_is_asked_for(graph):
+    captions, images = ["a dog", "grass and an unknown zebra", "Hats"], [0, 0, 1]
+    own = concept_labels(graph, captions, images, "test")
+    named = [[graph.words[c] for c in np.flatnonzero(row)] for row in own]
+    assert named == [["dog"], ["grass"], ["hat"]]
+    leaked = concept_labels(graph, captions, images, "test", variant="released")
+    np.testing.assert_array_equal(leaked, concept_labels(graph, captions, images, "training"))
+    assert [graph.words[c] for c in np.flatnonzero(leaked[0])] == ["dog", "grass"]
+    np.testing.assert_array_equal(leaked[0], leaked[1])
+    with pytest.raises(InputError, match="'training' or 'test'"):
+        concept_labels(graph, captions, images, "dev")
+
+
+def test_vectors_of_counts_put_concepts_of_the_same_company_together():
+    captions = ["dog grass", "puppy grass"] * 4 + ["car road", "truck road"] * 4
+    graph = ConceptGraph.of_captions(captions, np.arange(16))
+    cosine = graph.vectors @ graph.vectors.T
+    row = dict(zip(graph.words, cosine, strict=True))
+    assert row["dog"][graph.number["puppy"]] > row["dog"][graph.number["truck"]] + 0.1
+    np.testing.assert_allclose(np.linalg.norm(graph.vectors, axis=1), 1, rtol=1e-6)
+
+
+def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tmp_path):
+    file = tmp_path / "glove.txt"
+    file.write_text("dog 1 2 3\n. . . 1 2 3\nred 0.5 -1e-3 4\nzebra 7 8 9\nred 0 0 0\n", encoding="utf-8")
+    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum_images=1, glove=file)
+    assert graph.words == ("dog", "red")
+    np.testing.assert_array_equal(graph.vectors, np.array([[1, 2, 3], [0.5, -1e-3, 4]], np.float32))
+    file.write_text("dog 1 2 three\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: 'dog' is not followed by 3 numbers"):
+        read_glove(file, {"dog"})
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_glove(file, {"dog"})
+    with pytest.raises(InputError, match="no such file"):
+        read_glove(tmp_path / "none.txt", {"dog"})
+
+
+def test_a_graph_is_written_and_read_and_equal_content_is_equal_bytes(graph, tmp_path):
+    for name in ("a.npz", "b.npz"):
+        graph.write(tmp_path / name)
+    again = ConceptGraph.read(tmp_path / "a.npz")
+    assert again.words == graph.words
+    for name in ("vectors", "together", "totals"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "other.npz", words=np.array(["a"]))
+    np.savez(tmp_path / "objects.npz", format=1, words=np.array([{}], dtype=object))
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    (tmp_path / "array.npz").write_bytes((tmp_path / "array.npy").read_bytes())
+    for name in ("text", "other", "objects", "array"):
+        with pytest.raises(InputError, match="is not a concept graph"):
+            ConceptGraph.read(tmp_path / f"{name}.npz")
+    with pytest.raises(InputError, match="no such file"):
+        ConceptGraph.read(tmp_path / "none.npz")
+    with pytest.raises(InputError, match="each has one row a word"):
+        ConceptGraph(("a", "b"), graph.vectors, graph.together, graph.totals)
+    with pytest.raises(InputError, match="there are no concepts"):
+        ConceptGraph.of_captions(["the"], [0])
+    with pytest.raises(InputError, match="image_of_caption has shape"):
+        ConceptGraph.of_captions(CAPTIONS, [0, 1])

@@ -1,0 +1,329 @@
+"""CVSE against released numbers, and what it does beyond them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
+from fivesentences.models import build_model, from_released
+from fivesentences.models.concepts import ConceptGraph
+from fivesentences.models.cvse import RELEASED_NAMES, SAM_FORK, TWINS, UNUSED, Levels
+from fivesentences.models.matching import concatenate
+
+# Released names of the options of the Semantic Adaptive Margin; "hard" is the second furthest.
+SAM_NEGATIVES = {"soft": "closest", "hard": "furthest"}
+
+
+@pytest.fixture(scope="module")
+def released(parity_folder: Path):
+    with np.load(parity_folder / "cvse.npz", allow_pickle=False) as fixture:
+        return {key: fixture[key] for key in fixture.files}
+
+
+def hparams_of(released):
+    return json.loads(str(released["hparams"]))
+
+
+def weights(released, dtype):
+    return {
+        key.removeprefix("param/"): torch.as_tensor(value).to(dtype if value.dtype.kind == "f" else torch.int64)
+        for key, value in released.items()
+        if key.startswith("param/")
+    }
+
+
+def inputs(released, dtype):
+    """Images, captions, lengths, and the extras."""
+    given = [torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths", "concept_labels")]
+    return [given[0].to(dtype), *given[1:3]], {"concept_labels": given[3].to(dtype)}
+
+
+def model_of(released, dtype, training=False, **options):
+    hparams = hparams_of(released)
+    settings = {
+        "alpha": hparams["alpha"],
+        "label_ratio": hparams["Concept_label_ratio"],
+        "fused_share": hparams["eval_weight_fused"],
+        "loss_weights": hparams["loss_weights"],
+        "dropout": 0.0 if training else hparams["dropout_rate"],
+    }
+    vectors = released["in/concept_input_emb"]
+    return from_released("cvse", weights(released, dtype), concept_vectors=vectors, **(settings | options)).train(
+        training
+    )
+
+
+def released_name(name):
+    theirs, ours = max(((a, b) for a, b in RELEASED_NAMES.items() if name.startswith(b)), key=lambda pair: len(pair[1]))
+    return theirs + name.removeprefix(ours)
+
+
+def scores_and_losses(model, margin, arguments, extras):
+    scores = model.training_scores(*arguments, **extras)
+    loss = TripletLoss(margin, "hardest")
+    fused, instance, consensus = (similarity for _, similarity in scores.ranked)
+    assert fused is scores.similarity
+    return scores, {
+        "sim_fused": fused,
+        "sim_instance": instance,
+        "sim_consensus": consensus,
+        "loss_rank_fused": loss(fused),
+        "loss_rank_instance": loss(instance),
+        "loss_rank_consensus": loss(consensus),
+        "loss_kl": scores.extra / model.loss_weights[3],
+        "loss_total": sum(weight * loss(similarity) for weight, similarity in scores.ranked) + scores.extra,
+    }
+
+
+def details(model, arguments, extras):
+    """What a second pass shows; batch-norm statistics move on in training."""
+    images, captions, lengths = arguments
+    basis = model.concepts()
+    regions, words = model.projected_regions(images), model.word_states(captions, lengths)
+    caption_mean = words.mean(dim=1)
+    caption_mean = caption_mean / torch.linalg.vector_norm(caption_mean, dim=1, keepdim=True)
+    of_images, log_seen = model.describe_images(images, basis)
+    of_captions, told = model.describe_captions(captions, lengths, extras["concept_labels"], basis)
+    ours = {
+        "img_regions": regions,
+        "img_mean": regions.mean(dim=1),
+        "cap_words": words,
+        "cap_mean": caption_mean,
+        "region_weights": model.image_attention(regions, regions.mean(dim=1))[1],
+        "word_weights": model.caption_attention(words, caption_mean)[1],
+        "concept_basis": basis,
+        "adj_normalised": model.concepts.normalised_adjacency(),
+        "concept_scores_v": log_seen.exp(),
+        "concept_scores_t": told,
+        "sim_final_95_05": model(*arguments, **extras),
+    }
+    for side, levels in (("v", of_images), ("t", of_captions)):
+        ours |= {f"emb_{side}_{level}": getattr(levels, level) for level in ("instance", "consensus")}
+        ours[f"emb_{side}_fused"] = model.fused(levels, model.alpha)
+    return ours
+
+
+def sam_fork(released, dtype):
+    """The fork's total loss with each sampling, and its parts."""
+    hparams = hparams_of(released)
+    arguments, extras = inputs(released, dtype)
+    assert SAM_FORK["alpha"] == hparams["alpha_sam_fork"]
+    model = model_of(released, dtype, **SAM_FORK)
+    scores, losses = scores_and_losses(model, hparams["margin"], arguments, extras)
+    phi = torch.as_tensor(released["in/phi"]).to(dtype).T  # the fixture holds [image, caption]
+    ours = {"sim_fused": scores.similarity, "loss_without_sam": losses["loss_total"]}
+    for theirs, negatives in SAM_NEGATIVES.items():
+        sam = SemanticAdaptiveMargin(hparams["tau"], negatives, "released")(scores.similarity, phi)
+        ours[f"loss_sam_unweighted_{theirs}"] = sam
+        ours[f"loss_total_{theirs}"] = losses["loss_total"] + hparams["cider_weight"] * sam
+    return model, ours
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
+def test_every_output_equals_the_released_code(released, out, dtype, atol):
+    left = {key for key in released if key.startswith(f"{out}/")}
+
+    def check(prefix, ours, atol):
+        for name, value in ours.items():
+            key = f"{out}/{prefix}{name}"
+            if key in released:
+                np.testing.assert_allclose(value.detach().numpy(), released[key], atol=atol, rtol=atol, err_msg=key)
+                left.discard(key)
+
+    arguments, extras = inputs(released, dtype)
+    for prefix, training in (("", False), ("train/", True)):
+        model = model_of(released, dtype, training)
+        _, ours = scores_and_losses(model, hparams_of(released)["margin"], arguments, extras)
+        ours |= {
+            f"bn_after/{released_name(name)}": value.clone() for name, value in model.named_buffers() if "norm" in name
+        }
+        check(prefix, ours | details(model, arguments, extras), atol)
+    # The fork's margins are float32 inside.
+    check("sam_fork/", sam_fork(released, dtype)[1], max(atol, 1e-6))
+    # Batch norms of modules that nothing reads: we have none, and theirs must stay what they were.
+    for key in [key for key in left if key.removeprefix(f"{out}/train/bn_after/").startswith(UNUSED)]:
+        np.testing.assert_array_equal(released[key], released[f"param/{key.removeprefix(f'{out}/train/bn_after/')}"])
+        left.discard(key)
+    assert not left
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_every_gradient_equals_the_released_code(released, dtype, tolerance):
+    left = {key for key in released if key.startswith("grad64/")}
+    arguments, extras = inputs(released, dtype)
+    margin = hparams_of(released)["margin"]
+    runs = []
+    for prefix, training in (("loss_total", False), ("train/loss_total", True)):
+        model = model_of(released, dtype, training)
+        runs.append((prefix, model, scores_and_losses(model, margin, arguments, extras)[1]["loss_total"]))
+    for theirs in SAM_NEGATIVES:
+        model, ours = sam_fork(released, dtype)
+        runs.append((f"sam_fork/loss_total_{theirs}", model, ours[f"loss_total_{theirs}"]))
+    for prefix, model, loss in runs:
+        loss.backward()
+        names = {name: f"grad64/{prefix}/{released_name(name)}" for name, _ in model.named_parameters()}
+        largest = max(np.abs(released[key]).max() for key in names.values() if key in released)
+        for name, parameter in model.named_parameters():
+            if names[name] not in released:
+                assert prefix.startswith("sam_fork/"), name  # of the fork, the file holds the encoders' gradients only
+                continue
+            expected = released[names[name]]
+            # A bias before a batch norm or a softmax has gradient 0 but for rounding: held against the largest.
+            size = np.abs(expected).max()
+            size = size if size > 1e-9 * largest else largest
+            assert np.abs(parameter.grad.numpy() - expected).max() <= tolerance * size, names[name]
+            left.discard(names[name])
+    assert not left
+
+
+@pytest.mark.parity
+def test_adjacency_of_counts_is_the_released_one(released):
+    counts, totals = released["in/counts/adj_all"], released["in/counts/nums"]
+    words = tuple(map(str, range(len(totals))))
+    graph = ConceptGraph(words, released["in/concept_input_emb"], counts.astype(np.int64), totals.astype(np.int64))
+    hparams = hparams_of(released)
+    ours = graph.adjacency(hparams["adj_threshold"], hparams["rescale_t"], hparams["rescale_p"])
+    np.testing.assert_allclose(ours, released["param/C_GCN.adj_all"], atol=1e-6)
+
+
+@pytest.mark.parity
+def test_either_name_of_a_tied_weight_is_enough(released):
+    state = weights(released, torch.float64)
+    half = {name: value for name, value in state.items() if not name.startswith(tuple(TWINS.values()))}
+    vectors = released["in/concept_input_emb"]
+    arguments, extras = inputs(released, torch.float64)
+    similarities = [
+        from_released("cvse", given, concept_vectors=vectors)(*arguments, **extras).detach().numpy()
+        for given in (state, half)
+    ]
+    np.testing.assert_array_equal(*similarities)
+
+
+@pytest.mark.parity
+def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released):
+    state, vectors = weights(released, torch.float32), released["in/concept_input_emb"]
+    with pytest.raises(InputError, match="no checkpoint holds them"):
+        from_released("cvse", state)
+    with pytest.raises(InputError, match="concept_vectors"):
+        from_released("cvse", state, concept_vectors=vectors[:, :-1])
+    with pytest.raises(InputError, match="caption_attention"):
+        bad = {name: value for name, value in state.items() if not name.startswith("T_self_atten_enhance.")}
+        from_released("cvse", bad, concept_vectors=vectors)
+    with pytest.raises(InputError, match="sim_enc"):
+        from_released("cvse", state | {"sim_enc.weight": torch.zeros(1)}, concept_vectors=vectors)
+
+
+# --- beyond the release --------------------------------------------------------------------------------------
+
+
+def toy_graph(count=6):
+    rng = np.random.default_rng(0)
+    together = rng.integers(0, 9, (count, count))
+    together = np.triu(together, 1) + np.triu(together, 1).T
+    words = tuple(f"word{number}" for number in range(count))
+    return ConceptGraph(words, rng.normal(size=(count, 5)).astype(np.float32), together, np.full(count, 20))
+
+
+def toy_model(**options):
+    sizes = {"embedding": 12, "word": 6, "regions": 3}
+    return build_model("cvse", image_dim=8, vocabulary_size=20, concepts=toy_graph(), **(sizes | options))
+
+
+def toy_batch(batch=4, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(2, 6, (batch,), generator=rng)
+    tokens = torch.randint(4, 20, (batch, 5), generator=rng) * (torch.arange(5) < lengths[:, None])
+    labels = torch.randint(0, 2, (batch, 6), generator=rng)
+    return torch.randn(batch, 3, 8, generator=rng), tokens, lengths, labels
+
+
+def test_a_caption_is_encoded_alike_whatever_its_batch():
+    _, tokens, lengths, labels = toy_batch()
+    model = toy_model().eval()
+    short = int(lengths.argmin())
+    assert lengths[short] < tokens.shape[1]
+    alone = model.encode_captions(tokens[[short], : lengths[short]], lengths[[short]], concept_labels=labels[[short]])
+    together = model.encode_captions(tokens, lengths, concept_labels=labels)
+    for one, many in zip(alone, together, strict=True):
+        torch.testing.assert_close(one[0], many[short])
+
+
+def test_a_gallery_encoded_in_parts_scores_the_same():
+    images, tokens, lengths, labels = toy_batch()
+    model = toy_model(test_alpha=0.9).eval()
+    whole = model(images, tokens, lengths, concept_labels=labels)
+    encoded = concatenate([model.encode_images(images[:1]), model.encode_images(images[1:])])
+    assert isinstance(encoded, Levels)
+    parts = [
+        model.similarity(encoded, model.encode_captions(tokens[rows], lengths[rows], concept_labels=labels[rows]))
+        for rows in (slice(0, 3), slice(3, 4))
+    ]
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole)
+
+
+def test_a_step_of_training_moves_every_weight_and_a_batch_of_one_does_not_fail():
+    torch.manual_seed(0)
+    model = toy_model().train()
+    before = {name: value.clone() for name, value in model.named_parameters()}
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for batch in (4, 1):
+        images, tokens, lengths, labels = toy_batch(batch)
+        scores = model.training_scores(images, tokens, lengths, concept_labels=labels)
+        loss = TripletLoss(0.2, "hardest")
+        (sum(weight * loss(similarity) for weight, similarity in scores.ranked) + scores.extra).backward()
+        optimizer.step()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+    softmax_forgets = {"score.bias"}  # adding a number to all scores changes nothing
+    unmoved = {name for name, value in model.named_parameters() if torch.equal(value, before[name])}
+    assert {name.split(".", 1)[1] for name in unmoved} <= softmax_forgets
+
+
+def test_the_graph_is_drawn_towards_no_gradient_and_its_weights_are_named_apart():
+    model = toy_model()
+    assert not model.concepts.adjacency.requires_grad
+    assert {id(weight) for weight in model.graph_parameters()} == {id(model.concepts.first), id(model.concepts.second)}
+
+
+def test_fresh_weights_are_drawn_as_released():
+    torch.manual_seed(3)
+    model = build_model("cvse", image_dim=40, vocabulary_size=500, concepts=toy_graph(), embedding=24, word=10)
+    bound = math.sqrt(6 / (40 + 24))
+    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
+    assert (model.image_projection.bias == 0).all()
+    bound = math.sqrt(6 / (500 + 10))
+    assert 0.95 * bound < model.text.words.weight.abs().max().item() <= bound
+    assert model.concepts.first.abs().max().item() <= 1 / math.sqrt(12)
+    assert model.concepts.second.abs().max().item() <= 1 / math.sqrt(24)
+    assert model.image_attention.item_norm.num_features == 36
+    assert model.image_attention.item.bias.abs().max().item() <= 1 / math.sqrt(24)
+
+
+def test_words_start_from_given_vectors_and_the_others_from_a_normal_distribution():
+    model = toy_model()
+    vectors = np.full((20, 6), 7.0)
+    known = np.arange(20) < 5
+    model.start_words_from(vectors, known)
+    weight = model.text.words.weight.detach()
+    assert (weight[:5] == 7).all() and 0.7 < weight[5:].std().item() < 1.3
+    with pytest.raises(InputError, match="word vectors are"):
+        model.start_words_from(vectors[:3], known)
+
+
+def test_settings_that_are_none_are_refused_in_a_sentence():
+    for options, what in (
+        ({"alpha": 1.5}, "alpha is 1.5"),
+        ({"loss_weights": (1, 2)}, "there are four losses"),
+    ):
+        with pytest.raises(InputError, match=what):
+            toy_model(**options)
+    with pytest.raises(InputError, match="regions=5"):
+        toy_model().encode_images(torch.zeros(2, 5, 8))
