@@ -43,8 +43,9 @@ from fivesentences.config.figures import (
     RetrievalsFigureSpec,
     SemanticRecallFigureSpec,
 )
+from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.config.reading import check, read, read_yaml
-from fivesentences.config.runs import FeatureSpec, LossSpec, ModelSpec, RunSpec, SamSpec
+from fivesentences.config.runs import FeatureSpec, ModelSpec, RunSpec
 from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingScale
 from fivesentences.config.studies import Study
 from fivesentences.config.tables import (
@@ -81,6 +82,7 @@ __all__ = [
     "FigureSpec",
     "FolderData",
     "Fraction",
+    "HalSpec",
     "HubnessFigureSpec",
     "Inference",
     "Judge",
@@ -104,6 +106,7 @@ __all__ = [
     "Scale",
     "ScenesData",
     "SemanticRecallFigureSpec",
+    "SoftRankSpec",
     "Split",
     "Statistic",
     "Strict",

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
 from fivesentences.errors import InputError
+
+
+@dataclass(frozen=True)
+class TrainingScores:
+    """What a model gives to a loss for one batch of B matched pairs.
+
+    Attributes:
+        similarity: ``[B images, B captions]``, what semantic losses and evaluation see.
+        ranked: Pairs of a weight and a similarity ``[B, B]``: a retrieval loss is summed over them.
+        extra: A loss of the model's own, a scalar, already weighted; or None.
+    """
+
+    similarity: Tensor
+    ranked: tuple[tuple[float, Tensor], ...]
+    extra: Tensor | None = None
 
 
 class Matcher(nn.Module, ABC):
@@ -53,6 +69,11 @@ class Matcher(nn.Module, ABC):
             ``[images, captions]``, larger is more similar.
         """
         return self.similarity(self.encode_images(images), self.encode_captions(caption_tokens, caption_lengths))
+
+    def training_scores(self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor) -> TrainingScores:
+        """What training sees of a batch of matched pairs."""
+        similarity = self(images, caption_tokens, caption_lengths)
+        return TrainingScores(similarity, ((1.0, similarity),))
 
 
 def l2_normalised(vectors: Tensor) -> Tensor:
