@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fivesentences.errors import InputError
+from fivesentences.losses.soft_rank import CLAMP
 
 
 class SmoothAPLoss(nn.Module):
@@ -42,7 +43,8 @@ class SmoothAPLoss(nn.Module):
     def one_direction(self, scores: Tensor) -> Tensor:
         """The loss of one direction; ``scores`` ``[queries, items]``, positives on the diagonal."""
         gap = scores - scores.diagonal()[:, None]
-        before = torch.sigmoid((gap / self.temperature).clamp(-50.0, 50.0))
+        # Not torch.sigmoid, whose gradient y (1 - y) loses digits in single precision where y is near 1.
+        before = torch.exp((-gap / self.temperature).clamp(-CLAMP, CLAMP)).add(1.0).reciprocal()
         ranks = before.sum(dim=1) - before.diagonal() + 1.0  # the positive itself does not count
         return self.weight * (1.0 - ranks.reciprocal().mean())
 

@@ -132,9 +132,9 @@ class _SoftRanks(torch.autograd.Function):
         ctx.temperature, ctx.block_elements = temperature, block_elements
         ranks = torch.empty_like(own, memory_format=torch.contiguous_format)
         for rows in _blocks(own, block_elements):
-            torch.sum(_counts(others[rows], own[rows], temperature), dim=2, out=ranks[rows])
+            torch.sum(_sigmoid(_differences(others[rows], own[rows]), temperature), dim=2, out=ranks[rows])
         # The sum held a = c too.
-        return ranks.sub_(_count(others - own, temperature)).add_(1.0)
+        return ranks.sub_(_sigmoid(others - own, temperature)).add_(1.0)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
@@ -144,10 +144,10 @@ class _SoftRanks(torch.autograd.Function):
         gradient = gradients[0] / temperature  # [queries, items]
         into_others, into_own = torch.empty_like(gradient), torch.empty_like(gradient)
         for rows in _blocks(own, ctx.block_elements):  # type: ignore[attr-defined]
-            slopes = _slopes(_counts(others[rows], own[rows], temperature))  # [rows, c, a]
+            slopes = _slope(_differences(others[rows], own[rows]), temperature)  # [rows, c, a]
             torch.sum(slopes, dim=2, out=into_own[rows])
             into_others[rows] = torch.bmm(gradient[rows, None, :], slopes)[:, 0]
-        itself = _slopes(_count(others - own, temperature)).mul_(gradient)
+        itself = _slope(others - own, temperature).mul_(gradient)
         into_own.mul_(gradient).sub_(itself).neg_()
         return into_others.sub_(itself), into_own, None, None
 
@@ -158,15 +158,17 @@ def _blocks(own: Tensor, block_elements: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, queries, size)]
 
 
-def _counts(others: Tensor, own: Tensor, temperature: float) -> Tensor:
-    """``[rows, items c, items a]``: how far item a counts as ranked before item c."""
-    return _count(others[:, None, :] - own[:, :, None], temperature)
+def _differences(others: Tensor, own: Tensor) -> Tensor:
+    """``[rows, items c, items a]``: by how much item a is before item c."""
+    return others[:, None, :] - own[:, :, None]
 
 
-def _count(difference: Tensor, temperature: float) -> Tensor:
+def _sigmoid(difference: Tensor, temperature: float) -> Tensor:
+    """In place."""
     return difference.mul_(1.0 / temperature).clamp_(-CLAMP, CLAMP).sigmoid_()
 
 
-def _slopes(counts: Tensor) -> Tensor:
-    """Derivative of the sigmoid, from its value; in place."""
-    return counts.addcmul_(counts, counts, value=-1.0)
+def _slope(difference: Tensor, temperature: float) -> Tensor:
+    """Derivative of the sigmoid, in place. Even, so taken on the side where ``y (1 - y)`` loses no digits."""
+    y = difference.abs_().mul_(-1.0 / temperature).clamp_(min=-CLAMP).sigmoid_()
+    return y.addcmul_(y, y, value=-1.0)
