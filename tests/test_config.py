@@ -84,7 +84,7 @@ def test_a_percentage_given_as_a_fraction_is_recognised() -> None:
 
 
 def test_a_loss_without_any_term_is_impossible() -> None:
-    with pytest.raises(InputError, match=r"x.yaml: loss: triplet and sam are both null"):
+    with pytest.raises(InputError, match=r"x.yaml: loss: triplet, sam, soft_rank and hal are all null"):
         check(RunSpec, run(loss={"triplet": None}), "x.yaml")
 
 

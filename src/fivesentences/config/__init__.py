@@ -44,8 +44,9 @@ from fivesentences.config.figures import (
     SemanticRecallFigureSpec,
 )
 from fivesentences.config.jobs import training_jobs
+from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.config.reading import check, read, read_yaml
-from fivesentences.config.runs import FeatureSpec, LossSpec, ModelSpec, RunSpec, SamSpec
+from fivesentences.config.runs import FeatureSpec, ModelSpec, RunSpec
 from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingScale
 from fivesentences.config.studies import Study
 from fivesentences.config.tables import (
@@ -82,6 +83,7 @@ __all__ = [
     "FigureSpec",
     "FolderData",
     "Fraction",
+    "HalSpec",
     "HubnessFigureSpec",
     "Inference",
     "Judge",
@@ -105,6 +107,7 @@ __all__ = [
     "Scale",
     "ScenesData",
     "SemanticRecallFigureSpec",
+    "SoftRankSpec",
     "Split",
     "Statistic",
     "Strict",

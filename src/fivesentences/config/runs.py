@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fivesentences.config.blocks import Fraction, Name, Negatives, Strict, Variant
+from fivesentences.config.blocks import Fraction, Name, Strict
+from fivesentences.config.losses import LossSpec
 
 
 class FeatureSpec(Strict):
@@ -28,42 +29,6 @@ class ModelSpec(Strict):
     name: Literal["vsepp"]
     embedding: int = Field(default=1024, ge=1, le=65536)
     word: int = Field(default=300, ge=1, le=65536)
-
-
-class SamSpec(Strict):
-    """Semantic Adaptive Margin beside (or instead of) the triplet loss; see ``losses``."""
-
-    temperature: float = Field(default=10.0, gt=0)
-    negatives: Negatives = "random"
-    variant: Variant = "paper"
-    weight: float = Field(default=1.0, gt=0)
-    max_margin: float | None = None
-
-
-class LossSpec(Strict):
-    """What a run minimises: a triplet loss, a Semantic Adaptive Margin, or their sum."""
-
-    triplet: Literal["all", "hardest"] | Annotated[int, Field(ge=1)] | None = "hardest"
-    margin: float = Field(default=0.2, ge=0)
-    sam: SamSpec | None = None
-
-    @model_validator(mode="after")
-    def _something_to_minimise(self) -> LossSpec:
-        if self.triplet is None and self.sam is None:
-            raise ValueError("triplet and sam are both null, so there is nothing to minimise; give one of them")
-        return self
-
-    @property
-    def folder(self) -> str:
-        """Readable settings for a folder name, such as ``triplet=hardest,margin=0.2``."""
-        parts = [] if self.triplet is None else [f"triplet={self.triplet}", f"margin={self.margin:g}"]
-        if self.sam is not None:
-            sam = self.sam
-            parts += [f"tau={sam.temperature:g}", f"negatives={sam.negatives}"]
-            parts += [f"variant={sam.variant}", f"weight={sam.weight:g}"]
-            if sam.max_margin is not None:
-                parts.append(f"max_margin={sam.max_margin:g}")
-        return ",".join(parts)
 
 
 class RunSpec(Strict):
@@ -88,5 +53,5 @@ class RunSpec(Strict):
     @property
     def name(self) -> str:
         """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
-        model = self.model.name + ("+sam" if self.loss.sam is not None else "")
+        model = self.model.name + self.loss.suffix
         return f"{self.dataset}/{model}/{self.loss.folder}/fraction={self.fraction:g}/seed={self.seed}"

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.blocks import EvaluationPhi, Name, Strict, as_list
 from fivesentences.config.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
-from fivesentences.config.runs import LossSpec
+from fivesentences.config.losses import LossSpec
 from fivesentences.config.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
 
 

@@ -4,13 +4,16 @@ Source: "Is An Image Worth Five Sentences?", section 5, and its released code. T
 the numbers. Each is one field of ``Rules``, so that each can be switched, read and tested by itself; ``PAPER`` and
 ``RELEASED`` are the two ends.
 
+Two controls, which no paper has, tell "one more negative" from "a semantic margin": the same negative with a *fixed*
+margin, and the same negative with the margin of another triplet (``margins``).
+
 Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +21,7 @@ from torch import Tensor, nn
 from fivesentences.errors import InputError
 
 Negatives = Literal["random", "closest", "furthest"]
+Margins = Literal["adaptive", "fixed", "shuffled"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,17 @@ RELEASED = Rules(
 )
 
 
+def rules_of(variant: Literal["paper", "released"], **switched: Any) -> Rules:
+    """The rules of a variant with single fields of ``Rules`` switched.
+
+    Raises:
+        InputError: If there is no such variant.
+    """
+    if variant not in ("paper", "released"):
+        raise InputError(f"SemanticAdaptiveMargin: variant is {variant!r}; it is 'paper' or 'released'.")
+    return replace(PAPER if variant == "paper" else RELEASED, **switched)
+
+
 class Chosen(NamedTuple):
     """Which negative each of the B samples got.
 
@@ -88,6 +103,13 @@ class SemanticAdaptiveMargin(nn.Module):
         variant: ``"paper"``, ``"released"``; or ``Rules`` of one's own.
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
+        margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
+            ``max_margin`` have no part in it. ``"shuffled"``: in each batch every pair takes the place of another one
+            in phi (rows and columns alike, drawn anew): scores of matched pairs stay scores of matched pairs and
+            all values stay in the batch, but what a pair's margin is made of says nothing about the pair.
+        margin: The margin of ``"fixed"``, in units of the similarity.
+        seed: Of the shuffling, which has a generator of its own, so that negatives are drawn as they would be without
+            it. ``state_dict()`` holds its state.
 
     Raises:
         InputError: If an argument is out of range.
@@ -100,6 +122,9 @@ class SemanticAdaptiveMargin(nn.Module):
         variant: Literal["paper", "released"] | Rules = "paper",
         weight: float = 1.0,
         max_margin: float | None = None,
+        margins: Margins = "adaptive",
+        margin: float = 0.2,
+        seed: int = 0,
     ):
         super().__init__()
         if not temperature > 0:
@@ -109,34 +134,42 @@ class SemanticAdaptiveMargin(nn.Module):
                 f"SemanticAdaptiveMargin: negatives is {negatives!r}; it is one of 'random', 'closest', 'furthest'."
             )
         if isinstance(variant, str):
-            if variant not in ("paper", "released"):
-                raise InputError(f"SemanticAdaptiveMargin: variant is {variant!r}; it is 'paper' or 'released'.")
-            variant = PAPER if variant == "paper" else RELEASED
+            variant = rules_of(variant)
+        if margins not in ("adaptive", "fixed", "shuffled"):
+            raise InputError(
+                f"SemanticAdaptiveMargin: margins is {margins!r}; it is one of 'adaptive', 'fixed', 'shuffled'."
+            )
         self.temperature, self.negatives, self.rules, self.weight = temperature, negatives, variant, weight
         self.max_margin = variant.cap if max_margin is None else max_margin
+        self.fixed_margin = margin if margins == "fixed" else None
+        self.shuffling = torch.Generator().manual_seed(seed) if margins == "shuffled" else None
 
-    def forward(self, similarity: Tensor, phi: Tensor, indices: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    def forward(
+        self, similarity: Tensor, phi: Tensor | None = None, indices: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
         """The loss, a scalar; the gradient flows into ``similarity`` only.
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs.
+            phi: ``[B captions, B images]`` of the same pairs; not needed with fixed margins.
             indices: The negatives (i2t, t2i) as in ``Chosen``, each ``[B]``, instead of choosing them here.
 
         Raises:
             InputError: If the shapes disagree.
         """
         batch = len(similarity)
-        if similarity.shape != (batch, batch) or phi.shape != (batch, batch):
+        given = "missing" if phi is None else str(list(phi.shape))
+        fits = phi.shape == (batch, batch) if phi is not None else self.fixed_margin is not None
+        if similarity.shape != (batch, batch) or not fits:
             raise InputError(
-                f"SemanticAdaptiveMargin: similarity is {list(similarity.shape)} and phi {list(phi.shape)}; "
+                f"SemanticAdaptiveMargin: similarity is {list(similarity.shape)} and phi {given}; "
                 "both must be square and equal, one row and one column a pair of the batch."
             )
         if batch < 2:
             return similarity.sum() * 0.0  # no negative in sight
         with torch.no_grad():
             chosen = self.choose(similarity) if indices is None else Chosen(*indices)
-            margin_i2t, margin_t2i = self.margins(phi, chosen)
+            margin_i2t, margin_t2i = self._margins(similarity, phi, chosen)
         return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
 
     def choose(self, similarity: Tensor) -> Chosen:
@@ -151,6 +184,24 @@ class SemanticAdaptiveMargin(nn.Module):
         """Margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
         from_i2t, from_t2i = (adaptive_margin(phi, negative, self.temperature, self.max_margin) for negative in indices)
         return (from_t2i, from_i2t) if self.rules.margin_negative == "crossed" else (from_i2t, from_t2i)
+
+    def _margins(self, similarity: Tensor, phi: Tensor | None, chosen: Chosen) -> tuple[Tensor, Tensor]:
+        if self.fixed_margin is not None or phi is None:
+            fixed = similarity.new_full((len(similarity),), self.fixed_margin or 0.0)
+            return fixed, fixed
+        if self.shuffling is not None:
+            place = random_cycle(len(phi), self.shuffling).to(phi.device)
+            phi = phi[place][:, place]
+        return self.margins(phi, chosen)
+
+    def get_extra_state(self) -> Tensor:
+        """State of the shuffling, part of ``state_dict``; empty without one."""
+        return torch.empty(0, dtype=torch.uint8) if self.shuffling is None else self.shuffling.get_state()
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Go back to a state of the shuffling."""
+        if self.shuffling is not None:
+            self.shuffling.set_state(state.cpu())
 
     def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
         positive = similarity.diagonal()
@@ -170,7 +221,8 @@ class SemanticAdaptiveMargin(nn.Module):
         """Settings, for printing."""
         return (
             f"temperature={self.temperature}, negatives={self.negatives!r}, rules={self.rules}, "
-            f"weight={self.weight}, max_margin={self.max_margin}"
+            f"weight={self.weight}, max_margin={self.max_margin}, fixed_margin={self.fixed_margin}, "
+            f"shuffled={self.shuffling is not None}"
         )
 
 
@@ -201,6 +253,14 @@ def random_others(similarity: Tensor) -> Tensor:
     batch = len(similarity)
     drawn = torch.randint(batch - 1, (batch,))
     return (drawn + (drawn >= torch.arange(batch))).to(similarity.device)
+
+
+def random_cycle(batch: int, generator: torch.Generator) -> Tensor:
+    """For each of B samples another one, each taken once (one cycle through all, uniform); ``[B]`` on the CPU."""
+    order = torch.randperm(batch, generator=generator)
+    other = torch.empty_like(order)
+    other[order] = order.roll(-1)
+    return other
 
 
 def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None) -> Tensor:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import scipy
@@ -10,6 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.cider import SCALE, CiderVectors, cider_vectors, length_penalty
+from fivesentences.semantics.phi import captions_sha256, pairing_sha256
+from fivesentences.storage import replacing
+
+FORMAT = 1
+# Name in the file -> attribute.
+STORED = {
+    "image_of_caption": "image_of_caption",
+    "length": "_length",
+    "penalty": "_penalty",
+    "n_references": "_n_references",
+    "captions_by_image": "_captions_by_image",
+    "first_of_image": "_first_of_image",
+    "own": "_own",
+    "column": "_column",
+    "candidate": "_candidate",
+    "reference": "_reference",
+    "start": "_start",
+}
 
 
 class BatchCider:
@@ -34,6 +56,7 @@ class BatchCider:
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
         vectors = cider_vectors(captions, image_of_caption, tokenize)
+        self._made_of = _made_of(captions, image_of_caption, tokenize)
         self.image_of_caption = vectors.image_of_caption
         self._length = vectors.length
         self._penalty = length_penalty(np.arange(int(vectors.length.max()) + 1))
@@ -68,6 +91,52 @@ class BatchCider:
         penalty = length_penalty(vectors.length[pairs.row] - vectors.length[pairs.col])
         summed = np.bincount(pairs.row, weights=pairs.data * penalty, minlength=vectors.n_captions)
         return np.asarray(summed * SCALE / vectors.n_references[vectors.image_of_caption])
+
+    def write(self, path: Path | str) -> None:
+        """Write the prepared state as ``.npz`` (plain arrays, no pickle), for ``read``; equal captions, equal bytes.
+
+        Raises:
+            InputError: If the name does not end in .npz.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise InputError(f"{path}: the name of prepared CIDEr must end in .npz.")
+        note = json.dumps({"format": FORMAT} | self._made_of, sort_keys=True)
+        arrays = {name: getattr(self, attribute) for name, attribute in STORED.items()}
+        with replacing(path) as temporary:
+            np.savez(temporary, note=np.array(note), **arrays)
+
+    @classmethod
+    def read(
+        cls, path: Path | str, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"
+    ) -> Self:
+        """What ``write`` wrote, equal to the bit to ``BatchCider(captions, image_of_caption, tokenize)``.
+
+        Raises:
+            InputError: If the file is missing, damaged, or made of other captions, images or words.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                note = json.loads(str(file["note"]))
+                arrays = {name: file[name] for name in STORED}
+        except FileNotFoundError:
+            raise InputError(
+                f"{path}: there is no such file of prepared CIDEr; write it with BatchCider.write."
+            ) from None
+        except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: this is not a whole file of prepared CIDEr ({error}); make it again.") from None
+        if not isinstance(note, dict) or note.get("format") != FORMAT:
+            raise InputError(f"{path}: this version reads prepared CIDEr of format {FORMAT} only; make it again.")
+        made_of = _made_of(captions, image_of_caption, tokenize)
+        for key, value in made_of.items():
+            if note.get(key) != value:
+                raise InputError(f"{path}: {key} is {note.get(key)}, but here it is {value}; make the file again.")
+        prepared = cls.__new__(cls)
+        prepared._made_of = made_of
+        for name, attribute in STORED.items():
+            setattr(prepared, attribute, arrays[name])
+        prepared._n_columns = int(prepared._column.max(initial=-1)) + 1
+        return prepared
 
     def __len__(self) -> int:
         """Number of captions of the corpus."""
@@ -137,6 +206,14 @@ class BatchCider:
                 f"caption_indices[{where}] is {indices[where]}; the corpus has captions 0 to {len(self) - 1}."
             )
         return indices.astype(np.int64)
+
+
+def _made_of(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str) -> dict[str, str]:
+    return {
+        "tokenisation": tokenize,
+        "captions_sha256": captions_sha256(captions),
+        "image_of_caption_sha256": pairing_sha256(image_of_caption),
+    }
 
 
 def _ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,41 +19,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fivesentences.config import LossSpec, RunSpec
+from fivesentences.config import RunSpec
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import build_model
-from fivesentences.semantics import BatchCider
 from fivesentences.training.adam import Adam
+from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, epoch_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
+from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import similarity_of
 from fivesentences.training.selection import DevScores
 
 DROP = 0.1  # the learning rate falls to this share of itself once
-
-
-class Objective:
-    """The loss of a run: a triplet loss, a Semantic Adaptive Margin, or their sum."""
-
-    def __init__(self, spec: LossSpec, captions: list[str], image_of_caption: np.ndarray):
-        self._triplet = None if spec.triplet is None else TripletLoss(spec.margin, spec.triplet)
-        self._sam: SemanticAdaptiveMargin | None = None
-        if spec.sam is not None:
-            sam = spec.sam
-            self._sam = SemanticAdaptiveMargin(sam.temperature, sam.negatives, sam.variant, sam.weight, sam.max_margin)
-            # Document frequencies and references are those of the run's own training captions, as released.
-            self._cider = BatchCider(captions, image_of_caption)
-
-    def __call__(self, similarity: Tensor, rows: np.ndarray) -> Tensor:
-        """The loss of a batch, summed: ``similarity`` ``[B, B]`` of the training captions ``rows`` ``[B]``."""
-        loss = similarity.new_zeros(()) if self._triplet is None else self._triplet(similarity)
-        if self._sam is not None:
-            phi = torch.from_numpy(np.ascontiguousarray(self._cider.batch(rows), dtype=np.float32))
-            loss = loss + self._sam(similarity, phi.to(similarity.device))
-        return loss
 
 
 class Training:
@@ -76,7 +55,7 @@ class Training:
             **spec.model.model_dump(exclude={"name"}),
         ).to(device)
         self.optimizer = Adam(self.model.parameters())
-        self.objective = Objective(spec.loss, data.train.corpus.captions, data.train.corpus.image_of_caption)
+        self.objective = Objective(spec.loss, open_phis(spec.loss.phis, data.train.corpus), spec.seed)
         self.scores = DevScores(spec.selection, data.dev.corpus)
         self.images = data.train.images.to(device)
         self.epoch = self.step = 0
@@ -123,7 +102,7 @@ class Training:
         train = self.data.train
         tokens, lengths = train.captions.batch(rows)
         images = self.images[train.image_of_caption[torch.from_numpy(rows)].to(self.device)]
-        loss = self.objective(self.model(images, tokens.to(self.device), lengths), rows)
+        loss = self.objective(self.model.training_scores(images, tokens.to(self.device), lengths), rows)
         value = loss.item()
         if not math.isfinite(value):
             self._diverged(f"the loss is {value}")
@@ -168,6 +147,7 @@ class Training:
             "loss_sum": self.loss_sum,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "objective": self.objective.state_dict(),
             "random": torch.get_rng_state(),
             "cuda_random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
             "best": self.best,
@@ -179,6 +159,7 @@ class Training:
         """Go back to a state."""
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.objective.load_state_dict(state["objective"])
         self.epoch, self.step, self.loss_sum = state["epoch"], state["step"], state["loss_sum"]
         self.best, self.best_score, self.history = state["best"], state["best_score"], state["history"]
         torch.set_rng_state(state["random"])

@@ -1,0 +1,126 @@
+"""phi of a training batch by name: computed from prepared captions, or read from a matrix of the training split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.semantics import BatchCider, read_phi
+from fivesentences.semantics.phi import parse_name, prepare
+from fivesentences.semantics.scoring import Scorer
+
+COMPUTED = ("cider", "tfidf")  # milliseconds a batch; the others take a tenth of a second and are read from a matrix
+
+
+class BatchPhi(Protocol):
+    """What scores a batch of training captions; several runs on the same captions may share one."""
+
+    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
+        """``[B]`` rows of the run's training captions -> ``[B captions, B images]``."""
+        ...
+
+
+class ScorerPhi:
+    """Cells of a prepared scorer, computed at each batch.
+
+    Args:
+        scorer: Prepared from the run's training captions.
+        image_of_caption: ``[captions]`` image of each caption.
+    """
+
+    def __init__(self, scorer: Scorer, image_of_caption: NDArray[np.int64]):
+        self._scorer, self._image_of_caption = scorer, image_of_caption
+
+    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
+        """``[B captions, B images]``."""
+        captions = np.asarray(caption_indices)
+        size = len(captions)
+        images = self._image_of_caption[captions]
+        cells = self._scorer.pairs(np.repeat(captions, size), np.tile(images, size))
+        return cells.reshape(size, size).astype(np.float32)
+
+
+class MatrixPhi:
+    """A memory-mapped matrix of the whole training split; of each batch only its own cells are read.
+
+    Args:
+        matrix: ``[captions, images]`` of the training split.
+        captions: ``[run's captions]`` row of each of the run's captions in ``matrix``.
+        images: ``[run's captions]`` column of its image.
+    """
+
+    def __init__(self, matrix: NDArray[np.float32], captions: NDArray[np.int64], images: NDArray[np.int64]):
+        self._matrix, self._captions, self._images = matrix, captions, images
+
+    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
+        """``[B captions, B images]``."""
+        rows = np.asarray(caption_indices)
+        return np.asarray(self._matrix[self._captions[rows][:, None], self._images[rows][None, :]])
+
+
+def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The mean of several phi of one batch; of one, itself."""
+    blocks = [phi.batch(rows) for phi in phis]
+    return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.mean(blocks, axis=0), dtype=np.float32)
+
+
+def open_phis(
+    names: Iterable[str], train: Corpus, files: Mapping[str, Path | str] | None = None, split: Corpus | None = None
+) -> dict[str, BatchPhi]:
+    """Everything that the losses of a run read of its training captions.
+
+    Document frequencies and references: what is computed here, or read from a prepared file, has those of the run's own
+    captions, as released. A matrix has those of the whole training split; BLEU, ROUGE and SPICE have no document
+    frequencies, so with whole images their cells are the same.
+
+    Args:
+        names: Names of phi, such as ``LossSpec.phis``.
+        train: The run's training captions, perhaps a fraction of the split.
+        files: Name -> file: a matrix of the whole training split (``.npy`` of ``write_phi``), or, for CIDEr, what
+            ``BatchCider.write`` made of ``train`` (``.npz``). CIDEr and tf-idf need none.
+        split: The whole training split that matrices were made of; None: ``train`` is the whole.
+
+    Raises:
+        InputError: If a phi has no file and needs one, or a file is missing or made of other captions.
+    """
+    files = files or {}
+    return {name: _open(name, train, files.get(name), train if split is None else split) for name in names}
+
+
+def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> BatchPhi:
+    metric, tokenisation = parse_name(name)
+    if file is not None and Path(file).suffix == ".npy":
+        matrix = read_phi(file, split.captions, split.image_of_caption)
+        return MatrixPhi(matrix, *places(train, split))
+    if metric == "cider":
+        captions, pairing = train.captions, train.image_of_caption
+        words = tokenisation or "whitespace"
+        return BatchCider(captions, pairing, words) if file is None else BatchCider.read(file, captions, pairing, words)
+    if file is not None:
+        raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
+    if metric not in COMPUTED:
+        raise InputError(
+            f"phi {name!r} takes too long to be computed at each batch; give its matrix of the training split "
+            f"(fivesentences phi {name} CAPTIONS -o {name}.npy), or take one of: {', '.join(COMPUTED)}."
+        )
+    return ScorerPhi(prepare(name, train.captions, train.image_of_caption), train.image_of_caption)
+
+
+def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row of each caption of ``train`` in ``split``, and the place of its image there; each ``[captions]``.
+
+    Raises:
+        InputError: If a caption is not in the split.
+    """
+    row_of = {identity: row for row, identity in enumerate(split.table["caption_id"])}
+    missing = [identity for identity in train.table["caption_id"] if identity not in row_of]
+    if missing:
+        raise InputError(f"caption {missing[0]!r} is not in the split that phi was made of; make phi again.")
+    rows = np.array([row_of[identity] for identity in train.table["caption_id"]], dtype=np.int64)
+    return rows, split.image_of_caption[rows]

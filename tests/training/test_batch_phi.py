@@ -1,0 +1,83 @@
+"""phi of a training batch: computed, read from a matrix of the split, or from prepared CIDEr."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.corpus import Corpus, take_fraction
+from fivesentences.errors import InputError
+from fivesentences.semantics import BatchCider, write_phi
+from fivesentences.semantics.phi import prepare
+from fivesentences.training.batch_phi import mean_of_batches, open_phis
+
+ROWS = np.array([3, 20, 0, 4, 11])
+
+
+@pytest.fixture(scope="module")
+def split(inputs) -> Corpus:
+    return Corpus.read(inputs.corpus).split("train")
+
+
+def cells(name: str, corpus: Corpus, rows: np.ndarray) -> np.ndarray:
+    whole = prepare(name, corpus.captions, corpus.image_of_caption).score(rows)
+    return whole[:, corpus.image_of_caption[rows]]
+
+
+@pytest.mark.parametrize("name", ["cider", "cider-reattached", "tfidf"])
+def test_cider_and_tfidf_need_no_file_and_have_the_frequencies_of_the_runs_own_captions(split, name):
+    train = take_fraction(split, 0.5)
+    phi = open_phis([name], train, split=split)[name].batch(ROWS)
+    assert phi.dtype == np.float32
+    np.testing.assert_allclose(phi, cells(name, train, ROWS), atol=1e-6)
+    assert not np.allclose(phi, cells(name, split, ROWS), atol=1e-6)
+
+
+def test_a_matrix_of_the_split_serves_any_fraction_of_it(split, tmp_path):
+    write_phi("bleu4", split.captions, split.image_of_caption, tmp_path / "bleu4.npy")
+    train = take_fraction(split, 0.5, draw="seeded", seed=3)
+    phi = open_phis(["bleu4"], train, {"bleu4": tmp_path / "bleu4.npy"}, split)["bleu4"]
+    np.testing.assert_allclose(phi.batch(ROWS), cells("bleu4", train, ROWS), atol=1e-6)  # whole images, no idf
+
+
+def test_prepared_cider_is_equal_to_the_bit(split, tmp_path):
+    fresh = BatchCider(split.captions, split.image_of_caption)
+    fresh.write(tmp_path / "cider.npz")
+    (read,) = open_phis(["cider"], split, {"cider": tmp_path / "cider.npz"}).values()
+    for rows in (ROWS, np.arange(len(fresh))):
+        np.testing.assert_array_equal(read.batch(rows), fresh.batch(rows))
+    content = (tmp_path / "cider.npz").read_bytes()
+    read.write(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == content
+
+
+def test_several_phi_are_averaged(split):
+    phis = open_phis(["cider", "tfidf"], split)
+    mean = mean_of_batches(list(phis.values()), ROWS)
+    np.testing.assert_allclose(mean, (phis["cider"].batch(ROWS) + phis["tfidf"].batch(ROWS)) / 2, atol=1e-7)
+
+
+def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
+    half = take_fraction(split, 0.5)
+    write_phi("bleu4", half.captions, half.image_of_caption, tmp_path / "half.npy")
+    BatchCider(half.captions, half.image_of_caption).write(tmp_path / "half.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
+    np.savez(tmp_path / "other.npz", a=np.zeros(2))
+    for name, file, sentence in (
+        ("spice", None, "'spice' takes too long to be computed at each batch; give its matrix"),
+        ("bleu4", "half.npy", "phi has 36 rows but there are 72 captions"),
+        ("cider", "half.npz", "captions_sha256 is .* make the file again"),
+        ("cider", "bad.npz", "not a whole file of prepared CIDEr"),
+        ("cider", "other.npz", "not a whole file of prepared CIDEr"),
+        ("cider", "none.npz", "there is no such file"),
+        ("tfidf", "half.npz", "read from a .npy matrix"),
+        ("ciderr", None, "semantic metric is 'ciderr'"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            open_phis([name], split, {} if file is None else {name: tmp_path / file})
+    with pytest.raises(InputError, match="tokenisation is whitespace"):
+        open_phis(["cider-reattached"], half, {"cider-reattached": tmp_path / "half.npz"})
+    with pytest.raises(InputError, match="is not in the split"):
+        open_phis(["bleu4"], split, {"bleu4": tmp_path / "half.npy"}, half)
+    with pytest.raises(InputError, match=r"must end in \.npz"):
+        BatchCider(half.captions, half.image_of_caption).write(tmp_path / "cider.npy")
