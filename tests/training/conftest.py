@@ -25,14 +25,19 @@ class Inputs:
         return iter((self.corpus, self.features))
 
 
-def write_inputs(folder: Path, sizes=(24, 8, 8), seed: int = 0) -> Inputs:
-    """Images with four words each; their features are noisy counts of the words, their captions name some of them."""
+def write_inputs(folder: Path, sizes=(24, 8, 8), seed: int = 0, regions: int | None = None) -> Inputs:
+    """Images with four words each; their features are noisy counts of the words, their captions name some of them.
+
+    With ``regions``, each region sees some of the words.
+    """
     rng = np.random.default_rng(seed)
     rows, features = [], []
     for split, count in zip(("train", "dev", "test"), sizes, strict=True):
         for image in range(count):
             words = rng.choice(len(WORDS), size=4, replace=False)
-            features.append(3 * np.isin(np.arange(len(WORDS)), words) + rng.normal(size=len(WORDS)))
+            seen = [words] if regions is None else [rng.permutation(words)[:2] for _ in range(regions)]
+            described = [3 * np.isin(np.arange(len(WORDS)), some) + rng.normal(size=len(WORDS)) for some in seen]
+            features.append(described[0] if regions is None else np.stack(described))
             for number in range(3):
                 said = rng.permutation(words)[: int(rng.integers(2, 5))]
                 caption = "A " + " ".join(WORDS[w] for w in said) + "."
@@ -65,6 +70,44 @@ def make_spec(**changes) -> RunSpec:
 @pytest.fixture(scope="session")
 def inputs(tmp_path_factory) -> Inputs:
     return write_inputs(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def grid_inputs(tmp_path_factory) -> Inputs:
+    return write_inputs(tmp_path_factory.mktemp("grid"), regions=4)
+
+
+# Every model of the registry, small.
+SMALL = {
+    "vsepp": {},
+    "scan": {"direction": "i2t"},
+    "vsrn": {"caption_hidden": 8, "caption_word": 6},
+    "cvse": {"concepts": 12},
+    "sgr": {"similarity_dim": 8, "steps": 2},
+    "saf": {"similarity_dim": 8},
+}
+
+
+def small_model(name: str) -> ModelSpec:
+    return ModelSpec(name=name, embedding=12, word=8, **SMALL[name])
+
+
+@pytest.fixture
+def model_spec_of():
+    """A run's settings for a model of the registry, and what it reads."""
+
+    def spec(name: str, **changes) -> RunSpec:
+        model = small_model(name)
+        features = FeatureSpec(extractor="counts", layout=model.layout)
+        return make_spec(model=model, features=features, **changes)
+
+    return spec
+
+
+@pytest.fixture
+def inputs_of(inputs, grid_inputs):
+    """The corpus and features for a model of the registry."""
+    return lambda name: inputs if small_model(name).layout == "global" else grid_inputs
 
 
 @pytest.fixture

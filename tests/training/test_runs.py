@@ -9,9 +9,9 @@ import pytest
 
 from fivesentences.config import LossSpec
 from fivesentences.errors import InputError
+from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import fingerprint as fingerprint_module
 from fivesentences.training import runs as runs_module
-from fivesentences.training import train_run, train_runs
 from fivesentences.training.loop import Training
 from fivesentences.training.run import OUTPUTS
 
@@ -43,14 +43,14 @@ def trained(monkeypatch):
 @pytest.fixture
 def three(spec_of, tmp_path):
     specs = [spec_of(epochs=2), spec_of(epochs=2, loss=LossSpec(triplet=3)), spec_of(epochs=2, seed=1)]
-    return [(spec, tmp_path / "job" / str(number)) for number, spec in enumerate(specs)]
+    return [Run(spec, tmp_path / "job" / str(number)) for number, spec in enumerate(specs)]
 
 
 def test_runs_of_one_process_have_the_bits_of_each_alone(inputs, three, tmp_path):
     train_runs(three, *inputs)
-    for spec, folder in three:
-        train_run(spec, *inputs, tmp_path / "alone" / folder.name)
-        assert bytes_in(folder) == bytes_in(tmp_path / "alone" / folder.name)
+    for run in three:
+        train_run(run.spec, *inputs, tmp_path / "alone" / run.folder.name)
+        assert bytes_in(run.folder) == bytes_in(tmp_path / "alone" / run.folder.name)
 
 
 def test_after_a_stop_the_finished_runs_are_put_back_and_the_others_trained(
@@ -71,26 +71,26 @@ def test_after_a_stop_the_finished_runs_are_put_back_and_the_others_trained(
         patch.setattr(Training, "_train_batch", counted)
         with pytest.raises(Stopped):
             train_runs(three, *inputs)
-    delete_outputs(*(folder for _, folder in three))
+    delete_outputs(*(run.folder for run in three))
     before = len(trained)
     train_runs(three, *inputs)
     said = capsys.readouterr().err
     assert "run 1 of 3 was finished before" in said
     assert "Going on from" in said
     assert len(trained) - before == 2
-    for spec, folder in three:
-        train_run(spec, *inputs, tmp_path / "alone" / folder.name)
-        assert bytes_in(folder) == bytes_in(tmp_path / "alone" / folder.name)
+    for run in three:
+        train_run(run.spec, *inputs, tmp_path / "alone" / run.folder.name)
+        assert bytes_in(run.folder) == bytes_in(tmp_path / "alone" / run.folder.name)
 
 
 def test_a_changed_setting_of_one_run_trains_that_run_alone_again(inputs, three, spec_of, trained):
     train_runs(three, *inputs)
-    delete_outputs(*(folder for _, folder in three))
-    changed = [*three[:2], (spec_of(epochs=3, seed=1), three[2][1])]
+    delete_outputs(*(run.folder for run in three))
+    changed = [*three[:2], Run(spec_of(epochs=3, seed=1), three[2].folder)]
     del trained[:]
     train_runs(changed, *inputs)
-    assert trained == [changed[2][0].name]
-    assert "epochs: 3" in (three[2][1] / "run.yaml").read_text()
+    assert trained == [changed[2].spec.name]
+    assert "epochs: 3" in (three[2].folder / "run.yaml").read_text()
 
 
 def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_path, trained, monkeypatch):
@@ -108,7 +108,7 @@ def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_pa
 
 def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, three):
     train_runs(three[:1], *inputs)
-    folder = three[0][1]
+    folder = three[0].folder
     os.utime(folder / "weights.safetensors", (1, 1))
     delete_outputs(folder)
     train_runs(three[:1], *inputs)
@@ -118,28 +118,28 @@ def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, thr
 
 
 def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, three, spec_of, trained):
-    runs = [three[0], (spec_of(learning_rate=1e38), three[1][1]), three[2]]
+    runs = [three[0], Run(spec_of(learning_rate=1e38), three[1].folder), three[2]]
     with pytest.raises(InputError, match="lower the rate"):
         train_runs(runs, *inputs)
-    bytes_in(three[2][1])
-    delete_outputs(*(folder for _, folder in runs))
+    bytes_in(three[2].folder)
+    delete_outputs(*(run.folder for run in runs))
     del trained[:]
     train_runs(three, *inputs)
-    assert trained == [three[1][0].name]
+    assert trained == [three[1].spec.name]
 
 
 def test_a_finished_folder_without_its_record_or_an_output_does_not_count(inputs, three, trained):
     for missing in ("fingerprint.json", "history.csv"):
         train_runs(three[:1], *inputs)
-        (three[0][1] / "finished" / missing).unlink()
+        (three[0].folder / "finished" / missing).unlink()
     train_runs(three[:1], *inputs)
     assert len(trained) == 3
 
 
 def test_a_run_finished_on_another_device_is_not_trained_again(inputs, three, trained):
     train_runs(three[:1], *inputs)
-    record = three[0][1] / "finished" / "fingerprint.json"
+    record = three[0].folder / "finished" / "fingerprint.json"
     record.write_text(record.read_text().replace('"cpu ', '"cuda '))
-    delete_outputs(three[0][1])
+    delete_outputs(three[0].folder)
     train_runs(three[:1], *inputs)
     assert len(trained) == 1

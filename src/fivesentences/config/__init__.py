@@ -45,9 +45,10 @@ from fivesentences.config.figures import (
 )
 from fivesentences.config.jobs import training_jobs
 from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
+from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec, registered_models
 from fivesentences.config.reading import check, read, read_yaml
-from fivesentences.config.runs import FeatureSpec, ModelSpec, RunSpec
-from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingScale
+from fivesentences.config.runs import FeatureSpec, RunSpec
+from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingException, TrainingScale
 from fivesentences.config.studies import Study
 from fivesentences.config.tables import (
     AgreementColumnSpec,
@@ -66,6 +67,7 @@ __all__ = [
     "INFERENCES",
     "JUDGED_LOADER",
     "LOADERS",
+    "WIDTHS",
     "AgreementColumnSpec",
     "AgreementFigureSpec",
     "AgreementRowSpec",
@@ -92,6 +94,7 @@ __all__ = [
     "LossSpec",
     "MeaningFigureSpec",
     "MetricAgreementFigureSpec",
+    "ModelSettings",
     "ModelSpec",
     "Name",
     "Negatives",
@@ -113,6 +116,7 @@ __all__ = [
     "Strict",
     "Study",
     "TableSpec",
+    "TrainingException",
     "TrainingScale",
     "Variant",
     "as_list",
@@ -120,5 +124,6 @@ __all__ = [
     "is_semantic",
     "read",
     "read_yaml",
+    "registered_models",
     "training_jobs",
 ]

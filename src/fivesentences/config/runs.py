@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fivesentences.config.blocks import Fraction, Name, Strict
 from fivesentences.config.losses import LossSpec
+from fivesentences.config.models import ModelSpec
 
 
 class FeatureSpec(Strict):
@@ -16,23 +18,33 @@ class FeatureSpec(Strict):
     extractor: Name
     layout: Literal["global", "grid"] = "global"
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
+    regions: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="a grid pooled to so many regions, a square number; null: its cells as they are"
+    )
+    dimensions: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="principal components of the training images' features; null: all dimensions"
+    )
+
+    @property
+    def source(self) -> str:
+        """File name, without its suffix, of the features before reduction, such as ``mobilenetv2_100-global``."""
+        return f"{self.extractor}-{self.layout}"
 
     @property
     def stem(self) -> str:
-        """File name of the features without its suffix, such as ``mobilenetv2_100-global``."""
-        return f"{self.extractor}-{self.layout}"
+        """File name of the features without its suffix, such as ``mobilenetv2_100-grid-36regions-110d``."""
+        regions = "" if self.regions is None else f"-{self.regions}regions"
+        return self.source + regions + ("" if self.dimensions is None else f"-{self.dimensions}d")
 
-
-class ModelSpec(Strict):
-    """A model of ``fivesentences.models`` and its widths."""
-
-    name: Literal["vsepp"]
-    embedding: int = Field(default=1024, ge=1, le=65536)
-    word: int = Field(default=300, ge=1, le=65536)
+    @model_validator(mode="after")
+    def _regions_of_a_grid(self) -> FeatureSpec:
+        if self.regions is not None and (self.layout != "grid" or math.isqrt(self.regions) ** 2 != self.regions):
+            raise ValueError(f"regions is {self.regions}; only a grid has regions: a square number such as 36")
+        return self
 
 
 class RunSpec(Strict):
-    """One training run, complete: what ``fivesentences train`` and the rule ``train_model`` are given."""
+    """One training run, complete: what ``fivesentences train`` and the rules of ``training.smk`` are given."""
 
     dataset: Name
     features: FeatureSpec
@@ -48,10 +60,14 @@ class RunSpec(Strict):
     gradient_clip: float = Field(default=2.0, gt=0)
     min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are <unk>")
     selection: Literal["rsum", "ncs"] = "rsum"
+    selection_images: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="only so many first dev images are scored after each epoch; null: all"
+    )
+    bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
     threads: int = Field(default=1, ge=1, description="CPU threads; part of the result, since sums depend on it")
 
     @property
     def name(self) -> str:
         """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
-        model = self.model.name + self.loss.suffix
+        model = self.model.folder + self.loss.suffix
         return f"{self.dataset}/{model}/{self.loss.folder}/fraction={self.fraction:g}/seed={self.seed}"

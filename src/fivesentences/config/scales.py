@@ -3,13 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.blocks import EvaluationPhi, Fraction, Inference, Judge, Name, PhiName, Strict
+from fivesentences.config.blocks import EvaluationPhi, Fraction, Inference, Judge, Name, PhiName, Strict, as_list
 from fivesentences.config.datasets import Dataset
+from fivesentences.config.models import Width
 from fivesentences.config.runs import FeatureSpec
+
+Epochs = Annotated[int, Field(ge=1)]
+
+
+class TrainingException(Strict):
+    """What some runs get instead of the scale's own settings: those of these models, losses and fractions.
+
+    Whatever is null of the first three matches every run; of several exceptions that set one thing, the last counts.
+    """
+
+    model: Name | list[Name] | None = Field(default=None, description="a study's name of it, or the registry's")
+    loss: Name | list[Name] | None = Field(default=None, description="a study's name of it")
+    fraction: Fraction | list[Fraction] | None = None
+    features: Literal["global", "grid"] | None = None
+    embedding: Width | None = None
+    word: Width | None = None
+    similarity_dim: Width | None = None
+    caption_hidden: Width | None = None
+    caption_word: Width | None = None
+    concepts: Width | None = None
+    epochs: Epochs | dict[Fraction, Epochs] | None = None
+    batch_size: Annotated[int, Field(ge=2)] | None = None
+    learning_rate: Annotated[float, Field(gt=0)] | None = None
+    drop_after: Annotated[float, Field(gt=0, le=1)] | None = None
+    gradient_clip: Annotated[float, Field(gt=0)] | None = None
+    selection_images: Annotated[int, Field(ge=1)] | None = None
+
+    def matches(self, models: set[str], loss: str, fraction: float) -> bool:
+        """Whether it is meant for a run, whose model may have several names."""
+        return (
+            (self.model is None or bool(models & set(as_list(self.model))))
+            and (self.loss is None or loss in as_list(self.loss))
+            and (self.fraction is None or fraction in as_list(self.fraction))
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it sets."""
+        keys = [key for key in type(self).model_fields if key not in ("model", "loss", "fraction")]
+        return {key: value for key in keys if (value := getattr(self, key)) is not None}
+
+    @model_validator(mode="after")
+    def _sets_something(self) -> TrainingException:
+        if self.model is None and self.loss is None and self.fraction is None:
+            raise ValueError("an exception names a model, a loss or a fraction; what holds for all stands above it")
+        if not self.settings:
+            raise ValueError("an exception without a setting changes nothing; remove it")
+        return self
 
 
 class TrainingScale(Strict):
@@ -17,18 +66,22 @@ class TrainingScale(Strict):
 
     embedding: int = Field(default=1024, ge=1)
     word: int = Field(default=300, ge=1)
-    epochs: int | dict[Fraction, Annotated[int, Field(ge=1)]] = Field(default=30)
+    epochs: Epochs | dict[Fraction, Epochs] = Field(default=30)
     batch_size: int = Field(default=128, ge=2)
     learning_rate: float = Field(default=2e-4, gt=0)
     drop_after: float = Field(default=0.5, gt=0, le=1)
     gradient_clip: float = Field(default=2.0, gt=0)
     min_word_count: int = Field(default=4, ge=1)
     selection: Literal["rsum", "ncs"] = "rsum"
+    selection_images: Annotated[int, Field(ge=1)] | None = None
+    bucketing: bool = False
     draw: Literal["first", "seeded"] = "first"
     threads: int = Field(default=1, ge=1)
     minutes: int = Field(default=30, ge=1, description="time a scheduler should grant one run")
     gpu: bool = False
     runs_per_job: int = Field(default=1, ge=1, description="the most runs that one process trains one after the other")
+    tensorboard: bool = Field(default=False, description="a run's history as TensorBoard events too")
+    exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
 
 
 # Which loader a judge's captions and images come from.
@@ -67,6 +120,7 @@ class Scale(Strict):
     roles: dict[Name, Name]
     datasets: dict[Name, Dataset]
     features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
+    grid_features: FeatureSpec | None = Field(default=None, description="for models that read regions; null: features")
     evaluation_phi: PhiName = "cider"
     evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi that runs are evaluated with")
     matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
@@ -90,6 +144,12 @@ class Scale(Strict):
     def _runs_have_features(self) -> Scale:
         if self.roles and self.features is None:
             raise ValueError("features is missing; models are trained on them (only a scale without roles needs none)")
+        return self
+
+    @model_validator(mode="after")
+    def _grid_is_a_grid(self) -> Scale:
+        if self.grid_features is not None and self.grid_features.layout != "grid":
+            raise ValueError("grid_features.layout is 'global'; write layout: grid there, or leave the block out")
         return self
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from fivesentences.config.blocks import EvaluationPhi, Name, Strict, as_list
 from fivesentences.config.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
 from fivesentences.config.losses import LossSpec
+from fivesentences.config.models import ModelSettings
 from fivesentences.config.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
 
 
@@ -15,6 +16,9 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
+    models: dict[Name, ModelSettings] = Field(
+        default={}, description="variants, such as scan_i2t; a row may also name a model of the registry as it is"
+    )
     labels: dict[Name | EvaluationPhi, str] = Field(
         default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
     )

@@ -73,11 +73,12 @@ def score_split(
         torch.from_numpy(trained.preparation.apply(stored)),
         EncodedCaptions.of(gallery.captions, trained.vocabulary),
         torch.from_numpy(gallery.image_of_caption),
+        trained.extras(gallery.captions, gallery.image_of_caption),
     )
     place = device_of(device)
     with reproducible(trained.spec.threads, place):
         try:
-            return gallery, similarity_of(trained.model.to(place), part)
+            return gallery, similarity_of(trained.model.to(place), part, part.extras)
         except RuntimeError as error:
             if "shape" not in str(error):
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,14 @@ class FeatureTable:
         Raises:
             InputError: If an image has no features, or one of its features is NaN or infinite.
         """
+        return self.take(self.where(image_ids))
+
+    def where(self, image_ids: Sequence[str]) -> npt.NDArray[np.intp]:
+        """``[images]`` the row of each image.
+
+        Raises:
+            InputError: If an image has no features.
+        """
         position = {name: row for row, name in enumerate(self.image_ids)}
         unknown = [name for name in image_ids if name not in position]
         if unknown:
@@ -79,7 +88,14 @@ class FeatureTable:
                 f"{self.path} has no features of image '{unknown[0]}' ({len(unknown)} of {len(image_ids)} images are "
                 "missing); extract them from the corpus that is used here."
             )
-        where = np.array([position[name] for name in image_ids], dtype=np.intp)
+        return np.array([position[name] for name in image_ids], dtype=np.intp)
+
+    def take(self, where: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+        """Copy some rows.
+
+        Raises:
+            InputError: If one of their features is NaN or infinite.
+        """
         rows = self.array[where].astype(np.float32)  # indexing with an array reads only these rows
         for start in range(0, len(rows), BLOCK):
             finite = np.isfinite(rows[start : start + BLOCK])
@@ -95,6 +111,35 @@ class FeatureTable:
 
 
 @dataclass(frozen=True)
+class StoredRows:
+    """Rows of a table that are read when they are asked for, by slices; what ``Preparation.fit`` walks over.
+
+    Attributes:
+        table: Where they are.
+        where: ``[images]`` which rows.
+    """
+
+    table: FeatureTable
+    where: npt.NDArray[np.intp]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array of all the rows."""
+        return (len(self.where), *self.table.array.shape[1:])
+
+    @property
+    def size(self) -> int:
+        """Numbers in all the rows."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.float32]:
+        return self.table.take(self.where[rows])
+
+
+@dataclass(frozen=True)
 class Preparation:
     """What is done to features before a model reads them, with statistics of the training images.
 
@@ -107,7 +152,7 @@ class Preparation:
     deviation: npt.NDArray[np.float32] | None = None
 
     @classmethod
-    def fit(cls, rows: npt.NDArray[np.floating], how: How) -> Preparation:
+    def fit(cls, rows: npt.NDArray[np.floating] | StoredRows, how: How) -> Preparation:
         """Take the statistics that ``how`` needs.
 
         Args:
@@ -175,6 +220,6 @@ class Preparation:
         return cls(how, mean, deviation)  # type: ignore[arg-type]
 
 
-def _blocks(rows: npt.NDArray[np.floating]) -> Iterator[npt.NDArray[np.float64]]:
+def _blocks(rows: npt.NDArray[np.floating] | StoredRows) -> Iterator[npt.NDArray[np.float64]]:
     for start in range(0, len(rows), BLOCK):
         yield rows[start : start + BLOCK].astype(np.float64).reshape(-1, rows.shape[-1])

@@ -22,7 +22,7 @@ from typing import Literal
 from zipfile import BadZipFile
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError

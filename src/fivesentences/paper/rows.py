@@ -9,15 +9,17 @@ from typing import Literal, TypeVar
 
 from fivesentences.config import (
     INFERENCES,
+    WIDTHS,
     Inference,
     LossSpec,
-    ModelSpec,
+    ModelSettings,
     RowSpec,
     RunSpec,
     Scale,
     Study,
     as_list,
     check,
+    registered_models,
 )
 from fivesentences.errors import InputError
 
@@ -60,10 +62,10 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
         for model, fraction, loss, inference in itertools.product(*lists):
             dataset = scale.roles.get(row.role)
             left_out = _why_left_out(scale, dataset, loss, fraction, inference)
-            spec = study.losses[loss]
+            spec, kind = study.losses[loss], _model(study, model)
             runs: tuple[RunSpec, ...] = ()
             if dataset is not None and left_out is None:
-                runs = _runs(scale, dataset, model, spec, fraction)
+                runs = _runs(scale, dataset, model, kind, loss, spec, fraction)
             expanded.append(
                 Row(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out)
             )
@@ -99,8 +101,9 @@ def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSp
     """Runs of all studies at a scale, by ``RunSpec.name``; what two studies share appears once.
 
     Raises:
-        InputError: If two different runs would have one name.
+        InputError: If two different runs would have one name, or an exception names a model or loss of no study.
     """
+    _check_exceptions(studies, scale)
     return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
 
 
@@ -155,26 +158,46 @@ def _why_left_out(
     return "fraction" if fraction in scale.leave_out.fractions else None
 
 
-def _runs(scale: Scale, dataset: str, model: str, loss: LossSpec, fraction: float) -> tuple[RunSpec, ...]:
+def _check_exceptions(studies: Mapping[str, Study], scale: Scale) -> None:
+    """An exception with a mistaken name would hold for no run, and nobody would see it."""
+    known = {
+        "model": {*registered_models(), *(name for study in studies.values() for name in study.models)},
+        "loss": {name for study in studies.values() for name in study.losses},
+    }
+    for number, exception in enumerate(scale.training.exceptions):
+        for key, names in known.items():
+            for name in as_list(getattr(exception, key) or []):
+                if name not in names:
+                    raise InputError(
+                        f"scale {scale.scale}: training.exceptions[{number}].{key} is '{name}', but the studies have "
+                        f"only: {', '.join(sorted(names))}."
+                    )
+
+
+def _model(study: Study, name: str) -> ModelSettings:
+    """The model that a row names: a variant of the study's, or one of the registry as it is."""
+    return study.models.get(name) or check(ModelSettings, {"name": name}, f"{study.paper}: a row's model")
+
+
+def _runs(
+    scale: Scale, dataset: str, name: str, model: ModelSettings, loss_name: str, loss: LossSpec, fraction: float
+) -> tuple[RunSpec, ...]:
     """One run a seed, in the order of the scale's seeds."""
-    training = scale.training
-    assert scale.features is not None  # a scale with roles has features
-    widths = {"name": model, "embedding": training.embedding, "word": training.word}
+    settings = scale.training.model_dump(exclude={"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"})
+    for exception in scale.training.exceptions:
+        if exception.matches({name, model.name}, loss_name, fraction):
+            settings |= exception.settings
+    layout = settings.pop("features", None) or model.layout
+    features = scale.grid_features if layout == "grid" and scale.grid_features is not None else scale.features
+    assert features is not None  # a scale with roles has features
+    widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
     run = RunSpec(
         dataset=dataset,
-        features=scale.features,
-        model=check(ModelSpec, widths, f"a study's model at scale {scale.scale}"),
+        features=features,
+        model=model.with_widths(widths),
         loss=loss,
         fraction=fraction,
-        draw=training.draw,
-        epochs=_of_fraction(scale, "training.epochs", training.epochs, fraction),
-        batch_size=training.batch_size,
-        learning_rate=training.learning_rate,
-        drop_after=training.drop_after,
-        gradient_clip=training.gradient_clip,
-        min_word_count=training.min_word_count,
-        selection=training.selection,
-        threads=training.threads,
+        **settings | {"epochs": _of_fraction(scale, "training.epochs", settings["epochs"], fraction)},
     )
     return tuple(run.model_copy(update={"seed": seed}) for seed in _of_fraction(scale, "seeds", scale.seeds, fraction))
 

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from fivesentences.training.vocabulary import PAD, Vocabulary
 
+BUCKET = 50  # batches whose captions are sorted by length together
+
 
 @dataclass(frozen=True)
 class EncodedCaptions:
@@ -38,6 +40,9 @@ class EncodedCaptions:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def __getitem__(self, rows: slice) -> EncodedCaptions:
+        return EncodedCaptions(self.numbers, self.starts[rows], self.lengths[rows])
+
     def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
         """Chosen captions, padded to the longest of them: tokens ``[rows, longest]``, lengths ``[rows]``."""
         lengths = self.lengths[rows]
@@ -51,6 +56,21 @@ class EncodedCaptions:
 def epoch_order(captions: int, seed: int, epoch: int) -> np.ndarray:
     """``[captions]`` the order of an epoch; a function of its arguments alone, so that any moment can be resumed."""
     return np.random.default_rng([seed, epoch]).permutation(captions)
+
+
+def bucketed_order(lengths: np.ndarray, size: int, seed: int, epoch: int) -> np.ndarray:
+    """``[captions]`` as ``epoch_order``, but captions of similar length share a batch of ``size``: less padding.
+
+    The shuffled captions are sorted by length in stretches of ``BUCKET`` batches, and the batches shuffled; the last,
+    smaller one stays last.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths))
+    stretches = [order[start : start + BUCKET * size] for start in range(0, len(order), BUCKET * size)]
+    order = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in stretches])
+    whole = len(order) // size * size
+    batches = order[:whole].reshape(-1, size)
+    return np.concatenate([batches[rng.permutation(len(batches))].ravel(), order[whole:]])
 
 
 def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:

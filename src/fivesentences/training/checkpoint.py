@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -15,13 +17,17 @@ from safetensors.torch import save
 from fivesentences.config import RunSpec, check
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation
-from fivesentences.models import Matcher, build_model
+from fivesentences.models import Matcher
+from fivesentences.models.concepts import ConceptGraph
 from fivesentences.storage import replacing
+from fivesentences.training.building import build
+from fivesentences.training.extras import extras_of
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 1
 KEY = "fivesentences"  # one metadata entry: safetensors writes several in no fixed order
-MODEL, PREPARATION = "model.", "preparation."
+MODEL, PREPARATION, CONCEPTS = "model.", "preparation.", "concepts."
+GRAPH = ("vectors", "together", "totals")  # what of a concept graph is stored as tensors
 
 
 @dataclass(frozen=True)
@@ -33,22 +39,47 @@ class TrainedModel:
         model: The network, in eval mode.
         vocabulary: ``vocabulary.encode(caption)`` gives the model's word numbers.
         preparation: ``preparation.apply(rows)`` turns stored features into what the model reads.
+        concepts: Those of a model that has some.
     """
 
     spec: RunSpec
     model: Matcher
     vocabulary: Vocabulary
     preparation: Preparation
+    concepts: ConceptGraph | None = None
+
+    def extras(self, captions: Sequence[str], image_of_caption: np.ndarray) -> dict[str, torch.Tensor]:
+        """What the model reads of captions beside their words: keyword arguments of ``model.encode_captions``."""
+        return extras_of(self.spec.model, self.concepts, captions, image_of_caption, "test")
 
 
 def write_weights(
-    path: Path, weights: dict[str, torch.Tensor], preparation: Preparation, spec: RunSpec, image_dim: int
+    path: Path,
+    weights: dict[str, torch.Tensor],
+    preparation: Preparation,
+    spec: RunSpec,
+    image_shape: Sequence[int],
+    concepts: ConceptGraph | None = None,
 ) -> None:
-    """Write weights, the feature preparation and the settings as one safetensors file; equal content, equal bytes."""
+    """Write all that scoring takes but the vocabulary as one safetensors file; equal content, equal bytes.
+
+    Args:
+        path: The file.
+        weights: Of the model.
+        preparation: Of its features.
+        spec: The run's settings.
+        image_shape: Of one image's features, ``[dim]`` or ``[regions, dim]``.
+        concepts: Of a model that has some.
+    """
     tensors = {MODEL + name: value.detach().cpu().contiguous() for name, value in weights.items()}
     for name, array in preparation.to_arrays().items():
         tensors[PREPARATION + name] = torch.from_numpy(array.copy())
-    label = {"format": FORMAT, "image_dim": image_dim, "spec": spec.model_dump(mode="json")}
+    label: dict[str, Any] = {"format": FORMAT, "image_dim": image_shape[-1], "spec": spec.model_dump(mode="json")}
+    if len(image_shape) == 2:
+        label["regions"] = image_shape[0]
+    if concepts is not None:
+        label["concepts"] = concepts.words
+        tensors |= {CONCEPTS + name: torch.from_numpy(np.ascontiguousarray(getattr(concepts, name))) for name in GRAPH}
     with replacing(path) as temporary:
         # Not save_file: it makes files that only their owner may read.
         temporary.write_bytes(save(tensors, {KEY: json.dumps(label, sort_keys=True)}))
@@ -73,21 +104,24 @@ def load_trained(folder: Path | str) -> TrainedModel:
     if label.get("format") != FORMAT:
         raise InputError(f"{path} is not a run of format {FORMAT}; train it again.")
     spec = check(RunSpec, label["spec"], str(path))
-    weights = {name.removeprefix(MODEL): value for name, value in tensors.items() if name.startswith(MODEL)}
-    preparation = Preparation.from_arrays(
-        {name.removeprefix(PREPARATION): value.numpy() for name, value in tensors.items() if PREPARATION in name}
-    )
-    model = build_model(
-        spec.model.name,
-        image_dim=label["image_dim"],
-        vocabulary_size=len(vocabulary),
-        **spec.model.model_dump(exclude={"name"}),
-    )
+
+    def beginning(prefix: str) -> dict[str, torch.Tensor]:
+        return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+    weights = beginning(MODEL)
+    preparation = Preparation.from_arrays({name: value.numpy() for name, value in beginning(PREPARATION).items()})
+    concepts = None
+    if "concepts" in label:
+        concepts = ConceptGraph(
+            tuple(label["concepts"]), **{name: value.numpy() for name, value in beginning(CONCEPTS).items()}
+        )
+    regions = [label["regions"]] if "regions" in label else []
+    model = build(spec.model, [*regions, label["image_dim"]], len(vocabulary), concepts)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"{path}: the weights do not fit the run's settings ({error}).") from None
-    return TrainedModel(spec, model.eval(), vocabulary, preparation)
+    return TrainedModel(spec, model.eval(), vocabulary, preparation, concepts)
 
 
 # --- the state of an unfinished run -------------------------------------------------------------------------

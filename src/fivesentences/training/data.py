@@ -1,21 +1,76 @@
-"""What a run trains on: the fraction of the training split, dev and test, as tensors."""
+"""What a run trains on: the fraction of the training split, dev and test."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import RunSpec
+from fivesentences.config import ModelSpec, RunSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
-from fivesentences.features import FeatureTable, Preparation
+from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.models import model_class
+from fivesentences.models.concepts import ConceptGraph
 from fivesentences.training.batches import EncodedCaptions
+from fivesentences.training.extras import Stage, concepts_of, extras_of
 from fivesentences.training.vocabulary import Vocabulary
+
+# Prepared features of a split up to so many bytes are held in memory; larger ones are read batch by batch.
+HELD_IN_MEMORY = 1 << 30
+
+
+class Images(Protocol):
+    """Prepared features of a split's images: a tensor, or something that reads like one."""
+
+    @property
+    def shape(self) -> torch.Size:
+        """``[images, dim]``, or ``[images, regions, dim]`` for a grid."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice | Tensor, /) -> Tensor: ...
+
+
+class ReadImages:
+    """Images whose stored features are read and prepared when they are asked for, with the bits of a tensor.
+
+    Args:
+        stored: Where they are.
+        preparation: What is done to them.
+    """
+
+    def __init__(self, stored: StoredRows, preparation: Preparation):
+        self._stored, self._preparation = stored, preparation
+
+    @property
+    def shape(self) -> torch.Size:
+        """As of a tensor of all of them."""
+        return torch.Size(self._stored.shape)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __getitem__(self, rows: slice | Tensor, /) -> Tensor:
+        where = self._stored.where[rows if isinstance(rows, slice) else rows.cpu().numpy()]
+        return torch.from_numpy(self._preparation.apply(self._stored.table.take(where)))
+
+
+def images_of(table: FeatureTable, image_ids: list[str], preparation: Preparation) -> Images:
+    """The images of a split, in memory if they are few.
+
+    Raises:
+        InputError: If an image has no features, or holds NaN (of large splits: when it is read).
+    """
+    stored = StoredRows(table, table.where(image_ids))
+    if stored.size * np.dtype(np.float32).itemsize > HELD_IN_MEMORY:
+        return ReadImages(stored, preparation)
+    return torch.from_numpy(preparation.apply(stored[:]))
 
 
 @dataclass(frozen=True)
@@ -27,20 +82,37 @@ class Split:
         images: ``[images, dim]`` (a grid: ``[images, regions, dim]``) float32, prepared.
         captions: Its captions as numbers.
         image_of_caption: ``[captions]`` row of each caption's image.
+        extras: What else the model reads of each caption, by the names of its keyword arguments.
     """
 
     corpus: Corpus
-    images: Tensor
+    images: Images
     captions: EncodedCaptions
     image_of_caption: Tensor
+    extras: dict[str, Tensor] = field(default_factory=dict)
+
+    def first(self, images: int | None) -> Split:
+        """The first images with their captions; all of them for None."""
+        if images is None or images >= len(self.images):
+            return self
+        captions = int((self.image_of_caption < images).sum())  # captions stand in the order of their images
+        return Split(
+            Corpus(self.corpus.name, self.corpus.table.iloc[:captions]),
+            self.images[:images],
+            self.captions[:captions],
+            self.image_of_caption[:captions],
+            {name: values[:captions] for name, values in self.extras.items()},
+        )
 
 
 @dataclass(frozen=True)
 class RunData:
-    """All that a run reads; vocabulary and preparation come from its training images and captions alone."""
+    """All that a run reads; vocabulary, concepts and preparation come from its training images and captions alone."""
 
     vocabulary: Vocabulary
     preparation: Preparation
+    concepts: ConceptGraph | None
+    whole_train: Corpus
     train: Split
     dev: Split
     test: Split
@@ -53,31 +125,39 @@ class RunData:
             InputError: If a split has no images, the features lack an image, hold NaN or have the wrong layout.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
-        layout = model_class(spec.model.name).layout
-        if table.array.ndim != (2 if layout == "global" else 3):
-            raise InputError(
-                f"{features}: the features are {list(table.array.shape)}, but the model '{spec.model.name}' reads "
-                f"{'one vector' if layout == 'global' else 'several vectors'} an image; "
-                f"set features.layout to '{layout}'."
-            )
-        train = take_fraction(whole.split("train"), spec.fraction, draw=spec.draw, seed=spec.seed)
+        check_layout(spec.model, table)
+        whole_train = whole.split("train")
+        train = take_fraction(whole_train, spec.fraction, draw=spec.draw, seed=spec.seed)
         vocabulary = Vocabulary.of_captions(train.captions, spec.min_word_count)
-        rows = table.rows(train.images["image_id"].tolist())
-        preparation = Preparation.fit(rows, spec.features.prepare)
+        concepts = concepts_of(spec.model, train)
+        stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
+        preparation = Preparation.fit(stored, spec.features.prepare)
 
-        def split_of(part: Corpus, stored: np.ndarray) -> Split:
+        def split_of(part: Corpus, stage: Stage = "test") -> Split:
             return Split(
                 part,
-                torch.from_numpy(preparation.apply(stored)),
+                images_of(table, part.images["image_id"].tolist(), preparation),
                 EncodedCaptions.of(part.captions, vocabulary),
                 torch.from_numpy(part.image_of_caption),
+                extras_of(spec.model, concepts, part.captions, part.image_of_caption, stage),
             )
 
         dev, test = whole.split("dev"), whole.split("test")
         return cls(
-            vocabulary,
-            preparation,
-            split_of(train, rows),
-            split_of(dev, table.rows(dev.images["image_id"].tolist())),
-            split_of(test, table.rows(test.images["image_id"].tolist())),
+            vocabulary, preparation, concepts, whole_train, split_of(train, "training"), split_of(dev), split_of(test)
+        )
+
+
+def check_layout(model: ModelSpec, table: FeatureTable) -> None:
+    """Make sure that a model can read the features.
+
+    Raises:
+        InputError: If it reads one vector an image and they are several, or the reverse.
+    """
+    layout = model_class(model.name).layout
+    if table.array.ndim != (2 if layout == "global" else 3):
+        raise InputError(
+            f"{table.path}: the features are {list(table.array.shape)}, but the model '{model.name}' reads "
+            f"{'one vector' if layout == 'global' else 'several vectors'} an image; "
+            f"set features.layout to '{layout}'."
         )

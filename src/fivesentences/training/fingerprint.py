@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,15 +13,24 @@ import torch
 
 import fivesentences
 from fivesentences.config import RunSpec
+from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
 # Rooms of the package whose code has a part in training a run.
 ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
 
 
-def fingerprint(spec: RunSpec, corpus: Path, features: Path, device: torch.device) -> dict[str, str]:
-    """Settings, content of the input files, code and versions of a run; the keys name them in a sentence."""
-    return {
+def fingerprint(
+    spec: RunSpec, corpus: Path, features: Path, device: torch.device, phi_files: Mapping[str, Path] | None = None
+) -> dict[str, str]:
+    """Settings, content of the input files, code and versions of a run; the keys name them in a sentence.
+
+    Prepared CIDEr (``.npz``) is left out: it changes no bit, and says itself which captions it was made of.
+    """
+    read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
+    if spec.model.glove is not None:
+        read["the GloVe file"] = spec.model.glove
+    return {name: _sha256(path) for name, path in read.items()} | {
         "the run's settings": spec.model_dump_json(),
         "the corpus file": _sha256(corpus),
         "the features file": _sha256(features),
@@ -35,7 +44,10 @@ def fingerprint(spec: RunSpec, corpus: Path, features: Path, device: torch.devic
 
 def _sha256(path: Path) -> str:
     """The content of a file; several runs of a process read the same large features, and hash them once."""
-    status = path.stat()
+    try:
+        status = path.stat()
+    except OSError:
+        raise InputError(f"{path}: there is no such file.") from None
     return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,13 @@ from torch import Tensor, nn
 from fivesentences.config import RunSpec
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.models import build_model
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
-from fivesentences.training.batches import batches_of, epoch_order
+from fivesentences.training.batches import batches_of, bucketed_order, epoch_order
+from fivesentences.training.building import build
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
+from fivesentences.training.loader import Batch, Loader
 from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import similarity_of
 from fivesentences.training.selection import DevScores
@@ -38,6 +40,12 @@ DROP = 0.1  # the learning rate falls to this share of itself once
 class Training:
     """Everything that changes while a run trains.
 
+    Args:
+        spec: Settings.
+        data: What is trained on.
+        device: Where.
+        phi_files: See ``open_phis``.
+
     Attributes:
         epoch: Finished epochs.
         step: Finished batches of the epoch under way.
@@ -45,19 +53,22 @@ class Training:
         best: Weights of the epoch with the best dev score (the first of equals), None before the first epoch ends.
     """
 
-    def __init__(self, spec: RunSpec, data: RunData, device: torch.device):
+    def __init__(
+        self,
+        spec: RunSpec,
+        data: RunData,
+        device: torch.device,
+        phi_files: Mapping[str, Path] | None = None,
+    ):
         self.spec, self.data, self.device = spec, data, device
         torch.manual_seed(spec.seed)
-        self.model = build_model(
-            spec.model.name,
-            image_dim=data.train.images.shape[-1],
-            vocabulary_size=len(data.vocabulary),
-            **spec.model.model_dump(exclude={"name"}),
-        ).to(device)
+        self.model = build(spec.model, data.train.images.shape[1:], len(data.vocabulary), data.concepts).to(device)
         self.optimizer = Adam(self.model.parameters())
-        self.objective = Objective(spec.loss, open_phis(spec.loss.phis, data.train.corpus), spec.seed)
-        self.scores = DevScores(spec.selection, data.dev.corpus)
-        self.images = data.train.images.to(device)
+        phis = open_phis(spec.loss.phis, data.train.corpus, phi_files, data.whole_train)
+        self.objective = Objective(spec.loss, phis, spec.seed)
+        self.dev = data.dev.first(spec.selection_images)
+        self.scores = DevScores(spec.selection, self.dev.corpus)
+        self.loader = Loader(data.train, device)
         self.epoch = self.step = 0
         self.loss_sum = 0.0
         self.best: dict[str, Tensor] | None = None
@@ -71,8 +82,20 @@ class Training:
 
     # --- the loop -------------------------------------------------------------------------------------------
 
-    def train(self, resume: ResumeFolder, seconds_between_saves: float, label: str = "train") -> None:
+    def train(
+        self,
+        resume: ResumeFolder,
+        seconds_between_saves: float,
+        label: str = "train",
+        on_epoch: Callable[[list[dict[str, float]]], None] = lambda history: None,
+    ) -> None:
         """Train to the end, from wherever the state stands.
+
+        Args:
+            resume: Where the state is saved.
+            seconds_between_saves: And how often within an epoch.
+            label: Stands before the progress bar.
+            on_epoch: Is given the history after each epoch.
 
         Raises:
             InputError: If the loss or the weights stop being finite.
@@ -81,14 +104,15 @@ class Training:
         done = self.epoch * self.batches + self.step
         with Bar(label, self.spec.epochs * self.batches, done) as bar:
             while self.epoch < self.spec.epochs:
-                order = epoch_order(len(self.data.train.captions), self.spec.seed, self.epoch)
-                for rows in batches_of(order, self.spec.batch_size, first=self.step):
-                    self._train_batch(rows)
+                batches = self.loader.batches(batches_of(self._order(), self.spec.batch_size, first=self.step))
+                for batch in batches:
+                    self._train_batch(batch)
                     bar.advance(1, self._note())
                     if time.monotonic() - saved >= seconds_between_saves:
                         resume.save(self.state())
                         saved = time.monotonic()
                 self._end_epoch()
+                on_epoch(self.history)
                 resume.save(self.state())
                 saved = time.monotonic()
 
@@ -97,12 +121,17 @@ class Training:
         dropped = self.epoch >= self.spec.drop_after * self.spec.epochs
         return self.spec.learning_rate * (DROP if dropped else 1.0)
 
-    def _train_batch(self, rows: np.ndarray) -> None:
+    def _order(self) -> np.ndarray:
+        """``[captions]`` the order of the epoch under way."""
+        lengths = self.data.train.captions.lengths
+        if self.spec.bucketing:
+            return bucketed_order(lengths, self.spec.batch_size, self.spec.seed, self.epoch)
+        return epoch_order(len(lengths), self.spec.seed, self.epoch)
+
+    def _train_batch(self, batch: Batch) -> None:
         self.model.train()
-        train = self.data.train
-        tokens, lengths = train.captions.batch(rows)
-        images = self.images[train.image_of_caption[torch.from_numpy(rows)].to(self.device)]
-        loss = self.objective(self.model.training_scores(images, tokens.to(self.device), lengths), rows)
+        scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+        loss = self.objective(scores, batch.rows)
         value = loss.item()
         if not math.isfinite(value):
             self._diverged(f"the loss is {value}")
@@ -114,7 +143,7 @@ class Training:
         self.step += 1
 
     def _end_epoch(self) -> None:
-        similarity = similarity_of(self.model, self.data.dev)
+        similarity = similarity_of(self.model, self.dev, self.dev.extras)
         if not np.isfinite(similarity).all():
             self._diverged("the dev similarity is not finite")
         scores = self.scores(similarity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
+from fivesentences.training.events import Events
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
@@ -56,6 +58,8 @@ def train_run(
     device: str = "cpu",
     seconds_between_saves: float = 30.0,
     label: str = "train",
+    phi_files: Mapping[str, Path] | None = None,
+    tensorboard: bool = False,
 ) -> None:
     """Train one model; killed at any moment and started again, it ends with the same bits.
 
@@ -74,6 +78,9 @@ def train_run(
             is one.
         seconds_between_saves: The state is saved at each epoch's end and this often within one.
         label: Stands before the progress bar.
+        phi_files: What the loss reads of the training captions, by name of phi: a matrix of the whole training split,
+            or prepared CIDEr of the run's own captions, which is computed where it is not given. See ``open_phis``.
+        tensorboard: Whether ``folder/tensorboard`` gets the history too.
 
     Raises:
         InputError: If the inputs do not fit, hold NaN, or training diverges.
@@ -82,14 +89,15 @@ def train_run(
     place = device_of(device)
     with reproducible(spec.threads, place):
         data = RunData.read(spec, corpus, features)
-        training = Training(spec, data, place)
-        resume = ResumeFolder(folder / "resume", fingerprint(spec, corpus, features, place))
+        training = Training(spec, data, place, phi_files)
+        resume = ResumeFolder(folder / "resume", fingerprint(spec, corpus, features, place, phi_files))
         state, sentence = resume.load()
         if sentence:
             print(sentence, file=sys.stderr, flush=True)
         if state is not None:
             training.restore(state)
-        training.train(resume, seconds_between_saves, label)
+        with Events(folder / "tensorboard" if tensorboard else None) as events:
+            training.train(resume, seconds_between_saves, label, events.add_last)
         _write_outputs(training, corpus, features, folder)
     resume.remove()  # last: until here a killed run can write its outputs again
 
@@ -114,7 +122,7 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
     training.model.load_state_dict(best)
     for name, split in (("dev", data.dev), ("test", data.test)):
         with replacing(folder / f"similarity_{name}.npy") as temporary:
-            np.save(temporary, similarity_of(training.model, split))
+            np.save(temporary, similarity_of(training.model, split, split.extras))
     data.vocabulary.write(folder / "vocabulary.json")
     with replacing(folder / "run.yaml") as temporary:
         content = RunFile(corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")
@@ -123,6 +131,8 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
     history["best"] = (history.index == history[training.scores.column].idxmax()).astype(int)
     with replacing(folder / "history.csv") as temporary:
         history.to_csv(temporary, index=False, lineterminator="\n")
-    write_weights(folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[-1])
+    write_weights(
+        folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[1:], data.concepts
+    )
     for left in folder.glob(".*.partial.*"):  # of an earlier, killed attempt
         left.unlink(missing_ok=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fivesentences.config import RunSpec
@@ -13,7 +14,24 @@ from fivesentences.training.finished import FinishedFolder
 from fivesentences.training.run import OUTPUTS, device_of, train_run
 
 
-def train_runs(runs: Iterable[tuple[RunSpec, Path]], corpus: Path, features: Path, *, device: str = "cpu") -> None:
+@dataclass(frozen=True)
+class Run:
+    """A run to train.
+
+    Attributes:
+        spec: Settings.
+        folder: Where its outputs go.
+        phi_files: See ``train_run``.
+    """
+
+    spec: RunSpec
+    folder: Path
+    phi_files: Mapping[str, Path] = field(default_factory=dict)
+
+
+def train_runs(
+    runs: Iterable[Run], corpus: Path, features: Path, *, device: str = "cpu", tensorboard: bool = False
+) -> None:
     """Train runs of one corpus and its features.
 
     Each run's outputs are kept in its ``finished`` folder too. A run that was finished before (by a job that was
@@ -21,25 +39,33 @@ def train_runs(runs: Iterable[tuple[RunSpec, Path]], corpus: Path, features: Pat
     the content of its inputs, the code and the versions are the same.
 
     Args:
-        runs: Settings and folder of each run.
+        runs: In their order.
         corpus: As ``train_run``.
         features: As ``train_run``.
         device: As ``train_run``.
+        tensorboard: As ``train_run``.
 
     Raises:
         InputError: If runs failed, one sentence each; all the others have been trained by then.
     """
     todo, failed = list(runs), []
     place = device_of(device)
-    for number, (spec, folder) in enumerate(todo, start=1):
+    for number, run in enumerate(todo, start=1):
+        spec, folder, files = run.spec, run.folder, run.phi_files
         label = f"run {number} of {len(todo)}"
-        finished = FinishedFolder(folder, OUTPUTS, fingerprint(spec, corpus, features, place))
+        finished = FinishedFolder(folder, OUTPUTS, fingerprint(spec, corpus, features, place, files))
         if finished.put_back():
             print(f"{label} was finished before: {spec.name}", file=sys.stderr, flush=True)
             continue
         print(f"{label}: {spec.name}", file=sys.stderr, flush=True)
         try:
-            train_run(spec, corpus, features, folder, device=device, label=label)
+            train_run(
+                *(spec, corpus, features, folder),
+                device=device,
+                label=label,
+                phi_files=files,
+                tensorboard=tensorboard,
+            )
         except InputError as error:
             print(f"Error: {error}", file=sys.stderr, flush=True)
             failed.append(str(error))

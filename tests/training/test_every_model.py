@@ -1,0 +1,157 @@
+"""Every model of the registry trains, can be stopped at any moment, and scores from its files what it scored."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fivesentences.config import FeatureSpec, LossSpec, ModelSpec
+from fivesentences.config.models import OF_CONCEPTS, TAKES
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable
+from fivesentences.models import MODELS
+from fivesentences.models.matching import Matcher
+from fivesentences.training import data as data_module
+from fivesentences.training import load_trained, train_run
+from fivesentences.training.building import takes
+from fivesentences.training.data import RunData
+from fivesentences.training.loop import Training
+
+pytestmark = pytest.mark.parametrize("name", MODELS)
+
+
+class Stopped(BaseException):
+    """Stands for a kill."""
+
+
+def test_its_settings_in_a_configuration_are_arguments_of_its_class(name):
+    for setting in TAKES[name] - OF_CONCEPTS:
+        assert takes(MODELS[name], setting), setting
+    given = {"self", "image_dim", "vocabulary_size", "embedding", "word", "regions", "concepts"}
+    arguments = {
+        key
+        for one in MODELS[name].__mro__
+        if issubclass(one, Matcher) and one is not Matcher
+        for key, argument in inspect.signature(one).parameters.items()
+        if argument.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    assert arguments - given <= TAKES[name], "an argument that no configuration can set"
+
+
+def test_it_learns(name, inputs_of, model_spec_of, tmp_path):
+    spec = model_spec_of(name, epochs=20, loss=LossSpec(triplet="all"))
+    train_run(spec, *inputs_of(name), tmp_path)
+    history = pd.read_csv(tmp_path / "history.csv")
+    assert history["loss"].iloc[-1] < 0.8 * history["loss"].iloc[0]
+
+
+def test_its_files_score_what_the_run_scored(name, inputs_of, model_spec_of, tmp_path):
+    inputs = inputs_of(name)
+    train_run(model_spec_of(name, epochs=2), *inputs, tmp_path)
+    trained, test = load_trained(tmp_path), Corpus.read(inputs.corpus).split("test")
+    rows = FeatureTable.open(inputs.features).rows(test.images["image_id"].tolist())
+    images = torch.from_numpy(trained.preparation.apply(rows))
+    tokens = [torch.tensor(trained.vocabulary.encode(caption)) for caption in test.captions]
+    padded = torch.nn.utils.rnn.pad_sequence(tokens, batch_first=True)
+    lengths = torch.tensor([len(caption) for caption in tokens])
+    with torch.inference_mode():
+        scores = trained.model(images, padded, lengths, **trained.extras(test.captions, test.image_of_caption))
+    np.testing.assert_allclose(scores.numpy(), np.load(tmp_path / "similarity_test.npy"), atol=1e-5)
+
+
+@pytest.mark.parametrize("batches", [3, 7])
+def test_stopped_between_two_batches_it_ends_with_the_bits_of_one_left_alone(
+    name, inputs_of, model_spec_of, tmp_path, outputs_of, monkeypatch, batches
+):
+    spec, left, original = model_spec_of(name, epochs=2), [batches], Training._train_batch
+    train_run(spec, *inputs_of(name), tmp_path / "undisturbed")
+
+    def counted(self, batch):
+        if left[0] == 0:
+            raise Stopped
+        left[0] -= 1
+        original(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_train_batch", counted)
+        with pytest.raises(Stopped):
+            train_run(spec, *inputs_of(name), tmp_path / "run", seconds_between_saves=0)
+    train_run(spec, *inputs_of(name), tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
+
+
+# Imports torch once, then starts the run in a fresh process for every line it reads.
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from fivesentences.training import read_run, train_run
+
+spec, corpus, features = read_run(sys.argv[1])
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        train_run(spec, corpus, features, Path(sys.argv[2]), seconds_between_saves=0.0)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_killed_at_random_moments_it_ends_with_the_bits_of_one_left_alone(
+    name, inputs_of, model_spec_of, tmp_path, outputs_of
+):
+    train_run(model_spec_of(name, epochs=8), *inputs_of(name), tmp_path / "undisturbed")
+    command = [sys.executable, "-c", PROGRAM, tmp_path / "undisturbed/run.yaml", tmp_path / "run"]
+    state, moments, killed = tmp_path / "run/resume/state.pt", random.Random(6), 0
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
+    ) as starter:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        for _ in range(2):
+            before = state.read_bytes() if state.exists() else b""
+            starter.stdin.write("\n")
+            child = int(starter.stdout.readline())
+            # However slow the machine is, at least one batch is trained before the kill.
+            while not (state.exists() and state.read_bytes() != before) and not (tmp_path / "run/run.yaml").exists():
+                time.sleep(0.001)
+            time.sleep(moments.uniform(0, 0.1))
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            killed += int(starter.stdout.readline()) == -signal.SIGKILL
+        starter.stdin.write("\n")
+        starter.stdout.readline()
+        assert int(starter.stdout.readline()) == 0
+        starter.stdin.close()
+    assert killed
+    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
+
+
+def test_features_that_are_read_batch_by_batch_give_the_bits_of_those_in_memory(
+    name, inputs_of, model_spec_of, tmp_path, outputs_of, monkeypatch
+):
+    spec = model_spec_of(name, epochs=2)
+    train_run(spec, *inputs_of(name), tmp_path / "held")
+    monkeypatch.setattr(data_module, "HELD_IN_MEMORY", 0)
+    assert not isinstance(RunData.read(spec, *inputs_of(name)).train.images, torch.Tensor)
+    train_run(spec, *inputs_of(name), tmp_path / "read")
+    assert outputs_of(tmp_path / "read") == outputs_of(tmp_path / "held")
+
+
+def test_features_of_the_other_layout_end_in_one_sentence(name, inputs, grid_inputs, spec_of, tmp_path):
+    model = ModelSpec(name=name)
+    wrong = grid_inputs if model.layout == "global" else inputs
+    with pytest.raises(InputError, match=rf"set features\.layout to '{model.layout}'"):
+        train_run(spec_of(model=model, features=FeatureSpec(extractor="counts")), *wrong, tmp_path)
