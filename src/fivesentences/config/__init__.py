@@ -8,6 +8,7 @@ A *run* is one trained model, resolved from a scale and a study's row.
 
 from fivesentences.config.blocks import (
     INFERENCES,
+    CaptionsPerImage,
     Direction,
     EvaluationPhi,
     Fraction,
@@ -34,6 +35,7 @@ from fivesentences.config.datasets import (
     PrecompData,
     ScenesData,
 )
+from fivesentences.config.ensembles import EnsembleRun, members_of, read_run_or_ensemble
 from fivesentences.config.figures import (
     AgreementFigureSpec,
     FigureSpec,
@@ -48,7 +50,15 @@ from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec, registered_models
 from fivesentences.config.reading import check, read, read_yaml
 from fivesentences.config.runs import FeatureSpec, RunSpec
-from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingException, TrainingScale
+from fivesentences.config.scales import (
+    JUDGED_LOADER,
+    CellSpec,
+    JudgeSpec,
+    LeaveOut,
+    Scale,
+    TrainingException,
+    TrainingScale,
+)
 from fivesentences.config.studies import Study
 from fivesentences.config.tables import (
     AgreementColumnSpec,
@@ -73,13 +83,16 @@ __all__ = [
     "AgreementRowSpec",
     "AgreementSetting",
     "AgreementTableSpec",
+    "CaptionsPerImage",
     "Catalogue",
     "CatalogueData",
     "CatalogueEntry",
     "CatalogueFile",
+    "CellSpec",
     "ColumnSpec",
     "Dataset",
     "Direction",
+    "EnsembleRun",
     "EvaluationPhi",
     "FeatureSpec",
     "FigureSpec",
@@ -122,7 +135,9 @@ __all__ = [
     "as_list",
     "check",
     "is_semantic",
+    "members_of",
     "read",
+    "read_run_or_ensemble",
     "read_yaml",
     "registered_models",
     "training_jobs",

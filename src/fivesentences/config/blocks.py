@@ -11,6 +11,7 @@ Negatives = Literal["random", "closest", "furthest"]
 Variant = Literal["paper", "released"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Fraction = Annotated[float, Field(gt=0, le=1)]
+CaptionsPerImage = Annotated[int, Field(ge=1)]
 _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi that runs are evaluated with: one matrix, or the mean of several (`tfidf+bleu_daa`), as DAA averages them.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.blocks import Fraction, Name, Strict
+from fivesentences.config.blocks import CaptionsPerImage, Fraction, Name, Strict
 from fivesentences.config.losses import LossSpec
 from fivesentences.config.models import ModelSpec
 
@@ -51,6 +51,9 @@ class RunSpec(Strict):
     model: ModelSpec
     loss: LossSpec = LossSpec()
     fraction: Fraction = 1.0
+    captions_per_image: CaptionsPerImage | None = Field(
+        default=None, description="only so many first captions of each training image; null: all"
+    )
     draw: Literal["first", "seeded"] = "first"
     seed: int = Field(default=0, ge=0)
     epochs: int = Field(default=30, ge=1)
@@ -65,9 +68,16 @@ class RunSpec(Strict):
     )
     bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
     threads: int = Field(default=1, ge=1, description="CPU threads; part of the result, since sums depend on it")
+    features_named: bool = Field(default=False, description="the folder's name says which features were read")
 
     @property
     def name(self) -> str:
         """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
-        model = self.model.folder + self.loss.suffix
-        return f"{self.dataset}/{model}/{self.loss.folder}/fraction={self.fraction:g}/seed={self.seed}"
+        return self.named(self.model.folder)
+
+    def named(self, model: str) -> str:
+        """Such a folder, with another word for the model."""
+        features = f"@{self.features.stem}" if self.features_named else ""
+        captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
+        part = f"fraction={self.fraction:g}{captions}"
+        return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"

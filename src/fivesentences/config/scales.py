@@ -7,23 +7,51 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.blocks import EvaluationPhi, Fraction, Inference, Judge, Name, PhiName, Strict, as_list
+from fivesentences.config.blocks import (
+    CaptionsPerImage,
+    EvaluationPhi,
+    Fraction,
+    Inference,
+    Judge,
+    Name,
+    PhiName,
+    Strict,
+    as_list,
+)
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.models import Width
 from fivesentences.config.runs import FeatureSpec
 
 Epochs = Annotated[int, Field(ge=1)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
-class TrainingException(Strict):
-    """What some runs get instead of the scale's own settings: those of these models, losses and fractions.
-
-    Whatever is null of the first three matches every run; of several exceptions that set one thing, the last counts.
-    """
+class CellSpec(Strict):
+    """Some cells of models x losses x training sets; whatever is null matches every one."""
 
     model: Name | list[Name] | None = Field(default=None, description="a study's name of it, or the registry's")
     loss: Name | list[Name] | None = Field(default=None, description="a study's name of it")
     fraction: Fraction | list[Fraction] | None = None
+    captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = None
+
+    def matches(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None = None) -> bool:
+        """Whether a cell is one of them; its model may have several names."""
+        captions = captions_per_image or "all"
+        return (
+            (self.model is None or bool(models & set(as_list(self.model))))
+            and (self.loss is None or loss in as_list(self.loss))
+            and (self.fraction is None or fraction in as_list(self.fraction))
+            and (self.captions_per_image is None or captions in as_list(self.captions_per_image))
+        )
+
+
+CELL = tuple(CellSpec.model_fields)
+
+
+class TrainingException(CellSpec):
+    """What some runs get instead of the scale's own settings; of several that set one thing, the last counts."""
+
+    seeds: Seeds | None = None
     features: Literal["global", "grid"] | None = None
     embedding: Width | None = None
     word: Width | None = None
@@ -38,23 +66,15 @@ class TrainingException(Strict):
     gradient_clip: Annotated[float, Field(gt=0)] | None = None
     selection_images: Annotated[int, Field(ge=1)] | None = None
 
-    def matches(self, models: set[str], loss: str, fraction: float) -> bool:
-        """Whether it is meant for a run, whose model may have several names."""
-        return (
-            (self.model is None or bool(models & set(as_list(self.model))))
-            and (self.loss is None or loss in as_list(self.loss))
-            and (self.fraction is None or fraction in as_list(self.fraction))
-        )
-
     @property
     def settings(self) -> dict[str, Any]:
         """What it sets."""
-        keys = [key for key in type(self).model_fields if key not in ("model", "loss", "fraction")]
+        keys = [key for key in type(self).model_fields if key not in CELL]
         return {key: value for key in keys if (value := getattr(self, key)) is not None}
 
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:
-        if self.model is None and self.loss is None and self.fraction is None:
+        if all(getattr(self, key) is None for key in CELL):
             raise ValueError("an exception names a model, a loss or a fraction; what holds for all stands above it")
         if not self.settings:
             raise ValueError("an exception without a setting changes nothing; remove it")
@@ -92,7 +112,6 @@ JUDGED_LOADER: dict[str, str] = {
     "flickr8k_crowdflower": "flickr8k",
     "scenes_truth": "scenes",
 }
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
 class LeaveOut(Strict):
@@ -121,6 +140,9 @@ class Scale(Strict):
     datasets: dict[Name, Dataset]
     features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
     grid_features: FeatureSpec | None = Field(default=None, description="for models that read regions; null: features")
+    further_features: dict[Name, FeatureSpec] = Field(
+        default={}, description="for rows that name features, such as resnet152; without them these rows are left out"
+    )
     evaluation_phi: PhiName = "cider"
     evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi that runs are evaluated with")
     matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
@@ -129,7 +151,23 @@ class Scale(Strict):
     training: TrainingScale = TrainingScale()
     studies: list[Name] = Field(min_length=1)
     only: list[Name] | None = Field(default=None, description="tables and figures to make; null: all of the studies")
+    keep: list[CellSpec] | None = Field(
+        default=None, description="the only rows that are made, except by the target `complete`; null: all"
+    )
     leave_out: LeaveOut = LeaveOut()
+
+    @property
+    def complete(self) -> Scale:
+        """The same scale with every row of its tables, which go into a folder of their own."""
+        left_out = LeaveOut(phis=self.leave_out.phis)
+        named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
+        return self.model_copy(update=named | {"keep": None, "leave_out": left_out})
+
+    def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
+        """Whether the scale makes such a row."""
+        return self.keep is None or any(
+            cells.matches(models, loss, fraction, captions_per_image) for cells in self.keep
+        )
 
     @property
     def phis(self) -> list[str]:

@@ -19,6 +19,9 @@ class Study(Strict):
     models: dict[Name, ModelSettings] = Field(
         default={}, description="variants, such as scan_i2t; a row may also name a model of the registry as it is"
     )
+    ensembles: dict[Name, list[Name]] = Field(
+        default={}, description="models whose similarities are averaged; one that stands there twice has two seeds"
+    )
     labels: dict[Name | EvaluationPhi, str] = Field(
         default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
     )
@@ -51,6 +54,18 @@ class Study(Strict):
         for name in self.things:
             if self.things.count(name) > 1:
                 raise ValueError(f"the name '{name}' stands for two tables or figures; rename one")
+        return self
+
+    @model_validator(mode="after")
+    def _ensembles_have_members(self) -> Study:
+        for name, members in self.ensembles.items():
+            if name in self.models:
+                raise ValueError(f"the name '{name}' stands for a model and an ensemble; rename one")
+            if len(members) < 2:
+                raise ValueError(f"ensembles.{name} has {len(members)} members; an ensemble has at least two")
+            for member in members:
+                if member in self.ensembles:
+                    raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are models")
         return self
 
     @model_validator(mode="after")

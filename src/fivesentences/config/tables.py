@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from fivesentences.config.blocks import (
+    CaptionsPerImage,
     Direction,
     EvaluationPhi,
     Fraction,
@@ -25,18 +26,26 @@ METRICS = r"^((R|N|SR|true R)@[1-9]\d*|Rsum|Nsum|Med r|Mean r|ASP|PMRP|hubs (0|1
 
 
 class RowSpec(Strict):
-    """One row of a table, or several: lists are multiplied out in the order model, fraction, loss, inference."""
+    """One row of a table, or several: lists are multiplied out, the last key fastest.
+
+    Their order is features, model, fraction, captions_per_image, loss, inference.
+    """
 
     role: Name
-    model: Name | list[Name] = "vsepp"
+    features: Name | list[Name] | None = Field(default=None, description="of the scale's further_features")
+    model: Name | list[Name] = Field(default="vsepp", description="of the study's models or ensembles, or registered")
     loss: Name | list[Name]
     fraction: Fraction | list[Fraction] = 1.0
+    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
+        default=None, description="only so many first captions of each training image; null: all"
+    )
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
     @model_validator(mode="after")
     def _one_published_row(self) -> RowSpec:
-        many = [key for key in ("model", "loss", "fraction", "inference") if isinstance(getattr(self, key), list)]
+        keys = ("features", "model", "loss", "fraction", "captions_per_image", "inference")
+        many = [key for key in keys if isinstance(getattr(self, key), list)]
         if self.published is not None and many:
             raise ValueError(f"published names one printed row, but {many[0]} is a list; write the rows one by one")
         return self
@@ -77,7 +86,7 @@ class PublishedSetting(Strict):
     """What print was made with; a difference is shown only where a run used the same."""
 
     dataset: Name | dict[Name, Name] = Field(description="or one dataset for each role")
-    features: str | dict[Name, str] = Field(description="or one for each role")
+    features: str | dict[Name, str] = Field(description="or one for each role, or for what rows name as features")
     phi: EvaluationPhi | list[EvaluationPhi] | None = Field(
         default=None, description="null where print has no semantic metric; a list where its columns have several"
     )

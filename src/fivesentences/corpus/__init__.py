@@ -3,7 +3,7 @@
 from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
-from fivesentences.corpus.fractions import take_fraction
+from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
 from fivesentences.corpus.judgements import (
     Judgements,
     load_cxc,
@@ -36,6 +36,8 @@ __all__ = [
     "load_judgements",
     "load_karpathy",
     "load_precomp",
+    "take_captions",
     "take_fraction",
+    "training_part",
     "truth_as_judge",
 ]

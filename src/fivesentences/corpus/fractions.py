@@ -1,4 +1,4 @@
-"""Less training data: the first captions, as the released code takes them, or a seeded draw of images."""
+"""Less training data: the first captions, as the released code takes them, whole images, or fewer captions of each."""
 
 from __future__ import annotations
 
@@ -35,3 +35,36 @@ def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seede
         size = f"{corpus.n_images} images and {corpus.n_captions} captions"
         raise InputError(f"fraction {fraction:g} of '{corpus.name}' ({size}) is nothing; take a larger one.")
     return Corpus(corpus.name, corpus.table.iloc[rows])
+
+
+def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
+    """The first captions of every image, file order kept; give it the training split.
+
+    DAA's supplement (appendix D) reduces training data so: 20% to 100% are one to five captions of every image. Which
+    captions it takes is not said; here they are the first. An image that has no more keeps all it has; None: all.
+
+    Raises:
+        InputError: If the number is below 1.
+    """
+    if captions_per_image is None:
+        return corpus
+    if captions_per_image < 1:
+        raise InputError(f"captions_per_image is {captions_per_image}; every image keeps at least one caption.")
+    images = corpus.image_of_caption
+    place = np.arange(corpus.n_captions) - np.searchsorted(images, images)  # of each caption within its image
+    return Corpus(corpus.name, corpus.table[place < captions_per_image])
+
+
+def training_part(
+    corpus: Corpus,
+    fraction: float,
+    captions_per_image: int | None = None,
+    draw: Literal["first", "seeded"] = "first",
+    seed: int = 0,
+) -> Corpus:
+    """What a run trains on: a fraction of the training split, and of each of its images some captions.
+
+    Raises:
+        InputError: As ``take_fraction`` and ``take_captions``.
+    """
+    return take_captions(take_fraction(corpus, fraction, draw, seed), captions_per_image)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivesentences.config import PublishedSetting, as_list
+from fivesentences.config import PublishedSetting, as_list, members_of
 from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.rows import Row
 
@@ -17,7 +17,8 @@ def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, m
     differs = []
     if row.dataset != setting.of_role("dataset", row.role):
         differs.append("dataset")
-    if any(run.features.stem != setting.of_role("features", row.role) for run in row.runs):
+    read = {member.features.stem for run in row.runs for member in members_of(run)}
+    if read - {features_in_print(setting, row.role, row.features)}:
         differs.append("features")
     images = setting.of_role("images", row.role)
     if images is not None and any(results.gallery(run.name).images != images for run in row.runs):
@@ -25,3 +26,16 @@ def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, m
     if measure is not None and measure.phi and measure.phi not in as_list(setting.phi):
         differs.append("phi")
     return differs
+
+
+def features_in_print(setting: PublishedSetting, role: str, features: str | None = None) -> str | None:
+    """What print's models read; None where the study does not say.
+
+    Args:
+        setting: What print was made with.
+        role: The role of a row.
+        features: What the row names as its features.
+    """
+    if isinstance(setting.features, str):
+        return setting.features
+    return setting.features.get(features or role) or setting.features.get(role)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fivesentences.config import PublishedSetting, Scale, Study, TableSpec
-from fivesentences.paper.comparability import unlike_print
+from fivesentences.config import PublishedSetting, Scale, Study, TableSpec, members_of
+from fivesentences.paper.comparability import features_in_print, unlike_print
 from fivesentences.paper.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.names import INFERENCES, listed, phi_in_words, unique
 from fivesentences.paper.published import PrintedRow, printed_alone
@@ -21,19 +21,24 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
     labels, notes = study.labels, []
     kept = [row for row in rows if row.left_out is None]
     for role, dataset in dict.fromkeys((row.role, row.dataset or "") for row in kept):
-        run = next(row.runs[0] for row in kept if row.role == role)
-        gallery = results.gallery(run.name)
+        of_role = [row for row in kept if row.role == role]
+        gallery = results.gallery(of_role[0].runs[0].name)
         named = labels.get(dataset, dataset)
         plays = ":" if dataset == role else f" plays the role of {labels.get(role, role)}, with"
-        prepared = PREPARED[run.features.prepare]
         notes.append(
             f"{named}{plays} {gallery.images:,} test images and {gallery.captions:,} captions; "
-            f"features {run.features.stem} ({prepared})."
+            f"features {_features_of(of_role, labels)}."
+        )
+    for model in unique(row.model for row in kept if row.model in study.ensembles):
+        members = study.ensembles[model]
+        names = listed([labels.get(member, member) for member in members])
+        other_seeds = ", with different seeds" if len(set(members)) < len(members) else ""
+        notes.append(
+            f"{labels.get(model, model)}: the mean of the similarities of {names}, each trained by itself{other_seeds}."
         )
     if kept:
-        for seeds, fractions in _seeds_of(kept).items():
+        for seeds, where in _seeds_of(kept, labels).items():
             named = ", ".join(str(seed) for seed in seeds)
-            where = f" at {listed(fractions)}" if len(_seeds_of(kept)) > 1 else ""
             notes.append(
                 f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
                 if len(seeds) > 1
@@ -62,7 +67,41 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
         notes.append(f"Inference methods left out at the scale {scale.scale} to save time: {', '.join(methods)}.")
     if fractions:
         notes.append(f"Training fractions left out at the scale {scale.scale} to save time: {', '.join(fractions)}.")
-    return notes
+    features = unique(str(row.features) for row in rows if row.left_out == "features")
+    if features:
+        named = ", ".join(labels.get(name, name) for name in features)
+        notes.append(f"Rows left out at the scale {scale.scale}, which has not their features: {named}.")
+    return notes + _on_cells(study, scale, rows)
+
+
+def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
+    """Which rows only the target `complete` makes: by model and part of the training captions, with their losses."""
+    wanted = [row for row in rows if row.left_out in (None, "cell")]
+    left_out = [row for row in wanted if row.left_out == "cell"]
+    if not left_out:
+        return []
+    labels, said = study.labels, []
+    for model in unique(row.model for row in left_out):
+        by_losses: dict[tuple[str, ...], list[str]] = {}
+        for part in unique(_part_in_words(row) for row in left_out if row.model == model):
+            of_part = [row for row in wanted if row.model == model and _part_in_words(row) == part]
+            losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in of_part if row.left_out == "cell")
+            every = all(row.left_out == "cell" for row in of_part)
+            by_losses.setdefault(("every row",) if every else tuple(losses), []).append(part)
+        parts = [f"at {listed(parts)} {'; '.join(losses)}" for losses, parts in by_losses.items()]
+        said.append(f"{labels.get(model, model)} {', and '.join(parts)}")
+    return [
+        f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time; the "
+        f"target “complete” makes the others too. They are {' · '.join(said)}."
+    ]
+
+
+def _part_in_words(row: Row) -> str:
+    part = f"{100 * row.fraction:g}%"
+    if row.captions_per_image is None:
+        return part
+    captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} an image"
+    return captions if row.fraction == 1 else f"{part} with {captions}"
 
 
 def notes_of_table(
@@ -97,7 +136,7 @@ def _on_print(
     setting = spec.published_setting
     for same, of_kind in _by_comparability(beside, setting, results).items():
         theirs = ", ".join(unique(printed[str(row.published)].where for row in of_kind))
-        features = _features_in_print(setting, [row.role for row in of_kind], " with ", " features")
+        features = _features_in_print(setting, [(row.role, row.features) for row in of_kind], " with ", " features")
         if same:
             differs = f"other {listed(same)}, so no difference is shown"
             notes.append(f"Print: {theirs}{features}. Not comparable: {differs}.")
@@ -107,10 +146,10 @@ def _on_print(
     alone = [row for row, below in printed_alone(spec, printed, "also_print") if roles & set(below)]
     if alone:
         theirs = ", ".join(unique(row.where for row in alone))
-        features = _features_in_print(setting, [row.role for row in alone], ", ", " features")
+        features = _features_in_print(setting, [(row.role, None) for row in alone], ", ", " features")
         notes.append(
             f"Rows marked “print” ({', '.join(unique(row.said for row in alone))}) are as printed "
-            f"({theirs}{features}) and have no row of ours yet: for orientation, not for comparison."
+            f"({theirs}{features}) and have no row of ours here: for orientation, not for comparison."
         )
     return notes
 
@@ -130,20 +169,46 @@ def _by_comparability(
     return found
 
 
-def _features_in_print(setting: PublishedSetting | None, roles: Sequence[str], before: str, after: str) -> str:
+def _features_in_print(
+    setting: PublishedSetting | None, read: Sequence[tuple[str, str | None]], before: str, after: str
+) -> str:
+    """What print's models read, for some (role, features of the row)."""
     if setting is None:
         return ""
-    return before + listed(unique(str(setting.of_role("features", role)) for role in roles)) + after
+    return before + listed(unique(str(features_in_print(setting, *one)) for one in read)) + after
 
 
-def _seeds_of(rows: Sequence[Row]) -> dict[tuple[int, ...], list[str]]:
-    """Which fractions were trained with which seeds."""
-    found: dict[tuple[int, ...], list[str]] = {}
+def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int, ...], str]:
+    """Which rows were trained with which seeds: by training fraction if that tells, or by model and fraction."""
+    found: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
-        fractions = found.setdefault(tuple(run.seed for run in row.runs), [])
-        if f"{row.fraction:.0%}" not in fractions:
-            fractions.append(f"{row.fraction:.0%}")
-    return found
+        found.setdefault(tuple(run.seed for run in row.runs), []).append(row)
+    if len(found) == 1:
+        return dict.fromkeys(found, "")
+    fractions = {seeds: unique(_part_in_words(row) for row in of_seeds) for seeds, of_seeds in found.items()}
+    if len({name for names in fractions.values() for name in names}) == sum(map(len, fractions.values())):
+        return {seeds: f" at {listed(names)}" for seeds, names in fractions.items()}
+    models = {seeds: unique(labels.get(row.model, row.model) for row in of_seeds) for seeds, of_seeds in found.items()}
+    if len({name for names in models.values() for name in names}) == sum(map(len, models.values())):
+        return {seeds: f" for {listed(names)}" for seeds, names in models.items()}
+    most = max(found, key=lambda seeds: len(found[seeds]))
+    cells = {
+        seeds: unique(f"{labels.get(row.model, row.model)} at {_part_in_words(row)}" for row in of_seeds)
+        for seeds, of_seeds in found.items()
+    }
+    return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in found}
+
+
+def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """Features that rows read, and which models read them where there are several."""
+    models: dict[str, list[str]] = {}
+    for row in rows:
+        for member in (one for run in row.runs for one in members_of(run)):
+            read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
+            models.setdefault(read, []).append(labels.get(row.model, row.model))
+    if len(models) == 1:
+        return next(iter(models))
+    return listed([f"{read} for {listed(unique(names))}" for read, names in models.items()])
 
 
 def notes_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:

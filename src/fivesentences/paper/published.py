@@ -46,10 +46,23 @@ class PrintedRow:
         return float(self.setting.get("train_fraction", "100%").removesuffix("%")) / 100
 
     @property
+    def captions_per_image(self) -> int | None:
+        """Of so many captions of each training image (five are 100% in DAA); None: of all."""
+        share = self.setting.get("train_caption_fraction", "100%").removesuffix("%")
+        return None if share == "100" else round(5 * float(share) / 100)
+
+    @property
     def said(self) -> str:
         """The method, with the settings that a reader needs to tell its rows apart."""
-        metric = self.setting.get("daa_semantic_metric")
-        return self.method + (f" ({metric})" if metric else "")
+        kept = {"yes": "with the triplet", "no": "without the triplet", None: None}
+        settings = (
+            self.setting.get("daa_semantic_metric"),
+            f"τ = {self.setting['tau']}" if "tau" in self.setting else None,
+            self.setting.get("sampling"),
+            kept[self.setting.get("original_triplet_kept")],
+        )
+        named = ", ".join(setting for setting in settings if setting)
+        return self.method + (f" ({named})" if named else "")
 
     @property
     def where(self) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from fivesentences.config import (
     INFERENCES,
     WIDTHS,
+    CellSpec,
+    EnsembleRun,
+    FeatureSpec,
     Inference,
     LossSpec,
     ModelSettings,
@@ -19,21 +23,26 @@ from fivesentences.config import (
     Study,
     as_list,
     check,
+    members_of,
     registered_models,
 )
+from fivesentences.config.ensembles import SEED_STEP
 from fivesentences.errors import InputError
 
 Setting = TypeVar("Setting", int, list[int])
-LeftOut = Literal["role", "loss", "fraction", "inference"]
+LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
+Trained = RunSpec | EnsembleRun
+Named = TypeVar("Named", bound=Trained)
 
 
 @dataclass(frozen=True)
 class Row:
     """One line of a table or figure, resolved at a scale.
 
-    ``runs`` holds one run a seed, in the order of the scale's seeds. It is empty where the line is left out, and
-    ``left_out`` says why: nobody plays the role, or the scale has no time for the loss, the fraction or the inference
-    method. Lines that differ in inference alone read the same runs.
+    ``runs`` holds one run (or ensemble of runs) a seed, in the order of the scale's seeds. It is empty where the line
+    is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for the
+    loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in inference
+    alone read the same runs.
     """
 
     role: str
@@ -44,30 +53,32 @@ class Row:
     fraction: float
     inference: Inference
     published: str | None
-    runs: tuple[RunSpec, ...]
+    runs: tuple[Trained, ...]
     left_out: LeftOut | None = None
+    captions_per_image: int | None = None
+    features: str | None = None
 
 
 def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row]:
-    """Multiply out the rows of a table or figure, in the order model, fraction, loss, inference.
-
-    Those left out stay in.
+    """Multiply out the rows of a table or figure, in the order that ``RowSpec`` says; those left out stay in.
 
     Raises:
         InputError: If a model is unknown or the scale does not say how many epochs a fraction takes.
     """
     expanded = []
     for row in rows:
-        lists = (as_list(row.model), as_list(row.fraction), as_list(row.loss), as_list(row.inference))
-        for model, fraction, loss, inference in itertools.product(*lists):
+        parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss, row.inference)
+        for features, model, fraction, captions, loss, inference in itertools.product(*map(as_list, parts)):
+            cell = _Cell(study, scale, features, model, fraction, captions, loss)
             dataset = scale.roles.get(row.role)
-            left_out = _why_left_out(scale, dataset, loss, fraction, inference)
-            spec, kind = study.losses[loss], _model(study, model)
-            runs: tuple[RunSpec, ...] = ()
-            if dataset is not None and left_out is None:
-                runs = _runs(scale, dataset, model, kind, loss, spec, fraction)
+            left_out = _why_left_out(cell, dataset, inference)
+            runs = cell.runs(dataset) if dataset is not None and left_out is None else ()
+            spec = study.losses[loss]
             expanded.append(
-                Row(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out)
+                Row(
+                    *(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out),
+                    *(captions, features),
+                )
             )
     return expanded
 
@@ -101,18 +112,31 @@ def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSp
     """Runs of all studies at a scale, by ``RunSpec.name``; what two studies share appears once.
 
     Raises:
-        InputError: If two different runs would have one name, or an exception names a model or loss of no study.
+        InputError: If two different runs would have one name, or an exception or a kept row names a model or loss of no
+            study.
     """
-    _check_exceptions(studies, scale)
+    _check_cells(studies, scale)
     return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
 
 
+def ensembles_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, EnsembleRun]:
+    """Ensembles in the rows of all studies at a scale, by ``EnsembleRun.name``; their members are runs of the scale.
+
+    Raises:
+        InputError: If two different ensembles would have one name.
+    """
+    rows = (row for study in studies.values() for row in rows_of_study(study, scale))
+    return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
+
+
 def inferences_of_runs(studies: Mapping[str, Study], scale: Scale) -> dict[str, list[Inference]]:
-    """By which inference methods each run of a scale is evaluated: as it is, and what its rows ask for besides."""
+    """By which inference methods each run or ensemble is evaluated: as it is, and what its rows ask for besides."""
     found: dict[str, list[Inference]] = {}
     for study in studies.values():
         for row in rows_of_study(study, scale):
             for run in row.runs:
+                for member in members_of(run):
+                    found.setdefault(member.name, ["naive"])
                 asked = found.setdefault(run.name, ["naive"])
                 if row.inference not in asked:
                     asked.append(row.inference)
@@ -128,12 +152,17 @@ def compared_rows(study: Study, figure: str, scale: Scale) -> list[Row]:
 
 
 def runs_of_rows(rows: Iterable[Row]) -> dict[str, RunSpec]:
-    """Runs behind the given rows, by ``RunSpec.name``."""
-    return _union(run for row in rows for run in row.runs)
+    """Runs to be trained for the given rows, members of ensembles among them, by ``RunSpec.name``."""
+    return _union(member for row in rows for run in row.runs for member in members_of(run))
 
 
-def _union(runs: Iterable[RunSpec]) -> dict[str, RunSpec]:
-    named: dict[str, RunSpec] = {}
+def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
+    """Names of the runs and ensembles whose numbers stand in the given rows, each once."""
+    return list(dict.fromkeys(run.name for row in rows for run in row.runs))
+
+
+def _union(runs: Iterable[Named]) -> dict[str, Named]:
+    named: dict[str, Named] = {}
     for run in runs:
         first = named.setdefault(run.name, run)
         if first != run:
@@ -146,60 +175,111 @@ def _union(runs: Iterable[RunSpec]) -> dict[str, RunSpec]:
     return named
 
 
-def _why_left_out(
-    scale: Scale, dataset: str | None, loss: str, fraction: float, inference: Inference
-) -> LeftOut | None:
+@dataclass(frozen=True)
+class _Cell:
+    """What a row of a study is trained with at a scale."""
+
+    study: Study
+    scale: Scale
+    features: str | None
+    model: str
+    fraction: float
+    captions: int | None
+    loss: str
+
+    @property
+    def models(self) -> set[str]:
+        """Names under which a scale may mean the row's model."""
+        if self.model in self.study.ensembles:
+            return {self.model}
+        return {self.model, _model(self.study, self.model).name}
+
+    @property
+    def is_kept(self) -> bool:
+        return self.scale.keeps(self.models, self.loss, self.fraction, self.captions)
+
+    def runs(self, dataset: str) -> tuple[Trained, ...]:
+        """One run or ensemble a seed, in the order of the scale's seeds."""
+        if self.model not in self.study.ensembles:
+            return self._of_model(dataset, self.model)
+        members, count = [], Counter[str]()
+        for model in self.study.ensembles[self.model]:
+            runs, shift = self._of_model(dataset, model), SEED_STEP * count[model]
+            members.append([run.model_copy(update={"seed": run.seed + shift}) for run in runs])
+            count[model] += 1
+        # Models may have different numbers of seeds.
+        return tuple(EnsembleRun(ensemble=self.model, members=list(of_seed)) for of_seed in zip(*members, strict=False))
+
+    def _of_model(self, dataset: str, name: str) -> tuple[RunSpec, ...]:
+        scale, model = self.scale, _model(self.study, name)
+        apart = {"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"}
+        settings = scale.training.model_dump(exclude=apart) | {"seeds": scale.seeds}
+        for exception in scale.training.exceptions:
+            if exception.matches({name, model.name}, self.loss, self.fraction, self.captions):
+                settings |= exception.settings
+        layout = settings.pop("features", None) or model.layout
+        seeds = _of_fraction(scale, "seeds", settings.pop("seeds"), self.fraction)
+        settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
+        widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
+        run = RunSpec(
+            dataset=dataset,
+            features=self._features(layout),
+            features_named=self.features is not None,
+            model=model.with_widths(widths),
+            loss=self.study.losses[self.loss],
+            fraction=self.fraction,
+            captions_per_image=self.captions,
+            **settings,
+        )
+        return tuple(run.model_copy(update={"seed": seed}) for seed in seeds)
+
+    def _features(self, layout: str) -> FeatureSpec:
+        scale = self.scale
+        if self.features is not None:
+            return scale.further_features[self.features]
+        features = scale.grid_features if layout == "grid" and scale.grid_features is not None else scale.features
+        assert features is not None  # a scale with roles has features
+        return features
+
+
+def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> LeftOut | None:
+    scale = cell.scale
     if dataset is None:
         return "role"
-    if loss in scale.leave_out.losses:
+    if cell.features is not None and cell.features not in scale.further_features:
+        return "features"
+    if cell.loss in scale.leave_out.losses:
         return "loss"
     if inference in scale.leave_out.inferences:
         return "inference"
-    return "fraction" if fraction in scale.leave_out.fractions else None
+    if cell.fraction in scale.leave_out.fractions:
+        return "fraction"
+    return None if cell.is_kept else "cell"
 
 
-def _check_exceptions(studies: Mapping[str, Study], scale: Scale) -> None:
-    """An exception with a mistaken name would hold for no run, and nobody would see it."""
-    known = {
-        "model": {*registered_models(), *(name for study in studies.values() for name in study.models)},
-        "loss": {name for study in studies.values() for name in study.losses},
-    }
-    for number, exception in enumerate(scale.training.exceptions):
-        for key, names in known.items():
-            for name in as_list(getattr(exception, key) or []):
-                if name not in names:
-                    raise InputError(
-                        f"scale {scale.scale}: training.exceptions[{number}].{key} is '{name}', but the studies have "
-                        f"only: {', '.join(sorted(names))}."
-                    )
+def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
+    """An exception or a kept row with a mistaken name would hold for no run, and nobody would see it."""
+    models = {*registered_models(), *(name for study in studies.values() for name in study.models)}
+    losses = {name for study in studies.values() for name in study.losses}
+    ensembles = {name for study in studies.values() for name in study.ensembles}
+    given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
+        ("training.exceptions", scale.training.exceptions, models),
+        ("keep", scale.keep or [], models | ensembles),
+    ]
+    for where, cells, of_model in given:
+        for number, cell in enumerate(cells):
+            for key, names in (("model", of_model), ("loss", losses)):
+                for name in as_list(getattr(cell, key) or []):
+                    if name not in names:
+                        raise InputError(
+                            f"scale {scale.scale}: {where}[{number}].{key} is '{name}', but the studies have "
+                            f"only: {', '.join(sorted(names))}."
+                        )
 
 
 def _model(study: Study, name: str) -> ModelSettings:
     """The model that a row names: a variant of the study's, or one of the registry as it is."""
     return study.models.get(name) or check(ModelSettings, {"name": name}, f"{study.paper}: a row's model")
-
-
-def _runs(
-    scale: Scale, dataset: str, name: str, model: ModelSettings, loss_name: str, loss: LossSpec, fraction: float
-) -> tuple[RunSpec, ...]:
-    """One run a seed, in the order of the scale's seeds."""
-    settings = scale.training.model_dump(exclude={"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"})
-    for exception in scale.training.exceptions:
-        if exception.matches({name, model.name}, loss_name, fraction):
-            settings |= exception.settings
-    layout = settings.pop("features", None) or model.layout
-    features = scale.grid_features if layout == "grid" and scale.grid_features is not None else scale.features
-    assert features is not None  # a scale with roles has features
-    widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
-    run = RunSpec(
-        dataset=dataset,
-        features=features,
-        model=model.with_widths(widths),
-        loss=loss,
-        fraction=fraction,
-        **settings | {"epochs": _of_fraction(scale, "training.epochs", settings["epochs"], fraction)},
-    )
-    return tuple(run.model_copy(update={"seed": seed}) for seed in _of_fraction(scale, "seeds", scale.seeds, fraction))
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:

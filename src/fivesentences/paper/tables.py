@@ -14,8 +14,8 @@ import pandas as pd
 from fivesentences.config import ColumnSpec, Scale, Study, TableSpec
 from fivesentences.paper.columns import columns_of, kept_columns, printed_key
 from fivesentences.paper.comparability import unlike_print
-from fivesentences.paper.form import Cell, Group, Table, TableRow, mark_best
-from fivesentences.paper.names import INFERENCES
+from fivesentences.paper.form import Cell, Group, Keys, Table, TableRow, mark_best
+from fivesentences.paper.names import INFERENCES, unique
 from fivesentences.paper.notes import notes_of_table
 from fivesentences.paper.published import PrintedRow, printed_alone, printed_row, read_published
 from fivesentences.paper.results import Measure, Results
@@ -23,7 +23,8 @@ from fivesentences.paper.rows import Row, expand_rows
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
 CSV = (
-    *((key, "") for key in ("role", "dataset", "fraction", "row", "model", "loss", "inference", "printed_row")),
+    *((key, "") for key in ("role", "dataset", "features", "fraction", "captions_per_image")),
+    *((key, "") for key in ("row", "model", "loss", "inference", "printed_row")),
     *((key, "") for key in vars(Measure(""))),
     ("mean", "value"),
     ("spread", "spread"),
@@ -32,6 +33,8 @@ CSV = (
     ("difference", "difference"),
 )
 DECIMALS = 1
+# Rows that another scale, or the target `complete`, makes.
+NO_TIME = ("cell", "loss", "features")
 
 
 class Asked(NamedTuple):
@@ -68,21 +71,26 @@ def build_table(
     beside = printed_alone(spec, printed, where)
     groups = []
     kept = [row for row in rows if row.left_out is None]
-    for (role, fraction), of_group in _grouped(kept).items():
-        dataset = str(of_group[0].dataset)
+    for part, of_group in _grouped(kept).items():
+        role, dataset = part.role, str(of_group[0].dataset)
         lines = [_our_row(row, asked, results, spec, printed, study, where) for row in of_group]
         lines = mark_best(lines, columns, DECIMALS)
         # Features are left out of this: a printed row without one of ours has another model anyway.
         same_data = not {"dataset", "gallery size"} & set(
             unlike_print(of_group[0], spec.published_setting, results, None)
         )
-        lines += [
-            _printed_row(row, asked, same_data and row.role == role)
-            for row, roles in beside
-            if role in roles and math.isclose(row.fraction, fraction)
-        ]
-        title = _title(study.labels, role, dataset, fraction)
-        groups.append(Group(title, {"role": role, "dataset": dataset, "fraction": fraction}, tuple(lines)))
+        alone = [row for row, roles in beside if role in roles and _is_of(row, part)]
+        # Print beside a row that the scale has no time for; not beside one whose print stands here already.
+        shown = {row.published for row in of_group}
+        missing = [row.published for row in rows if _part(row) == part and row.left_out in NO_TIME]
+        alone += [printed_row(printed, row, where) for row in unique(filter(None, missing)) if row not in shown]
+        lines += [_printed_row(row, asked, same_data and row.role == role) for row in alone]
+        captions = part.captions_per_image or ""
+        keys: Keys = {
+            "role": role, "dataset": dataset, "features": part.features or "",
+            "fraction": part.fraction, "captions_per_image": captions,
+        }  # fmt: skip
+        groups.append(Group(_title(study.labels, part, dataset), keys, tuple(lines)))
     notes = notes_of_table(spec, study, scale, rows, results, printed)
     texts = (study_name, name, scale.scale, study.paper, spec.title, spec.caption)
     stub = ("Model", "Training", "Inference") if by_inference else ("Model", "Training")
@@ -90,18 +98,41 @@ def build_table(
     return Table(*texts, stub, columns, tuple(groups), notes, DECIMALS, CSV)
 
 
-def _grouped(rows: Sequence[Row]) -> dict[tuple[str, float], list[Row]]:
-    groups: dict[tuple[str, float], list[Row]] = {}
+class Part(NamedTuple):
+    """What the rows of a group have in common."""
+
+    role: str
+    features: str | None
+    fraction: float
+    captions_per_image: int | None
+
+
+def _part(row: Row) -> Part:
+    return Part(row.role, row.features, row.fraction, row.captions_per_image)
+
+
+def _grouped(rows: Sequence[Row]) -> dict[Part, list[Row]]:
+    groups: dict[Part, list[Row]] = {}
     for row in rows:
-        groups.setdefault((row.role, row.fraction), []).append(row)
+        groups.setdefault(_part(row), []).append(row)
     return groups
 
 
-def _title(labels: Mapping[str, str], role: str, dataset: str, fraction: float) -> str:
+def _is_of(row: PrintedRow, part: Part) -> bool:
+    """Whether a printed row was trained on such a part of the training captions."""
+    return math.isclose(row.fraction, part.fraction) and row.captions_per_image == part.captions_per_image
+
+
+def _title(labels: Mapping[str, str], part: Part, dataset: str) -> str:
     data = labels.get(dataset, dataset)
-    part = "all training captions" if fraction == 1 else f"{100 * fraction:g}% of the training captions"
-    played = "" if dataset == role else f" in the role of {labels.get(role, role)}"
-    return f"{data}{played}, {part}"
+    captions = "all training captions" if part.fraction == 1 else f"{100 * part.fraction:g}% of the training captions"
+    if part.captions_per_image is not None:
+        number = part.captions_per_image
+        of_images = "" if part.fraction == 1 else f" among {captions}"
+        captions = f"{number} caption{'s' if number > 1 else ''} of each training image{of_images}"
+    played = "" if dataset == part.role else f" in the role of {labels.get(part.role, part.role)}"
+    features = "" if part.features is None else f", {labels.get(part.features, part.features)}"
+    return f"{data}{played}{features}, {captions}"
 
 
 def _our_row(

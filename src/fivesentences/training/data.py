@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fivesentences.config import ModelSpec, RunSpec
-from fivesentences.corpus import Corpus, take_fraction
+from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.models import model_class
@@ -127,7 +127,7 @@ class RunData:
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
         check_layout(spec.model, table)
         whole_train = whole.split("train")
-        train = take_fraction(whole_train, spec.fraction, draw=spec.draw, seed=spec.seed)
+        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
         vocabulary = Vocabulary.of_captions(train.captions, spec.min_word_count)
         concepts = concepts_of(spec.model, train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
