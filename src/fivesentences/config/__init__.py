@@ -46,8 +46,9 @@ from fivesentences.config.figures import (
 from fivesentences.config.jobs import training_jobs
 from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec, registered_models
+from fivesentences.config.places import Places
 from fivesentences.config.reading import check, read, read_yaml
-from fivesentences.config.runs import FeatureSpec, RunSpec
+from fivesentences.config.runs import FeatureSpec, RunFile, RunSpec
 from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingException, TrainingScale
 from fivesentences.config.studies import Study
 from fivesentences.config.tables import (
@@ -99,12 +100,14 @@ __all__ = [
     "Name",
     "Negatives",
     "PhiName",
+    "Places",
     "PrecompData",
     "PrintedAlone",
     "PublishedSetting",
     "References",
     "RetrievalsFigureSpec",
     "RowSpec",
+    "RunFile",
     "RunSpec",
     "SamSpec",
     "Scale",

@@ -71,3 +71,11 @@ class RunSpec(Strict):
         """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
         model = self.model.folder + self.loss.suffix
         return f"{self.dataset}/{model}/{self.loss.folder}/fraction={self.fraction:g}/seed={self.seed}"
+
+
+class RunFile(Strict):
+    """``run.yaml``: a run's settings and the files it read."""
+
+    corpus: str
+    features: str
+    run: RunSpec
