@@ -4,7 +4,8 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Scale, Study, check, read, training_jobs
+from fivesentences.config.places import prepared_cider
+from fivesentences.config import Catalogue, Places, Scale, Study, check, read, training_jobs
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
 from fivesentences.paper.asked import labels_are_asked, single_phis
@@ -27,6 +28,10 @@ try:
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
+PLACES = Places(Path("results"))
+PRECOMP = {name for name, data in SCALE.datasets.items() if data.loader == "precomp"}
+REDUCED = {spec.features.stem: spec.features for spec in RUNS.values() if spec.features.stem != spec.features.source}
+PREPARED = prepared_cider(RUNS.values())
 MIRROR = SCALE.mirror or os.environ.get("FIVESENTENCES_MIRROR") or None
 FOLDERS = [DATA, MIRROR] if MIRROR else [DATA]
 DOWNLOADS = {
@@ -106,7 +111,20 @@ def corpus_of_run(wildcards):
 
 
 def features_of_run(run):
-    return FEATURES / RUNS[run].dataset / f"{RUNS[run].features.stem}.npy"
+    spec = RUNS[run]
+    return PLACES.features(spec.dataset, spec.features, spec.dataset in PRECOMP)
+
+
+def source_of_features(wildcards):
+    return PLACES.source_of_features(wildcards.dataset, REDUCED[wildcards.reduced], wildcards.dataset in PRECOMP)
+
+
+def phi_files_of_run(run):
+    return {name: str(path) for name, path in PLACES.phi_files(RUNS[run]).items()}
+
+
+def phi_files_of_runs(runs):
+    return sorted({path for run in runs for path in phi_files_of_run(run).values()})
 
 
 def outputs_of_runs(runs, name):

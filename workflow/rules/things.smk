@@ -82,7 +82,7 @@ def targets():
     everything = PAPER_TABLES | PAPER_FIGURES
     return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
         "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
-        "features": [FEATURES / spec.dataset / f"{spec.features.stem}.npy" for spec in RUNS.values()],
+        "features": [features_of_run(run) for run in RUNS],
         "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
         "runs": [TRAINING / run / "weights.safetensors" for run in RUNS],
         "tables": list(PAPER_TABLES.values()),

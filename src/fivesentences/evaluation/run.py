@@ -160,7 +160,7 @@ def evaluate_run(
     content: dict[str, Any] = {
         "run": spec.name,
         "dataset": spec.dataset,
-        "model": spec.model.name,
+        "model": spec.model.folder,
         "loss": spec.loss.folder,
         "fraction": spec.fraction,
         "seed": spec.seed,

@@ -25,10 +25,9 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         gallery = results.gallery(run.name)
         named = labels.get(dataset, dataset)
         plays = ":" if dataset == role else f" plays the role of {labels.get(role, role)}, with"
-        prepared = PREPARED[run.features.prepare]
         notes.append(
             f"{named}{plays} {gallery.images:,} test images and {gallery.captions:,} captions; "
-            f"features {run.features.stem} ({prepared})."
+            f"features {_features_of([row for row in kept if row.role == role], labels)}."
         )
     if kept:
         for seeds, fractions in _seeds_of(kept).items():
@@ -42,6 +41,18 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         rule = results.gallery(kept[0].runs[0].name).tie_rule
         notes.append(f"{rule[:1].upper()}{rule[1:]}.")
     return notes
+
+
+def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """What the models of a role read; which of them, where they read different features."""
+    readers: dict[str, list[str]] = {}
+    for row in rows:
+        for run in row.runs:
+            read = f"{run.features.stem} ({PREPARED[run.features.prepare]})"
+            readers.setdefault(read, []).append(labels.get(row.model, row.model))
+    if len(readers) == 1:
+        return next(iter(readers))
+    return "; ".join(f"{read} for {listed(unique(models))}" for read, models in readers.items())
 
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
