@@ -29,6 +29,14 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
             f"{named}{plays} {gallery.images:,} test images and {gallery.captions:,} captions; "
             f"features {_features_of([row for row in kept if row.role == role], labels)}."
         )
+    leaking = unique(
+        labels.get(row.model, row.model) for row in kept for run in row.runs if run.model.labels == "released"
+    )
+    if leaking:
+        notes.append(
+            f"{listed(leaking)}: at test, too, each caption came with the concepts of all captions of its image, as "
+            "released; this tells which captions belong together."
+        )
     if kept:
         for seeds, fractions in _seeds_of(kept).items():
             named = ", ".join(str(seed) for seed in seeds)
