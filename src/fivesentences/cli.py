@@ -14,6 +14,7 @@ from fivesentences.commands.doctor import doctor
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.rescore import rescore
 from fivesentences.commands.similarity import similarity
+from fivesentences.commands.train import train
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,28 +28,8 @@ def _root() -> None:
     """Regenerate tables of image-text matching papers, step by step, without Snakemake."""
 
 
-for command in (evaluate, similarity, rescore, compare, doctor):
+for command in (train, evaluate, similarity, rescore, compare, doctor):
     app.command()(command)
-
-
-@app.command()
-def train(
-    run: Annotated[Path, typer.Argument(metavar="RUN.yaml", help="the run: its inputs and its settings")],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="where weights, history and similarities go")],
-) -> None:
-    """Train one model, or go on with a run that was stopped.
-
-    Every finished run holds its own RUN.yaml, so it can be trained again.
-
-    Example:
-
-        fivesentences train results/training/SOME/RUN/run.yaml --out again
-    """
-    # torch takes seconds to import; the other commands do not wait for it.
-    from fivesentences.training import read_run, train_run
-
-    spec, corpus, features = read_run(run)
-    train_run(spec, corpus, features, out)
 
 
 @app.command()

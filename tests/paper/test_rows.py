@@ -108,3 +108,55 @@ def test_a_method_that_is_left_out_makes_no_runs(make_scale):
     scale = make_scale(leave_out={"inferences": ["csls"]})
     assert [row.left_out for row in expand_rows(study.tables["t"].rows, study, scale)] == ["inference"]
     assert runs_of_scale({"s": study}, scale) == {}
+
+
+def with_training(scale: Scale, **settings) -> Scale:
+    return Scale.model_validate(scale.model_dump() | {"training": scale.training.model_dump() | settings})
+
+
+def test_an_exception_holds_for_its_models_losses_and_fractions_and_the_last_one_counts(scale):
+    study = small_study(
+        {"a": {}, "b": {"triplet": "all"}},
+        [{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": ["a", "b"], "fraction": [0.1, 0.25]}],
+    )
+    exceptions = [
+        {"model": "sgr", "learning_rate": 0.5, "similarity_dim": 8, "epochs": {0.1: 9, 0.25: 8}},
+        {"model": ["sgr", "saf"], "loss": "b", "fraction": 0.1, "learning_rate": 0.25},
+    ]
+    rows = expand_rows(study.tables["t"].rows, study, with_training(scale, exceptions=exceptions))
+    found = {(row.model, row.loss, row.fraction): row.runs[0] for row in rows}
+    rate = scale.training.learning_rate
+    assert [found["vsepp", loss, 0.1].learning_rate for loss in "ab"] == [rate, rate]
+    assert [found["sgr", loss, 0.1].learning_rate for loss in "ab"] == [0.5, 0.25]
+    assert [found["sgr", loss, 0.25].learning_rate for loss in "ab"] == [0.5, 0.5]
+    assert [found["sgr", "a", fraction].epochs for fraction in (0.1, 0.25)] == [9, 8]
+    assert found["sgr", "a", 0.1].model.similarity_dim == 8
+    assert found["vsepp", "a", 0.1].model.similarity_dim is None
+
+
+def test_an_exception_with_an_unknown_name_is_refused(scale):
+    study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "fraction": 0.1}])
+    for mistaken in ({"model": "srg"}, {"loss": "b"}):
+        wrong = with_training(scale, exceptions=[mistaken | {"epochs": 3}])
+        with pytest.raises(InputError, match=r"training\.exceptions\[0\].*but the studies have only"):
+            runs_of_scale({"s": study}, wrong)
+
+
+def test_models_of_regions_read_the_grid_and_variants_show_in_the_name(scale):
+    study = small_study(
+        {"a": {}}, [{"role": "flickr30k", "model": ["vsepp", "i2t", "saf"], "loss": "a", "fraction": 0.1}]
+    )
+    variants = {"i2t": {"name": "scan", "direction": "i2t"}}
+    study = Study.model_validate(study.model_dump() | {"models": variants})
+    grid = {"extractor": "e", "layout": "grid", "regions": 36, "dimensions": 110}
+    given = Scale.model_validate(scale.model_dump() | {"grid_features": grid})
+    runs = [row.runs[0] for row in expand_rows(study.tables["t"].rows, study, given)]
+    assert [run.features.stem for run in runs] == [scale.features.stem, *["e-grid-36regions-110d"] * 2]
+    assert [run.name.split("/")[1] for run in runs] == ["vsepp", "scan,direction=i2t", "saf"]
+    assert runs[1].model.embedding == scale.training.embedding
+
+
+def test_a_row_whose_model_there_is_not_ends_in_one_sentence(scale):
+    study = small_study({"a": {}}, [{"role": "flickr30k", "model": "scann", "loss": "a", "fraction": 0.1}])
+    with pytest.raises(InputError, match="'scann' is not a model; perhaps 'scan' is meant"):
+        runs_of_scale({"s": study}, scale)

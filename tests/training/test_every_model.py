@@ -92,49 +92,57 @@ def test_stopped_between_two_batches_it_ends_with_the_bits_of_one_left_alone(
     assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
 
 
-# Imports torch once, then starts the run in a fresh process for every line it reads.
+# Imports torch once, then starts a run in a fresh process for every line it reads: its settings and its folder.
 PROGRAM = """
 import os, sys
 from pathlib import Path
 from fivesentences.training import read_run, train_run
 
-spec, corpus, features = read_run(sys.argv[1])
 for line in sys.stdin:
+    settings, folder = line.rstrip().split("\\t")
     child = os.fork()
     if child == 0:
-        train_run(spec, corpus, features, Path(sys.argv[2]), seconds_between_saves=0.0)
+        train_run(*read_run(settings), Path(folder), seconds_between_saves=0.0)
         os._exit(0)
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
+@pytest.fixture(scope="module")
+def starter():
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        bufsize=1,
+    ) as process:
+        yield process
+        process.stdin.close()
+
+
 def test_killed_at_random_moments_it_ends_with_the_bits_of_one_left_alone(
-    name, inputs_of, model_spec_of, tmp_path, outputs_of
+    name, inputs_of, model_spec_of, tmp_path, outputs_of, starter
 ):
     train_run(model_spec_of(name, epochs=8), *inputs_of(name), tmp_path / "undisturbed")
-    command = [sys.executable, "-c", PROGRAM, tmp_path / "undisturbed/run.yaml", tmp_path / "run"]
+    line = f"{tmp_path / 'undisturbed/run.yaml'}\t{tmp_path / 'run'}\n"
     state, moments, killed = tmp_path / "run/resume/state.pt", random.Random(6), 0
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
-    ) as starter:
-        assert starter.stdin is not None
-        assert starter.stdout is not None
-        for _ in range(2):
-            before = state.read_bytes() if state.exists() else b""
-            starter.stdin.write("\n")
-            child = int(starter.stdout.readline())
-            # However slow the machine is, at least one batch is trained before the kill.
-            while not (state.exists() and state.read_bytes() != before) and not (tmp_path / "run/run.yaml").exists():
-                time.sleep(0.001)
-            time.sleep(moments.uniform(0, 0.1))
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            killed += int(starter.stdout.readline()) == -signal.SIGKILL
-        starter.stdin.write("\n")
-        starter.stdout.readline()
-        assert int(starter.stdout.readline()) == 0
-        starter.stdin.close()
+    for _ in range(2):
+        before = state.read_bytes() if state.exists() else b""
+        starter.stdin.write(line)
+        child = int(starter.stdout.readline())
+        # However slow the machine is, at least one batch is trained before the kill.
+        while not (state.exists() and state.read_bytes() != before) and not (tmp_path / "run/run.yaml").exists():
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.1))
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        killed += int(starter.stdout.readline()) == -signal.SIGKILL
+    starter.stdin.write(line)
+    starter.stdout.readline()
+    assert int(starter.stdout.readline()) == 0
     assert killed
     assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
 

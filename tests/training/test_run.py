@@ -116,6 +116,13 @@ def test_a_finished_run_scores_images_and_captions_again(inputs, spec_of, tmp_pa
         np.testing.assert_allclose(scores[:, 0].numpy(), stored[:, column], atol=1e-5)
 
 
+def test_epochs_may_be_scored_on_the_first_dev_images_alone(inputs, spec_of, tmp_path):
+    train_run(spec_of(selection_images=4), *inputs, tmp_path)
+    history, dev = pd.read_csv(tmp_path / "history.csv"), np.load(tmp_path / "similarity_dev.npy")
+    assert dev.shape == (8, 24)
+    assert rsum(dev[:4, :12]) == pytest.approx(history["dev_Rsum"].max(), abs=1e-9)
+
+
 def test_run_yaml_trains_the_same_run_again(inputs, spec_of, tmp_path, outputs_of):
     train_run(spec_of(), *inputs, tmp_path / "one")
     spec, corpus, features = read_run(tmp_path / "one/run.yaml")

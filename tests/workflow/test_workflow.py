@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -109,6 +111,44 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     again = snakemake("--cores", "2", "--configfile", str(scale), directory=tmp_path)
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
+    for name in ("Snakefile", "workflow", "config"):
+        source = PROJECT / name
+        shutil.copytree(source, tmp_path / name) if source.is_dir() else shutil.copy(source, tmp_path / name)
+    folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
+    folder.mkdir()
+    for split, images in (("train", 20), ("dev", 6), ("test", 6)):
+        words = rng.choice(["dog", "cat", "boat", "tree", "girl", "boy"], size=(images, 5, 3))
+        captions = [" ".join(["a", *caption]) for image in words for caption in image]
+        (folder / f"{split}_caps.txt").write_text("".join(f"{caption}\n" for caption in captions))
+        features = rng.normal(size=(images, 4, 7)).astype(np.float32)
+        np.save(folder / f"{split}_ims.npy", features if split == "train" else features.repeat(5, axis=0))
+    rows = [{"role": "r", "model": ["scan_i2t", "cvse"], "loss": "sam"}]
+    study = {
+        "paper": "P",
+        "losses": {"sam": {"sam": {}}},
+        "models": {"scan_i2t": {"name": "scan", "direction": "i2t"}},
+        "tables": {"t": {"title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}},
+    }
+    scale = {
+        "scale": "s",
+        "title": "S",
+        "roles": {"r": "f30k"},
+        "datasets": {"f30k": {"loader": "precomp", "folder": str(folder)}},
+        "features": {"extractor": "bottom_up", "layout": "grid", "dimensions": 5},
+        "training": {"embedding": 8, "word": 6, "epochs": 1, "batch_size": 16, "min_word_count": 1},
+        "studies": ["p"],
+    }
+    (tmp_path / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(scale))
+    command = [sys.executable, "-m", "snakemake", "t", "--cores", "2", "--workflow-profile", "none"]
+    done = subprocess.run([*command, "--configfile", "s.yaml"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").model) == {"scan_i2t", "cvse"}
+    assert (tmp_path / "results/training/f30k/scan,direction=i2t+sam").is_dir()
+    assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Scale, Study, check, read, training_jobs
+from fivesentences.config import Catalogue, Places, Scale, Study, check, evaluation_jobs, members_of, read, training_jobs
+from fivesentences.config.places import prepared_cider
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
 from fivesentences.paper.asked import labels_are_asked, single_phis
-from fivesentences.paper.rows import inferences_of_runs, runs_of_scale
+from fivesentences.paper.rows import ensembles_of_scale, inferences_of_runs, runs_of_scale
 
 DATA, CORPUS, FEATURES = Path("data"), Path("results/corpus"), Path("results/features")
 SEMANTICS, TRAINING = Path("results/semantics"), Path("results/training")
@@ -21,12 +22,24 @@ try:
     SCALE = check(Scale, dict(config), CONFIG)
     CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
     STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
-    RUNS = runs_of_scale(STUDIES, SCALE)
-    TRAINING_JOBS = training_jobs(RUNS, SCALE.training.runs_per_job)
-    INFERENCES = inferences_of_runs(STUDIES, SCALE)
+    # The scale, and the one of the target `complete` with every row: what only that needs has jobs of its own.
+    SCALES = {scale.scale: scale for scale in (SCALE, SCALE.complete)}
+    DEFAULT, RUNS = (runs_of_scale(STUDIES, scale) for scale in SCALES.values())
+    USUAL, ENSEMBLES = (ensembles_of_scale(STUDIES, scale) for scale in SCALES.values())
+    INFERENCES = inferences_of_runs(STUDIES, SCALE.complete)
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
+OTHERS = {run: spec for run, spec in RUNS.items() if run not in DEFAULT}
+EXTRA = {name: spec for name, spec in ENSEMBLES.items() if name not in USUAL}
+EVALUATED = RUNS | ENSEMBLES
+PER_JOB = SCALE.training.runs_per_job
+TRAINING_JOBS = training_jobs(DEFAULT, PER_JOB) | training_jobs(OTHERS, PER_JOB, "complete")
+EVALUATION_JOBS = evaluation_jobs(TRAINING_JOBS, USUAL) | evaluation_jobs({}, EXTRA, "evaluate_complete_ensembles")
+PLACES = Places(Path("results"))
+PRECOMP = {name for name, data in SCALE.datasets.items() if data.loader == "precomp"}
+REDUCED = {spec.features.stem: spec.features for spec in RUNS.values() if spec.features.stem != spec.features.source}
+PREPARED = prepared_cider(RUNS.values())
 MIRROR = SCALE.mirror or os.environ.get("FIVESENTENCES_MIRROR") or None
 FOLDERS = [DATA, MIRROR] if MIRROR else [DATA]
 DOWNLOADS = {
@@ -97,25 +110,33 @@ def judgements_of(wildcards):
     return [DATA / CATALOGUE.datasets[dataset].files[file].path]
 
 
-def parameters_of_run(wildcards):
-    return RUNS[wildcards.run].model_dump(mode="json")
-
-
-def corpus_of_run(wildcards):
-    return CORPUS / f"{RUNS[wildcards.run].dataset}.parquet"
-
-
 def features_of_run(run):
-    return FEATURES / RUNS[run].dataset / f"{RUNS[run].features.stem}.npy"
+    spec = RUNS[run]
+    return PLACES.features(spec.dataset, spec.features, spec.dataset in PRECOMP)
+
+
+def source_of_features(wildcards):
+    return PLACES.source_of_features(wildcards.dataset, REDUCED[wildcards.reduced], wildcards.dataset in PRECOMP)
+
+
+def phi_files_of_run(run):
+    return {name: str(path) for name, path in PLACES.phi_files(RUNS[run]).items()}
+
+
+def phi_files_of_runs(runs):
+    return sorted({path for run in runs for path in phi_files_of_run(run).values()})
 
 
 def outputs_of_runs(runs, name):
     return [TRAINING / run / name for run in runs]
 
 
-def phi_of_run(wildcards):
-    folder = SEMANTICS / RUNS[wildcards.run].dataset / "test"
-    return [folder / f"{phi}.npy" for phi in single_phis(SCALE)]
+def phi_of_test(dataset):
+    return [SEMANTICS / dataset / "test" / f"{phi}.npy" for phi in single_phis(SCALE)]
+
+
+def similarities_of_members(wildcards):
+    return [TRAINING / run.name / "similarity_test.npy" for run in members_of(ENSEMBLES[wildcards.ensemble])]
 
 
 def labels_of(dataset):
@@ -126,6 +147,11 @@ def labels_of(dataset):
 
 def instances_of(wildcards):
     return catalogue_files(wildcards.dataset, "instances")
+
+
+def evaluated_of_scale(scale):
+    """Names of the runs and ensembles of a scale."""
+    return [*EVALUATED] if scale != SCALE.scale else [*DEFAULT, *USUAL]
 
 
 def metrics_of(runs):
@@ -139,5 +165,5 @@ wildcard_constraints:
     layout="global|grid",
     phi="[a-z0-9_]+(-[a-z]+)?",
     judge=one_of(spec.judge for spec in SCALE.judges),
-    run=one_of(RUNS),
-    scale=SCALE.scale,
+    ensemble=one_of(ENSEMBLES),
+    scale=one_of(SCALES),

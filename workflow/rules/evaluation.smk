@@ -1,34 +1,57 @@
 # A run's similarities -> all its numbers; all runs -> one tidy table.
 
 
-rule evaluate_model:
+# What is trained in one job is evaluated in one: reading phi and starting Python take longer than the numbers of a run.
+for job, names in EVALUATION_JOBS.items():
+
+    rule:
+        name:
+            job
+        input:
+            corpus=CORPUS / f"{EVALUATED[names[0]].dataset}.parquet",
+            similarity=outputs_of_runs(names, "similarity_test.npy"),
+            phi=phi_of_test(EVALUATED[names[0]].dataset),
+            labels=labels_of(EVALUATED[names[0]].dataset),
+        output:
+            metrics=metrics_of(names),
+        log:
+            f"logs/evaluation/{job}.log",
+        benchmark:
+            f"logs/benchmarks/evaluation/{job}.tsv"
+        resources:
+            mem_mb=lambda wc, attempt: 6000 * attempt,
+            runtime=15 * len(names),
+        params:
+            specs=[EVALUATED[name].model_dump(mode="json") for name in names],
+            phis=SCALE.phis,
+            inferences=[INFERENCES[name] for name in names],
+        message:
+            "Every number of " + ", ".join(names)
+        script:
+            "../scripts/evaluate_models.py"
+
+
+rule average_similarities:
     input:
-        corpus=corpus_of_run,
-        similarity=TRAINING / "{run}" / "similarity_test.npy",
-        phi=phi_of_run,
-        labels=lambda wc: labels_of(RUNS[wc.run].dataset),
+        similarities=similarities_of_members,
     output:
-        metrics=EVALUATION / "{run}" / "metrics.json",
+        similarity=TRAINING / "{ensemble}" / "similarity_test.npy",
     log:
-        "logs/evaluation/{run}.log",
+        "logs/training/{ensemble}.log",
     benchmark:
-        "logs/benchmarks/evaluation/{run}.tsv"
+        "logs/benchmarks/training/{ensemble}.tsv"
     resources:
-        mem_mb=lambda wc, attempt: 6000 * attempt,
+        mem_mb=1000,
         runtime="15m",
-    params:
-        spec=parameters_of_run,
-        phis=SCALE.phis,
-        inferences=lambda wc: INFERENCES[wc.run],
     message:
-        "Every number of {wildcards.run}"
+        "{wildcards.ensemble}: the mean of the similarities of its members"
     script:
-        "../scripts/evaluate_model.py"
+        "../scripts/average_similarities.py"
 
 
 rule collect_metrics:
     input:
-        metrics=metrics_of(RUNS),
+        metrics=lambda wc: metrics_of(evaluated_of_scale(wc.scale)),
     output:
         table=EVALUATION / "{scale}.parquet",
     log:
@@ -50,11 +73,11 @@ rule compare_retrievals:
         similarities=lambda wc: [TRAINING / row.runs[0].name / "similarity_test.npy" for row in compared(wc)],
         phi=lambda wc: SEMANTICS / compared(wc)[0].dataset / "test" / f"{SCALE.evaluation_phi}.npy",
     output:
-        retrievals=EVALUATION / "retrievals" / "{thing}.json",
+        retrievals=EVALUATION / "retrievals" / "{scale}" / "{thing}.json",
     log:
-        "logs/evaluation/retrievals/{thing}.log",
+        "logs/evaluation/retrievals/{scale}/{thing}.log",
     benchmark:
-        "logs/benchmarks/evaluation/retrievals/{thing}.tsv"
+        "logs/benchmarks/evaluation/retrievals/{scale}/{thing}.tsv"
     wildcard_constraints:
         thing=one_of(FIGURES),
     resources:

@@ -27,7 +27,7 @@ rule make_table:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=SCALE.model_dump(mode="json"),
+        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
     message:
         "{wildcards.thing} at scale {wildcards.scale}"
     script:
@@ -59,7 +59,7 @@ rule plot_figure:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=SCALE.model_dump(mode="json"),
+        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
         pictured=pictured_dataset,
     message:
         "{wildcards.thing} at scale {wildcards.scale}"
@@ -89,10 +89,10 @@ rule show_examples:
 
 rule make_page:
     input:
-        tables=list(PAPER_TABLES.values()),
-        figures=list(PAPER_FIGURES.values()),
-        examples=[PAPER / SCALE.scale / "examples" / f"{dataset}.json" for dataset in PLAYED],
-        tidy=[EVALUATION / f"{SCALE.scale}.parquet"] if RUNS else [],
+        tables=[PAPER / "{scale}" / f"{thing}.html" for thing in TABLES],
+        figures=[PAPER / "{scale}" / f"{thing}.png" for thing in FIGURES],
+        examples=[PAPER / "{scale}" / "examples" / f"{dataset}.json" for dataset in PLAYED],
+        tidy=[EVALUATION / "{scale}.parquet"] if RUNS else [],
         studies=[PROJECT / "config" / "studies" / f"{study}.yaml" for study in STUDIES],
     output:
         page=PAPER / "{scale}" / "index.html",
@@ -104,7 +104,7 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=SCALE.model_dump(mode="json"),
+        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
     message:
         "The page of scale {wildcards.scale}"
     script:

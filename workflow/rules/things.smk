@@ -10,14 +10,17 @@ from fivesentences.config import (
 )
 from fivesentences.paper.asked import drawn_phis, figures_of, judged_phis, matrices_of, short_names, tables_of
 from fivesentences.paper.figures import labels_of_lines
-from fivesentences.paper.rows import compared_rows, expand_rows, runs_of_rows
+from fivesentences.paper.rows import compared_rows, evaluated_of_rows, expand_rows
 
 TABLES, FIGURES = tables_of(STUDIES, SCALE), figures_of(STUDIES, SCALE)
 JUDGED, MATRICES = judged_phis(STUDIES, SCALE), matrices_of(STUDIES, SCALE)
-PAGE = PAPER / SCALE.scale / "index.html"
 PAPER_TABLES = {thing: PAPER / SCALE.scale / f"{thing}.html" for thing in TABLES}
 PAPER_FIGURES = {thing: PAPER / SCALE.scale / f"{thing}.png" for thing in FIGURES}
 PLAYED = sorted({spec.dataset for spec in RUNS.values()})
+
+
+def page_of(scale):
+    return PAPER / scale / "index.html"
 
 
 def study_of(wildcards):
@@ -40,10 +43,11 @@ def numbers_of(wildcards):
         suffix = "json" if wildcards.thing in TABLES else "parquet"
         return [folder / spec.dataset / f"{spec.judge}.{suffix}" for spec in SCALE.judges]
     if isinstance(thing, RetrievalsFigureSpec):
-        return [EVALUATION / "retrievals" / f"{wildcards.thing}.json"] if compared(wildcards) else []
+        found = EVALUATION / "retrievals" / wildcards.scale / f"{wildcards.thing}.json"
+        return [found] if compared(wildcards) else []
     if isinstance(thing, MetricAgreementFigureSpec):
-        return metrics_of(RUNS)
-    return metrics_of(runs_of_rows(expand_rows(thing.rows, study_with(wildcards), SCALE)))
+        return metrics_of(DEFAULT if wildcards.scale == SCALE.scale else RUNS)
+    return metrics_of(evaluated_of_rows(expand_rows(thing.rows, study_with(wildcards), SCALES[wildcards.scale])))
 
 
 def study_with(wildcards):
@@ -52,7 +56,7 @@ def study_with(wildcards):
 
 def compared(wildcards):
     """The two rows whose retrievals a figure compares; none if the scale has not both."""
-    return compared_rows(study_with(wildcards), wildcards.thing.split("/")[1], SCALE)
+    return compared_rows(study_with(wildcards), wildcards.thing.split("/")[1], SCALES[wildcards.scale])
 
 
 def names_of_compared(wildcards):
@@ -82,12 +86,13 @@ def targets():
     everything = PAPER_TABLES | PAPER_FIGURES
     return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
         "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
-        "features": [FEATURES / spec.dataset / f"{spec.features.stem}.npy" for spec in RUNS.values()],
+        "features": [features_of_run(run) for run in DEFAULT],
         "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
-        "runs": [TRAINING / run / "weights.safetensors" for run in RUNS],
+        "runs": [TRAINING / run / "weights.safetensors" for run in DEFAULT],
         "tables": list(PAPER_TABLES.values()),
         "figures": list(PAPER_FIGURES.values()),
-        "page": [PAGE],
+        "page": [page_of(SCALE.scale)],
+        "complete": [page_of(SCALE.complete.scale)],
     }
 
 

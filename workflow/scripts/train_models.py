@@ -7,11 +7,14 @@ from fivesentences.console import log_to
 from fivesentences.training import Run, train_runs
 
 with log_to(snakemake.log[0]):
-    specs = [check(RunSpec, spec, "a run") for spec in snakemake.params.specs]
-    folders = [Path(path).parent for path in snakemake.output.weights]
+    given = zip(snakemake.params.specs, snakemake.output.weights, snakemake.params.phi_files, strict=True)
     train_runs(
-        [Run(spec, folder) for spec, folder in zip(specs, folders, strict=True)],
+        [
+            Run(check(RunSpec, spec, "a run"), Path(weights).parent, {name: Path(file) for name, file in files.items()})
+            for spec, weights, files in given
+        ],
         Path(snakemake.input.corpus),
         Path(snakemake.input.features),
         device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
+        tensorboard=snakemake.params.tensorboard,
     )

@@ -45,11 +45,12 @@ from fivesentences.config.figures import (
     RetrievalsFigureSpec,
     SemanticRecallFigureSpec,
 )
-from fivesentences.config.jobs import training_jobs
+from fivesentences.config.jobs import evaluation_jobs, training_jobs
 from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec, registered_models
+from fivesentences.config.places import Places
 from fivesentences.config.reading import check, read, read_yaml
-from fivesentences.config.runs import FeatureSpec, RunSpec
+from fivesentences.config.runs import FeatureSpec, RunFile, RunSpec
 from fivesentences.config.scales import (
     JUDGED_LOADER,
     CellSpec,
@@ -112,12 +113,14 @@ __all__ = [
     "Name",
     "Negatives",
     "PhiName",
+    "Places",
     "PrecompData",
     "PrintedAlone",
     "PublishedSetting",
     "References",
     "RetrievalsFigureSpec",
     "RowSpec",
+    "RunFile",
     "RunSpec",
     "SamSpec",
     "Scale",
@@ -134,6 +137,7 @@ __all__ = [
     "Variant",
     "as_list",
     "check",
+    "evaluation_jobs",
     "is_semantic",
     "members_of",
     "read",

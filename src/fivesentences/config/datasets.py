@@ -38,6 +38,7 @@ class PrecompData(Strict):
     loader: Literal["precomp"]
     folder: Path
     prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
+    testall: bool = Field(default=False, description="COCO: all 5,000 test images, not the first 1,000")
 
 
 class FolderData(Strict):

@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from fivesentences.config.ensembles import EnsembleRun
 from fivesentences.config.runs import RunSpec
 
 
-def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int) -> dict[str, list[str]]:
+def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, prefix: str = "train") -> dict[str, list[str]]:
     """Share runs out among jobs.
 
     Runs of a job have the model, dataset and features in common, so that a row added to a table moves few runs to
@@ -19,6 +20,7 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int) -> dict[str, l
     Args:
         runs: Settings of each run, by its name.
         runs_per_job: The most runs of a job, at least 1.
+        prefix: What the names begin with.
 
     Returns:
         Names of the runs of each job, by a readable name of letters, digits and ``_``: ``train_scenes_vsepp_2``.
@@ -29,8 +31,27 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int) -> dict[str, l
     jobs, count = {}, Counter[str]()
     for (dataset, _, model), names in kinds.items():
         parts = math.ceil(len(names) / runs_per_job)
-        base = re.sub(r"\W", "_", f"train_{dataset}_{model}")
+        base = re.sub(r"\W", "_", f"{prefix}_{dataset}_{model}")
         for part in range(parts):
             count[base] += 1
             jobs[f"{base}_{count[base]}"] = names[len(names) * part // parts : len(names) * (part + 1) // parts]
     return jobs
+
+
+def evaluation_jobs(
+    jobs: Mapping[str, list[str]], ensembles: Mapping[str, EnsembleRun], prefix: str = "evaluate_ensembles"
+) -> dict[str, list[str]]:
+    """Which runs and ensembles are evaluated one after the other in one process.
+
+    Args:
+        jobs: As ``training_jobs`` gives them: what was trained in one job is evaluated in one.
+        ensembles: By name; those of one dataset are evaluated together.
+        prefix: What the names of their jobs begin with.
+
+    Returns:
+        Names of the runs and ensembles of each job: ``evaluate_train_scenes_vsepp_2``, ``evaluate_ensembles_scenes``.
+    """
+    found = {f"evaluate_{job}": list(names) for job, names in jobs.items()}
+    for name, ensemble in ensembles.items():
+        found.setdefault(re.sub(r"\W", "_", f"{prefix}_{ensemble.dataset}"), []).append(name)
+    return found

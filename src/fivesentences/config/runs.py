@@ -81,3 +81,11 @@ class RunSpec(Strict):
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         part = f"fraction={self.fraction:g}{captions}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
+
+
+class RunFile(Strict):
+    """``run.yaml``: a run's settings and the files it read."""
+
+    corpus: str
+    features: str
+    run: RunSpec

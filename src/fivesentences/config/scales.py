@@ -159,7 +159,7 @@ class Scale(Strict):
     @property
     def complete(self) -> Scale:
         """The same scale with every row of its tables, which go into a folder of their own."""
-        left_out = LeaveOut(phis=self.leave_out.phis)
+        left_out = self.leave_out.model_copy(update={"losses": [], "fractions": []})
         named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
         return self.model_copy(update=named | {"keep": None, "leave_out": left_out})
 

@@ -24,7 +24,7 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
         InputError: As the loader does, or if a split that the block names has no image.
     """
     if isinstance(data, PrecompData):
-        return load_precomp(captions, data.prefix, name=name)
+        return load_precomp(captions, data.prefix, name=name, testall=data.testall)
     if isinstance(data, FolderData):
         return load_folder(data.photographs, captions, name)
     whole = load_flickr8k(captions, name) if data.loader == "flickr8k" else load_karpathy(captions, name, data.member)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.config import RunSpec
+from fivesentences.config import EnsembleRun, RunSpec, members_of
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
@@ -18,7 +18,7 @@ from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.ranking import DIRECTIONS, Direction
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.semantics import read_phi, read_phi_note
-from fivesentences.storage import write_json
+from fivesentences.storage import replacing, write_json
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -115,7 +115,7 @@ def rescored(
 
 
 def evaluate_run(
-    spec: RunSpec,
+    spec: RunSpec | EnsembleRun,
     *,
     corpus: Path,
     similarity: Path,
@@ -126,10 +126,10 @@ def evaluate_run(
     inferences: Sequence[str] = ("naive",),
     split: str = "test",
 ) -> None:
-    """Write every number of a run as one JSON file: values with their protocol, gallery, tie rule and phi.
+    """Write every number of a run or ensemble as one JSON file: values with their protocol, gallery, tie rule and phi.
 
     Args:
-        spec: The run.
+        spec: The run, or the ensemble.
         corpus: The corpus it was trained on, as parquet.
         similarity: ``[images, captions]`` of ``split``, as ``.npy``.
         phis: What it is evaluated with, the main one first; ``a+b`` is the mean of the matrices ``a`` and ``b``.
@@ -160,7 +160,8 @@ def evaluate_run(
     content: dict[str, Any] = {
         "run": spec.name,
         "dataset": spec.dataset,
-        "model": spec.model.name,
+        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
+        "ensemble_of": [member.name for member in members_of(spec)] if isinstance(spec, EnsembleRun) else [],
         "loss": spec.loss.folder,
         "fraction": spec.fraction,
         "seed": spec.seed,
@@ -178,6 +179,32 @@ def evaluate_run(
         "hubs": hubs,
     }
     write_json(out, content)
+
+
+def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
+    """Write the mean of some similarities, which is that of an ensemble: SGRAF of SGR and SAF, SCAN of both directions.
+
+    Args:
+        similarities: ``[images, captions]`` of each member, as ``.npy``; read piece by piece.
+        out: Where to write it, float32 ``.npy``.
+
+    Raises:
+        InputError: If there is none, or their shapes differ.
+    """
+    matrices = [np.load(path, mmap_mode="r", allow_pickle=False) for path in similarities]
+    if not matrices:
+        raise InputError(f"{out}: an ensemble needs the similarity of at least one member.")
+    for path, matrix in zip(similarities, matrices, strict=True):
+        if matrix.shape != matrices[0].shape:
+            raise InputError(
+                f"{path} is {list(matrix.shape)}, but {similarities[0]} is {list(matrices[0].shape)}; "
+                "train the members of an ensemble on the same images and captions."
+            )
+    with replacing(out) as temporary:
+        mean = np.lib.format.open_memmap(temporary, "w+", np.float32, matrices[0].shape)
+        for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
+            mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
+        mean.flush()
 
 
 def _sums(values: Sequence[RunValue]) -> list[RunValue]:

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow
 
 from fivesentences.errors import InputError
+from fivesentences.features.precomp import PrecompRows, read_precomp
 
 How = Literal["as_stored", "standardise", "normalise"]
 BLOCK = 1024  # rows that are turned into float64 at a time
@@ -25,17 +26,18 @@ class FeatureTable:
 
     Attributes:
         path: Where they came from, for messages.
-        array: ``[images, dim]`` or ``[images, regions, dim]``, float16 or float32, mapped and not read.
+        array: ``[images, dim]`` or ``[images, regions, dim]``, float16 or float32, mapped and not read; an array of
+            row numbers takes rows.
         image_ids: Of each row.
     """
 
     path: Path
-    array: npt.NDArray[np.floating]
+    array: npt.NDArray[np.floating] | PrecompRows
     image_ids: list[str]
 
     @classmethod
     def open(cls, path: Path | str) -> FeatureTable:
-        """Open what ``extract_features`` (or anything that writes the same two files) has written.
+        """Open what ``extract_features`` (or anything that writes the same two files) or ``describe_precomp`` wrote.
 
         Raises:
             InputError: If a file is missing or damaged, or the two do not belong together.
@@ -45,8 +47,11 @@ class FeatureTable:
         for file in (path, beside):
             if not file.is_file():
                 raise InputError(f"{file}: there is no such file; features are a .npy with its .images.parquet beside.")
+        array: npt.NDArray[np.floating] | PrecompRows
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            array = read_precomp(path) if path.suffix == ".json" else np.load(path, mmap_mode="r", allow_pickle=False)
+        except InputError:
+            raise
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"{path} is not a whole .npy array ({error}); extract it again.") from None
         if array.ndim not in (2, 3) or array.dtype not in (np.float16, np.float32):

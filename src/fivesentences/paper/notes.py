@@ -36,6 +36,17 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         notes.append(
             f"{labels.get(model, model)}: the mean of the similarities of {names}, each trained by itself{other_seeds}."
         )
+    leaking = unique(
+        labels.get(row.model, row.model)
+        for row in kept
+        for run in row.runs
+        if any(member.model.labels == "released" for member in members_of(run))
+    )
+    if leaking:
+        notes.append(
+            f"{listed(leaking)}: at test, too, each caption came with the concepts of all captions of its image, as "
+            "released; this tells which captions belong together."
+        )
     if kept:
         for seeds, where in _seeds_of(kept, labels).items():
             named = ", ".join(str(seed) for seed in seeds)
@@ -47,6 +58,18 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         rule = results.gallery(kept[0].runs[0].name).tie_rule
         notes.append(f"{rule[:1].upper()}{rule[1:]}.")
     return notes
+
+
+def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """What the models of a role read; which of them, where they read different features."""
+    readers: dict[str, list[str]] = {}
+    for row in rows:
+        for member in (one for run in row.runs for one in members_of(run)):
+            read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
+            readers.setdefault(read, []).append(labels.get(row.model, row.model))
+    if len(readers) == 1:
+        return next(iter(readers))
+    return "; ".join(f"{read} for {listed(unique(models))}" for read, models in readers.items())
 
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
@@ -197,18 +220,6 @@ def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int,
         for seeds, of_seeds in found.items()
     }
     return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in found}
-
-
-def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
-    """Features that rows read, and which models read them where there are several."""
-    models: dict[str, list[str]] = {}
-    for row in rows:
-        for member in (one for run in row.runs for one in members_of(run)):
-            read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
-            models.setdefault(read, []).append(labels.get(row.model, row.model))
-    if len(models) == 1:
-        return next(iter(models))
-    return listed([f"{read} for {listed(unique(names))}" for read, names in models.items()])
 
 
 def notes_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:

@@ -40,9 +40,9 @@ class Row:
     """One line of a table or figure, resolved at a scale.
 
     ``runs`` holds one run (or ensemble of runs) a seed, in the order of the scale's seeds. It is empty where the line
-    is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for the
-    loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in inference
-    alone read the same runs.
+    is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
+    the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
+    inference alone read the same runs.
     """
 
     role: str

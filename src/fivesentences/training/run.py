@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 import yaml
 
-from fivesentences.config import RunSpec, Strict, check, read_yaml
+from fivesentences.config import RunFile, RunSpec, check, read_yaml
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
@@ -29,14 +29,6 @@ OUTPUTS = (
     "similarity_dev.npy",
     "similarity_test.npy",
 )
-
-
-class RunFile(Strict):
-    """``run.yaml``: a run's settings and the files it read."""
-
-    corpus: str
-    features: str
-    run: RunSpec
 
 
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:

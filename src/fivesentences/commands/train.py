@@ -1,0 +1,173 @@
+"""`fivesentences train`: runs without the workflow, into the folders where it expects them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    from fivesentences.config import Places, RunSpec
+
+
+def train(
+    what: Annotated[
+        Path, typer.Argument(metavar="RUN.yaml|SCALE.yaml", help="a run's settings, its run.yaml, or a whole scale")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="of a single run; default: below --results")
+    ] = None,
+    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="of a single run: its corpus, .parquet")] = None,
+    features: Annotated[Path | None, typer.Option(metavar="FILE", help="of a single run: its features")] = None,
+    phi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="of a single run: phi of training captions that the loss reads"),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="of a scale: runs whose name fits, such as '*/cvse*'")
+    ] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="where the workflow keeps its results")] = Path(
+        "results"
+    ),
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto")] = "cpu",
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write TensorBoard events beside")] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="name the runs and train none")] = False,
+) -> None:
+    """Train one run, or every run of a scale, or go on with what was stopped.
+
+    A finished run is not trained again while its settings, its inputs and the code
+    are the same: remove the folder `finished` in it to have that. Runs below
+    --results are those that the workflow then finds.
+
+    Examples:
+
+        fivesentences train results/training/SOME/RUN/run.yaml --out again
+
+        fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
+    """
+    from fivesentences.config import Places, RunSpec, check, read_yaml
+
+    content = read_yaml(what)
+    places = Places(results)
+    if isinstance(content, dict) and "scale" in content:
+        given = {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}
+        for option, value in given.items():
+            if value:
+                raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
+        specs = _fitting(_runs_of_scale(what, content), only, what)
+        if list_only:
+            print("\n".join(specs))
+            return
+        _train(list(specs.values()), places, device, tensorboard, _precomp_datasets(content))
+        return
+    if only:
+        raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
+    if isinstance(content, dict) and "run" in content:
+        from fivesentences.config.runs import RunFile
+
+        noted = check(RunFile, content, str(what))
+        spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
+    else:
+        spec = check(RunSpec, content, str(what))
+    if list_only:
+        print(spec.name)
+        return
+    _train_one(spec, out or places.run(spec), corpus, features, _named(phi), places, device, tensorboard)
+
+
+def _train_one(
+    spec: RunSpec,
+    folder: Path,
+    corpus: Path | None,
+    features: Path | None,
+    phi_files: dict[str, Path],
+    places: Places,
+    device: str,
+    tensorboard: bool,
+) -> None:
+    from fivesentences.training import Run, train_runs
+
+    corpus = corpus or places.corpus(spec.dataset)
+    features = features or _features(places, spec)
+    files = _phi_files(places, spec) | phi_files
+    train_runs([Run(spec, folder, files)], corpus, features, device=device, tensorboard=tensorboard)
+
+
+def _train(specs: Sequence[RunSpec], places: Places, device: str, tensorboard: bool, precomp: set[str]) -> None:
+    """All runs, those of one corpus and features together; every one is tried before a mistake ends the command."""
+    from fivesentences.training import Run, train_runs
+
+    groups: dict[tuple[Path, Path], list[Run]] = {}
+    for spec in specs:
+        features = places.features(spec.dataset, spec.features, spec.dataset in precomp)
+        inputs = places.corpus(spec.dataset), features
+        groups.setdefault(inputs, []).append(Run(spec, places.run(spec), _phi_files(places, spec)))
+    for inputs in groups:
+        for path in inputs:
+            if not path.is_file():
+                raise InputError(f"{path}: there is no such file; make it with the workflow: snakemake {path}.")
+    mistakes = []
+    for (corpus, features), runs in groups.items():
+        try:
+            train_runs(runs, corpus, features, device=device, tensorboard=tensorboard)
+        except InputError as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise InputError("\n".join(mistakes))
+
+
+def _features(places: Places, spec: RunSpec) -> Path:
+    """Those that are there, of photographs or of a precomp folder."""
+    described = places.features(spec.dataset, spec.features, precomp=True)
+    return described if described.is_file() else places.features(spec.dataset, spec.features)
+
+
+def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
+    """Those that are there; what is missing is computed or missed by the objective, which says so."""
+    return {name: path for name, path in places.phi_files(spec).items() if path.is_file()}
+
+
+def _runs_of_scale(path: Path, content: Any) -> dict[str, RunSpec]:
+    from fivesentences.config import Scale, Study, check, read
+    from fivesentences.paper.rows import runs_of_scale
+
+    scale = check(Scale, content, str(path))
+    return runs_of_scale({name: read(Study, path.parent / "studies" / f"{name}.yaml") for name in scale.studies}, scale)
+
+
+def _precomp_datasets(content: Any) -> set[str]:
+    return {name for name, data in content["datasets"].items() if data.get("loader") == "precomp"}
+
+
+def _fitting(specs: dict[str, RunSpec], patterns: list[str] | None, what: Path) -> dict[str, RunSpec]:
+    """Runs whose name fits one of the patterns; all without patterns.
+
+    Raises:
+        InputError: If a pattern fits none.
+    """
+    if not patterns:
+        return specs
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in specs):
+            raise InputError(
+                f"--only is '{pattern}', which no run of {what} fits; the first of {len(specs)} is "
+                f"'{next(iter(specs), '')}' (--list names all)."
+            )
+    return {
+        name: spec for name, spec in specs.items() if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    }
+
+
+def _named(files: list[str] | None) -> dict[str, Path]:
+    named = {}
+    for file in files or ():
+        name, sign, path = file.partition("=")
+        if not sign or not name or not path:
+            raise InputError(f"--phi is '{file}'; give NAME=FILE, such as spice=spice.npy.")
+        named[name] = Path(path)
+    return named

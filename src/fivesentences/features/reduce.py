@@ -1,0 +1,132 @@
+"""Features made smaller: a grid's cells pooled to fewer regions, and dimensions to principal components."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fivesentences.console import Bar
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.features.reading import FeatureTable
+from fivesentences.storage import replacing
+
+Floats = npt.NDArray[np.float64]
+IMAGES_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What is done to the features of an image, ``[dim]`` or ``[cells, dim]``.
+
+    Attributes:
+        pooling: ``[regions, cells]`` weights of the cells of a region, which sum to 1; None: cells stay.
+        mean: ``[dim]``.
+        components: ``[dim, dimensions]`` principal components of the training images, already divided by one number, so
+            that the mean variance of the results is 1; None: dimensions stay.
+    """
+
+    pooling: Floats | None = None
+    mean: Floats | None = None
+    components: Floats | None = None
+
+    def apply(self, rows: npt.NDArray[np.floating]) -> Floats:
+        """``[images, cells, dim]`` (or ``[images, dim]``) -> ``[images, regions, dimensions]``."""
+        reduced = rows.astype(np.float64)
+        if self.pooling is not None:
+            reduced = self.pooling @ reduced
+        if self.mean is None or self.components is None:
+            return reduced
+        return (reduced - self.mean) @ self.components
+
+
+def reduce_features(
+    source: Path, corpus: Corpus, out: Path, *, regions: int | None = None, dimensions: int | None = None
+) -> None:
+    """Write smaller features as float16, with the same table of images beside.
+
+    Regions: an image's square of cells is covered by a smaller square of windows, as torch's adaptive average pooling
+    lays them (7 x 7 cells to 6 x 6 regions: each the mean of 2 x 2 cells that overlap with their neighbours').
+    Dimensions: principal components of the regions of the *training* images of the whole split (no captions are seen),
+    the sign of each such that its largest weight is positive; they are not whitened, so that the first ones stay the
+    largest, and all are divided by one number.
+
+    Args:
+        source: Features as ``FeatureTable.open`` reads them.
+        corpus: Says which images are for training.
+        out: The ``.npy`` to write.
+        regions: Of an image; a square number.
+        dimensions: Of a region.
+
+    Raises:
+        InputError: If the features are no square grid, or have too few cells or dimensions.
+    """
+    table = FeatureTable.open(source)
+    _, *cells, dim = table.array.shape
+    reduction = Reduction(None if regions is None else _pooling(source, cells, regions))
+    if dimensions is not None:
+        if dimensions > dim:
+            raise InputError(f"{source} has {dim} dimensions; {dimensions} are asked for: ask for fewer.")
+        train = table.where(corpus.split("train").images["image_id"].tolist())
+        reduction = _principal_components(table, train, reduction, dimensions)
+    everything = np.arange(len(table.image_ids))
+    shape = [len(everything), *([] if not cells else [regions or cells[0]]), dimensions or dim]
+    with replacing(out.with_suffix(".images.parquet")) as temporary:
+        pd.read_parquet(source.with_suffix(".images.parquet")).to_parquet(temporary, index=False)
+    with replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
+        whole = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=tuple(shape))
+        for where, rows in _blocks(table, everything):
+            whole[where] = reduction.apply(rows)
+            bar.advance(len(where))
+        whole.flush()
+        del whole
+
+
+def _pooling(source: Path, cells: list[int], regions: int) -> Floats:
+    """``[regions, cells]``."""
+    side, wanted = (math.isqrt(cells[0]) if cells else 0), math.isqrt(regions)
+    if not cells or side**2 != cells[0] or wanted**2 != regions or not 1 <= wanted <= side:
+        have = f"{cells[0]} cells" if cells else "one vector"
+        raise InputError(
+            f"{source} has {have} an image; {regions} regions need a square grid of at least as many cells."
+        )
+    line = np.zeros((wanted, side))  # weights of the cells of a row for each window
+    for window in range(wanted):
+        first, end = window * side // wanted, -(-(window + 1) * side // wanted)
+        line[window, first:end] = 1 / (end - first)
+    return np.asarray(np.kron(line, line), dtype=np.float64)
+
+
+def _principal_components(
+    table: FeatureTable, train: npt.NDArray[np.intp], reduction: Reduction, dimensions: int
+) -> Reduction:
+    dim, total, count = table.array.shape[-1], 0.0, 0
+    for _, rows in _blocks(table, train):
+        pooled = reduction.apply(rows).reshape(-1, dim)
+        total, count = total + pooled.sum(axis=0), count + len(pooled)
+    mean = np.asarray(total / count)
+    scatter = np.zeros((dim, dim))
+    with Bar("principal components", len(train)) as bar:
+        for where, rows in _blocks(table, train):
+            centred = reduction.apply(rows).reshape(-1, dim) - mean
+            scatter += centred.T @ centred
+            bar.advance(len(where))
+    variances, vectors = np.linalg.eigh(scatter / count)  # rising
+    variances, vectors = variances[::-1][:dimensions], vectors[:, ::-1][:, :dimensions]
+    sign = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dimensions)])
+    scale = math.sqrt(max(float(variances.mean()), np.finfo(np.float64).tiny))
+    return Reduction(reduction.pooling, mean, vectors * sign / scale)
+
+
+def _blocks(
+    table: FeatureTable, where: npt.NDArray[np.intp]
+) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]]]:
+    for start in range(0, len(where), IMAGES_AT_ONCE):
+        rows = where[start : start + IMAGES_AT_ONCE]
+        yield rows, table.take(rows)

@@ -1,0 +1,90 @@
+"""Grids pooled as torch pools them, principal components as scikit-learn finds them, from training images alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.decomposition import PCA
+
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable
+from fivesentences.features.reduce import reduce_features
+
+SIZES = {"train": 40, "dev": 5, "test": 9}
+
+
+@pytest.fixture
+def corpus():
+    rows = [
+        (f"{split}{image}", f"{split}{image}.jpg", f"{split}{image}-{number}", "A dog runs.", split, None)
+        for split, count in SIZES.items()
+        for image in range(count)
+        for number in range(2)
+    ]
+    return Corpus(
+        "c", pd.DataFrame(rows, columns=["image_id", "filename", "caption_id", "caption", "split", "category"])
+    )
+
+
+def stored(folder, corpus, features):
+    path = folder / "stored.npy"
+    np.save(path, features)
+    corpus.images[["image_id", "filename"]].to_parquet(path.with_suffix(".images.parquet"))
+    return path
+
+
+@pytest.fixture
+def grid(corpus, tmp_path):
+    scale = np.linspace(5, 0.2, 12)
+    features = np.random.default_rng(0).normal(size=(corpus.n_images, 49, 12)) * scale + 3
+    return stored(tmp_path, corpus, features.astype(np.float16))
+
+
+def test_regions_are_those_of_adaptive_average_pooling(corpus, grid, tmp_path):
+    reduce_features(grid, corpus, tmp_path / "out.npy", regions=36)
+    ours = FeatureTable.open(tmp_path / "out.npy")
+    cells = torch.from_numpy(np.load(grid).astype(np.float32)).transpose(1, 2).reshape(-1, 12, 7, 7)
+    theirs = torch.nn.functional.adaptive_avg_pool2d(cells, 6).flatten(2).transpose(1, 2)
+    assert ours.array.dtype == np.float16
+    assert ours.image_ids == corpus.images["image_id"].tolist()
+    np.testing.assert_allclose(ours.array, theirs, atol=0.01)
+
+
+def test_dimensions_are_principal_components_of_the_training_images_up_to_sign_and_one_factor(corpus, grid, tmp_path):
+    reduce_features(grid, corpus, tmp_path / "out.npy", dimensions=4)
+    ours = np.load(tmp_path / "out.npy").astype(np.float64)
+    cells = np.load(grid).astype(np.float64)
+    theirs = PCA(4).fit(cells[: SIZES["train"]].reshape(-1, 12)).transform(cells.reshape(-1, 12)).reshape(ours.shape)
+    factor = np.abs(ours).sum() / np.abs(theirs).sum()
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs) * factor, atol=0.01)
+    training = ours[: SIZES["train"]]
+    assert np.mean(training.reshape(-1, 4).var(axis=0)) == pytest.approx(1, abs=0.01)
+    assert np.all(np.diff(training.reshape(-1, 4).var(axis=0)) < 0)
+
+
+def test_other_images_have_no_part_in_the_components(corpus, grid, tmp_path):
+    reduce_features(grid, corpus, tmp_path / "one.npy", regions=9, dimensions=3)
+    features = np.load(grid)
+    features[SIZES["train"] :] *= 7
+    np.save(grid, features)
+    reduce_features(grid, corpus, tmp_path / "two.npy", regions=9, dimensions=3)
+    one, two = np.load(tmp_path / "one.npy"), np.load(tmp_path / "two.npy")
+    np.testing.assert_array_equal(one[: SIZES["train"]], two[: SIZES["train"]])
+
+
+def test_global_vectors_have_components_too(corpus, tmp_path):
+    vectors = np.random.default_rng(1).normal(size=(corpus.n_images, 10)).astype(np.float32)
+    reduce_features(stored(tmp_path, corpus, vectors), corpus, tmp_path / "out.npy", dimensions=3)
+    assert np.load(tmp_path / "out.npy").shape == (corpus.n_images, 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [({"regions": 64}, "49 cells"), ({"regions": 35}, "35 regions"), ({"dimensions": 13}, "has 12 dimensions")],
+)
+def test_what_cannot_be_had_ends_in_one_sentence(corpus, grid, tmp_path, asked, said):
+    with pytest.raises(InputError, match=said):
+        reduce_features(grid, corpus, tmp_path / "out.npy", **asked)

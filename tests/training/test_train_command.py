@@ -1,0 +1,139 @@
+"""`fivesentences train`: one run or a scale's, into the folders where the workflow looks for them."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+
+from fivesentences import cli
+from fivesentences.config import LossSpec, Places, SamSpec
+from fivesentences.corpus import Corpus
+from fivesentences.semantics import write_phi
+from fivesentences.training import train_run
+from fivesentences.training.run import OUTPUTS
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path, capsys):
+    """Run `fivesentences train` and return its exit code and what it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["fivesentences", "train", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        said = capsys.readouterr()
+        return end.value.code or 0, said.out + said.err
+
+    return run
+
+
+def bytes_in(folder):
+    return {name: (folder / name).read_bytes() for name in OUTPUTS if name != "run.yaml"}
+
+
+def test_a_runs_settings_and_its_inputs_give_the_folder_that_the_workflow_expects(
+    command, inputs, spec_of, tmp_path, monkeypatch
+):
+    spec = spec_of(epochs=1)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
+    code, _ = command("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features)
+    assert code == 0
+    folder = tmp_path / "results/training" / spec.name
+    train_run(spec, *inputs, tmp_path / "alone")
+    assert bytes_in(folder) == bytes_in(tmp_path / "alone")
+    # Its own run.yaml trains it again, elsewhere; in its folder there is nothing left to do.
+    assert command(folder / "run.yaml", "--out", "again")[0] == 0
+    assert bytes_in(tmp_path / "again") == bytes_in(folder)
+    code, said = command(folder / "run.yaml")
+    assert code == 0 and "was finished before" in said
+
+
+def write_scale(folder, inputs, grid_inputs):
+    places = Places(folder / "results")
+    (folder / "config/studies").mkdir(parents=True)
+    (places.results / "corpus").mkdir(parents=True)
+    (places.results / "features/d").mkdir(parents=True)
+    shutil.copy(inputs.corpus, places.corpus("d"))
+    for layout, given in (("global", inputs), ("grid", grid_inputs)):
+        for suffix in (".npy", ".images.parquet"):
+            shutil.copy(given.features.with_suffix(suffix), places.results / f"features/d/counts-{layout}{suffix}")
+    scale = {
+        "scale": "s",
+        "title": "S",
+        "roles": {"r": "d"},
+        "datasets": {"d": {"loader": "flickr8k"}},
+        "features": {"extractor": "counts"},
+        "grid_features": {"extractor": "counts", "layout": "grid"},
+        "training": {"embedding": 8, "word": 6, "epochs": 1, "batch_size": 16, "min_word_count": 1},
+        "studies": ["p"],
+    }
+    rows = [{"role": "r", "model": ["vsepp", "scan"], "loss": ["all", "sam"]}]
+    study = {
+        "paper": "P",
+        "losses": {"all": {"triplet": "all"}, "sam": {"sam": {}}},
+        "tables": {"t": {"title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}},
+    }
+    (folder / "config/s.yaml").write_text(yaml.safe_dump(scale))
+    (folder / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
+
+
+def test_the_runs_of_a_scale_that_fit_a_pattern_are_trained(command, inputs, grid_inputs, tmp_path):
+    write_scale(tmp_path, inputs, grid_inputs)
+    code, said = command("config/s.yaml", "--list")
+    assert code == 0 and len(said.splitlines()) == 4
+    assert command("config/s.yaml", "--only", "d/scan*", "--only", "*/vsepp/*")[0] == 0
+    trained = sorted(path.parent.relative_to(tmp_path) for path in tmp_path.rglob("history.csv"))
+    names = {str(path).removeprefix("results/training/") for path in trained if path.name != "finished"}
+    assert names == {name for name in said.splitlines() if "vsepp+sam" not in name}
+
+
+def test_a_matrix_of_the_training_split_is_read(command, inputs, spec_of, tmp_path):
+    train = Corpus.read(inputs.corpus).split("train")
+    write_phi("bleu1", train.captions, train.image_of_caption, tmp_path / "bleu1.npy")
+    spec = spec_of(epochs=1, loss=LossSpec(sam=SamSpec(phi="bleu1")))
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
+    given = ("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features)
+    code, said = command(*given)
+    assert code == 1 and "bleu1" in said and "Traceback" not in said
+    assert command(*given, "--phi", "bleu1=bleu1.npy")[0] == 0
+    weights = tmp_path / "results/training" / spec.name / "weights.safetensors"
+    before = weights.read_bytes()
+    np.save(tmp_path / "bleu1.npy", np.load(tmp_path / "bleu1.npy")[:, ::-1])
+    assert command(*given, "--phi", "bleu1=bleu1.npy")[0] == 0  # another matrix is another run
+    assert weights.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("config/s.yaml", "--only", "nothing*"), "which no run of config/s.yaml fits"),
+        (("config/s.yaml", "--out", "x"), "--out is for a single run"),
+        (("config/s.yaml", "--results", "elsewhere"), "make it with the workflow"),
+        (("run.yaml", "--only", "*"), "--only picks runs of a scale"),
+        (("run.yaml", "--phi", "cider"), "give NAME=FILE"),
+        (("run.yaml",), "results/corpus/tiny.parquet: there is no such file"),
+    ],
+)
+def test_what_cannot_be_done_ends_in_one_sentence(command, inputs, grid_inputs, spec_of, tmp_path, arguments, said):
+    write_scale(tmp_path, inputs, grid_inputs)
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(spec_of().model_dump(mode="json")))
+    code, output = command(*arguments)
+    assert code == 1 and said in output and "Traceback" not in output
+
+
+def test_the_history_as_tensorboard_events(command, inputs, spec_of, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    spec = spec_of(epochs=2)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
+    given = ("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features, "--out", "run")
+    assert command(*given, "--tensorboard")[0] == 0
+    events = EventAccumulator(str(tmp_path / "run/tensorboard")).Reload()
+    rows = (tmp_path / "run/history.csv").read_text().splitlines()
+    losses = [float(row.split(",")[rows[0].split(",").index("loss")]) for row in rows[1:]]
+    assert [event.step for event in events.Scalars("loss")] == [1, 2]
+    assert [event.value for event in events.Scalars("loss")] == pytest.approx(losses)
