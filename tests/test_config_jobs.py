@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fivesentences.config import FeatureSpec, ModelSpec, RunSpec, training_jobs
+import pytest
+
+from fivesentences.config import EnsembleRun, FeatureSpec, ModelSpec, RunSpec, evaluation_jobs, training_jobs
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:
@@ -40,3 +42,23 @@ def test_a_row_added_for_one_dataset_moves_no_run_of_another():
 def test_names_of_jobs_are_names_of_rules_and_differ():
     names = list(training_jobs(runs({"my.data": 1, "my-data": 1}), 1))
     assert names == ["train_my_data_vsepp_1", "train_my_data_vsepp_2"]
+
+
+def test_what_is_trained_in_one_job_is_evaluated_in_one_and_ensembles_of_a_dataset_together():
+    given = runs({"scenes": 3})
+    members = list(given.values())
+    pairs = [EnsembleRun(ensemble=name, members=members[:2]) for name in ("pair", "other")]
+    ensembles = {pair.name: pair for pair in pairs}
+    assert evaluation_jobs(training_jobs(given, 2), ensembles) == {
+        "evaluate_train_scenes_vsepp_1": list(given)[:1],
+        "evaluate_train_scenes_vsepp_2": list(given)[1:],
+        "evaluate_ensembles_scenes": list(ensembles),
+    }
+
+
+def test_members_of_an_ensemble_were_trained_on_the_same_and_are_different_runs():
+    first, second = runs({"scenes": 2}).values()
+    with pytest.raises(ValueError, match="differ in fraction"):
+        EnsembleRun(ensemble="pair", members=[first, second.model_copy(update={"fraction": 0.5})])
+    with pytest.raises(ValueError, match="stands in an ensemble twice"):
+        EnsembleRun(ensemble="pair", members=[first, first])

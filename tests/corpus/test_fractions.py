@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fivesentences.corpus import COLUMNS, Corpus, take_fraction
+from fivesentences.corpus import COLUMNS, Corpus, take_captions, take_fraction, training_part
 from fivesentences.errors import InputError
 
 
@@ -62,3 +62,20 @@ def test_a_wrong_fraction_is_one_sentence(fraction, draw, sentence):
     with pytest.raises(InputError) as error:
         take_fraction(corpus(5), fraction, draw=draw)
     assert str(error.value) == sentence
+
+
+def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
+    uneven = Corpus("uneven", corpus(4).table.drop([6, 7, 8, 9]))  # the second image has one caption
+    part = take_captions(uneven, 2)
+    assert part.table["caption_id"].tolist() == ["0#0", "0#1", "1#0", "2#0", "2#1", "3#0", "3#1"]
+    assert take_captions(uneven, 9).table.equals(uneven.table)
+    assert take_captions(uneven, None) is uneven
+    with pytest.raises(InputError, match="captions_per_image is 0"):
+        take_captions(uneven, 0)
+
+
+def test_a_run_takes_its_fraction_first_and_then_captions_of_each_image():
+    part = training_part(corpus(10), 0.5, 1)
+    assert part.table["caption_id"].tolist() == ["0#0", "1#0", "2#0", "3#0", "4#0"]
+    drawn = training_part(corpus(10), 0.5, 2, "seeded", 3)
+    assert drawn.images.equals(take_fraction(corpus(10), 0.5, "seeded", 3).images) and drawn.n_captions == 10

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec, ModelSpec, RunSpec
+from fivesentences.config import EnsembleRun, FeatureSpec, ModelSpec, RunSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect, evaluate_run, summary, write_tidy
+from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
 from fivesentences.metrics.asp import asp
 from fivesentences.metrics.plausible_match import pmrp
@@ -196,3 +197,36 @@ def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(InputError, match=r"x\.json: 'run' is missing"):
         collect([tmp_path / "x.json"], "tiny")
+
+
+def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files, tmp_path):
+    shape = np.load(files["similarity"]).shape
+    members = np.random.default_rng(5).normal(size=(3, *shape)).astype(np.float32)
+    paths = [tmp_path / f"member{number}.npy" for number in range(3)]
+    for path, matrix in zip(paths, members, strict=True):
+        np.save(path, matrix)
+    write_mean_similarity(paths, files["similarity"])
+    mean = np.load(files["similarity"])
+    assert mean.dtype == np.float32
+    np.testing.assert_allclose(mean, members.mean(axis=0, dtype=np.float64), rtol=1e-6)
+    ensemble = EnsembleRun(ensemble="three", members=[SPEC.model_copy(update={"seed": seed}) for seed in range(3)])
+    evaluate_run(
+        ensemble, corpus=files["made"], similarity=files["similarity"], phis=["cider"],
+        matrices={"cider": files["cider"]}, out=files["out"],
+    )  # fmt: skip
+    content = read_json(files["out"])
+    assert content["run"] == ensemble.name and content["model"] == "three"
+    assert content["ensemble_of"] == [member.name for member in ensemble.members]
+    corpus = Corpus.read(files["made"]).split("test")
+    found = {v["metric"]: v["value"] for v in content["values"] if v["direction"] == "t2i" and v["metric"] == "R@1"}
+    recall = recall_at_k(members.mean(axis=0), ks=(1,), direction="t2i", image_of_caption=corpus.image_of_caption)
+    assert found["R@1"] == pytest.approx(recall[1])
+    assert collect([files["out"]], "s").run.unique().tolist() == [ensemble.name]
+
+
+def test_members_of_an_ensemble_with_other_galleries_are_refused(tmp_path):
+    paths = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    np.save(paths[0], np.zeros((2, 4), np.float32))
+    np.save(paths[1], np.zeros((2, 5), np.float32))
+    with pytest.raises(InputError, match=r"b\.npy is \[2, 5\], but .*a\.npy is \[2, 4\]"):
+        write_mean_similarity(paths, tmp_path / "mean.npy")

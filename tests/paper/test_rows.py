@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from fivesentences.config import Scale, Study, read
 from fivesentences.errors import InputError
 from fivesentences.paper.rows import (
+    ensembles_of_scale,
+    evaluated_of_rows,
     expand_rows,
     inferences_of_runs,
     runs_of_figure,
@@ -12,6 +16,17 @@ from fivesentences.paper.rows import (
     runs_of_study,
     runs_of_table,
 )
+
+
+@pytest.fixture
+def make_scale(make_scale):
+    """A tiny scale that makes every row."""
+    return functools.partial(make_scale, keep=None)
+
+
+@pytest.fixture
+def scale(make_scale) -> Scale:
+    return make_scale()
 
 
 def small_study(losses: dict, rows: list[dict]) -> Study:
@@ -100,7 +115,8 @@ def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(stu
     asked = inferences_of_runs({"s": small_study(losses, rows)}, scale)
     assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
     assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
-    assert set(inferences_of_runs(studies, scale)) == set(runs_of_scale(studies, scale))
+    evaluated = {**runs_of_scale(studies, scale), **ensembles_of_scale(studies, scale)}
+    assert set(inferences_of_runs(studies, scale)) == set(evaluated)
 
 
 def test_a_method_that_is_left_out_makes_no_runs(make_scale):
@@ -160,3 +176,71 @@ def test_a_row_whose_model_there_is_not_ends_in_one_sentence(scale):
     study = small_study({"a": {}}, [{"role": "flickr30k", "model": "scann", "loss": "a", "fraction": 0.1}])
     with pytest.raises(InputError, match="'scann' is not a model; perhaps 'scan' is meant"):
         runs_of_scale({"s": study}, scale)
+
+
+def study_of(rows: list[dict], **more) -> Study:
+    return Study.model_validate(small_study({"a": {}, "b": {"triplet": "all"}}, rows).model_dump() | more)
+
+
+def test_an_ensemble_has_the_runs_of_its_models_and_a_model_that_stands_there_twice_has_other_seeds(scale):
+    row = {"role": "flickr30k", "model": ["sgr", "sgraf", "two"], "loss": "a", "fraction": 0.1}
+    study = study_of([row], ensembles={"sgraf": ["sgr", "saf"], "two": ["sgr", "sgr"]})
+    single, sgraf, two = expand_rows(study.tables["t"].rows, study, scale)
+    assert [[run.model.name for run in one.members] for one in sgraf.runs] == [["sgr", "saf"]] * 3
+    assert [one.members[0] for one in sgraf.runs] == list(single.runs)
+    assert [[run.seed for run in one.members] for one in two.runs] == [[0, 100], [1, 101], [2, 102]]
+    assert [one.seed for one in sgraf.runs] == [0, 1, 2]
+    # What is trained is the members, each once; what is evaluated for the table is the ensembles.
+    assert len(runs_of_scale({"s": study}, scale)) == 3 + 3 + 3
+    names = [run.name for row in (sgraf, two) for run in row.runs]
+    assert list(ensembles_of_scale({"s": study}, scale)) == names == evaluated_of_rows([sgraf, two])
+    assert names[0] == "scenes/sgraf,ensemble/triplet=hardest,margin=0.2/fraction=0.1/seed=0"
+
+
+def test_runs_differ_by_captions_an_image_and_their_names_say_so(scale):
+    row = {"role": "flickr30k", "loss": "a", "captions_per_image": [1, None]}
+    study = study_of([row])
+    rows = expand_rows(study.tables["t"].rows, study, scale)
+    assert [row.runs[0].captions_per_image for row in rows] == [1, None]
+    ends = [row.runs[0].name.split("/", 3)[3] for row in rows]
+    assert ends == ["fraction=1,captions_per_image=1/seed=0", "fraction=1/seed=0"]
+
+
+def test_rows_of_further_features_are_made_where_a_scale_has_them(make_scale):
+    study = study_of([{"role": "flickr30k", "loss": "a", "features": [None, "resnet152"]}])
+    for further in ({}, {"resnet152": {"extractor": "resnet152"}}):
+        rows = expand_rows(study.tables["t"].rows, study, make_scale(further_features=further))
+        assert [row.left_out for row in rows] == [None, None if further else "features"]
+    assert rows[0].runs[0].name.split("/")[1] == "vsepp"
+    assert rows[1].runs[0].name.split("/")[1] == "vsepp@resnet152-global"
+    assert rows[1].runs[0].features.extractor == "resnet152"
+
+
+def test_a_scale_keeps_some_rows_and_its_complete_scale_makes_all(make_scale):
+    row = {"role": "flickr30k", "model": ["sgr", "saf"], "loss": ["a", "b"], "captions_per_image": [1, None]}
+    study = study_of([row])
+    keep = [{"model": "sgr", "loss": "a"}, {"model": "saf", "captions_per_image": "all"}]
+    scale = make_scale(keep=keep, leave_out={"losses": ["b"], "inferences": ["csls"]})
+    rows = expand_rows(study.tables["t"].rows, study, scale)
+    made = {(row.model, row.loss, row.captions_per_image) for row in rows if row.runs}
+    assert made == {("sgr", "a", 1), ("sgr", "a", None), ("saf", "a", None)}
+    assert {row.left_out for row in rows if row.loss == "a"} == {None, "cell"}
+    every = runs_of_scale({"s": study}, scale.complete)
+    assert len(every) == 8 * 3 and set(runs_of_scale({"s": study}, scale)) < set(every)
+    assert (scale.complete.scale, scale.complete.leave_out.inferences) == ("tiny-complete", ["csls"])
+
+
+def test_a_kept_row_with_an_unknown_name_is_refused(make_scale):
+    study = study_of([{"role": "flickr30k", "loss": "a", "model": "both"}], ensembles={"both": ["sgr", "saf"]})
+    assert runs_of_scale({"s": study}, make_scale(keep=[{"model": "both"}]))
+    for mistaken in ({"model": "boht"}, {"loss": "c"}):
+        with pytest.raises(InputError, match=r"keep\[0\].*but the studies have only"):
+            runs_of_scale({"s": study}, make_scale(keep=[mistaken]))
+
+
+def test_an_exception_may_give_other_seeds(scale):
+    study = study_of([{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": "a", "fraction": [0.1, 0.25]}])
+    given = with_training(scale, exceptions=[{"model": "sgr", "seeds": [0]}, {"fraction": 0.25, "seeds": [4, 5]}])
+    rows = expand_rows(study.tables["t"].rows, study, given)
+    seeds = {(row.model, row.fraction): [run.seed for run in row.runs] for row in rows}
+    assert seeds == {("vsepp", 0.1): [0, 1, 2], ("vsepp", 0.25): [4, 5], ("sgr", 0.1): [0], ("sgr", 0.25): [4, 5]}

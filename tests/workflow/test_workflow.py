@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import RunSpec, Scale, Study, read, training_jobs
+from fivesentences.config import RunSpec, Scale, Study, evaluation_jobs, read, training_jobs
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.paper.asked import figures_of, tables_of
-from fivesentences.paper.rows import runs_of_scale
+from fivesentences.paper.rows import ensembles_of_scale, runs_of_scale
 
 PROJECT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.name != "datasets.yaml")
@@ -51,15 +51,34 @@ def test_every_scale_lists_its_whole_dag(scale: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
     count = jobs(done.stdout + done.stderr)
     checked, runs = read(Scale, path), all_runs(path)
-    assert count.get("evaluate_model", 0) == len(runs)
     trains = training_jobs(runs, checked.training.runs_per_job)
     assert {rule: number for rule, number in count.items() if rule.startswith("train_")} == dict.fromkeys(trains, 1)
     studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
+    ensembles = ensembles_of_scale(studies, checked)
+    evaluations = {rule: number for rule, number in count.items() if rule.startswith("evaluate_")}
+    assert evaluations == dict.fromkeys(evaluation_jobs(trains, ensembles), 1)
+    assert count.get("average_similarities", 0) == len(ensembles)
     assert count["make_table"] == len(tables_of(studies, checked)) >= 1
     assert count["plot_figure"] == len(figures_of(studies, checked)) >= 1
     assert count.get("ask_judge", 0) == len(checked.judges)
     # Nothing of the demo needs Java.
     assert ("parse_captions" in count) == (scale != "demo")
+
+
+def test_the_target_complete_makes_every_row_and_trains_nothing_that_the_default_trained_differently(tmp_path):
+    path = PROJECT / "config" / "demo.yaml"
+    done = snakemake("-n", "complete", "--configfile", str(path), directory=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    output = done.stdout + done.stderr
+    scale = read(Scale, path)
+    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in scale.studies}
+    every, usual = runs_of_scale(studies, scale.complete), runs_of_scale(studies, scale)
+    assert len(every) > 3 * len(usual) and all(every[name] == spec for name, spec in usual.items())
+    assert "results/paper/demo-complete/index.html" in output and "results/paper/demo/index.html" not in output
+    others = {name: spec for name, spec in every.items() if name not in usual}
+    jobs_of_others = training_jobs(others, scale.training.runs_per_job, "complete")
+    trained = {rule for rule in jobs(output) if rule.startswith(("train_", "complete_"))}
+    assert trained == {*training_jobs(usual, scale.training.runs_per_job), *jobs_of_others}
 
 
 def test_a_bare_snakemake_asks_for_the_page_of_the_demo(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ class RowSpec(Strict):
     """
 
     role: Name
-    features: Name | list[Name] | None = Field(default=None, description="of the scale's further_features")
+    features: Name | list[Name | None] | None = Field(
+        default=None, description="of the scale's further_features; null: the scale's own"
+    )
     model: Name | list[Name] = Field(default="vsepp", description="of the study's models or ensembles, or registered")
     loss: Name | list[Name]
     fraction: Fraction | list[Fraction] = 1.0
