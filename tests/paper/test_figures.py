@@ -85,9 +85,9 @@ def test_lines_are_named_by_what_tells_them_apart(studies, make_scale):
     assert labels_of_lines(rows[:1], study) == ["hardest negative"]
     assert labels_of_lines(rows[:2], study) == ["hardest negative", "all negatives"]
     two = [rows[0], replace(rows[0], model="scan")]
-    assert labels_of_lines(two, study) == ["VSE++", "scan"]
+    assert labels_of_lines(two, study) == ["VSE++", "SCAN (both)"]
     four = [replace(row, model=model) for model in ("vsepp", "scan") for row in rows[:2]]
-    assert labels_of_lines(four, study)[3] == "scan, all negatives"
+    assert labels_of_lines(four, study)[3] == "SCAN (both), all negatives"
     assert labels_of_lines([rows[0], replace(rows[0], fraction=0.25)], study) == ["100%", "25%"]
 
 

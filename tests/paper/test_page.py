@@ -57,7 +57,7 @@ def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study(studies
     text = write_page(scale, studies, folder).read_text(encoding="utf-8")
     everything = tables_of(studies, scale) | figures_of(studies, scale)
     titles = [everything[f"{name}/{thing}"].title for name, study in studies.items() for thing in study.things]
-    assert len(titles) == len(everything) == 13
+    assert len(titles) == len(everything) == 18
     assert re.findall(r"<h3>(.*?)</h3>", text) == titles
 
 
@@ -69,10 +69,10 @@ def test_links_of_the_page_lead_somewhere(studies, scale, folder):
 
 
 def test_what_a_scale_does_not_make_is_not_on_its_page(studies, make_scale, folder):
-    scale = make_scale(only=["table2", "judged"])
+    scale = make_scale(only=["table3", "judged"])
     text = write_page(scale, studies, folder).read_text(encoding="utf-8")
     study = studies["five_sentences"]
-    shown = [study.agreement_figures["judged"].title, study.tables["table2"].title]
+    shown = [study.agreement_figures["judged"].title, study.tables["table3"].title]
     assert re.findall(r"<h3>(.*?)</h3>", text) == shown
     assert studies["knn_margin"].paper not in text
 
