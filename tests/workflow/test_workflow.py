@@ -21,6 +21,8 @@ from fivesentences.paper.rows import ensembles_of_scale, runs_of_scale
 PROJECT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.name != "datasets.yaml")
 
+RUN = "triplet=hardest,margin=0.2/fraction=1/seed=0"
+
 pytestmark = pytest.mark.workflow
 
 
@@ -122,7 +124,14 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
     assert "Table 2" in (paper / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
-    assert tidy.run.nunique() == len(all_runs(scale))
+    assert tidy.run.nunique() == len(all_runs(scale)) + 1  # SGRAF, an ensemble
+    members = [np.load(results / f"training/scenes/{model}/{RUN}/similarity_test.npy") for model in ("sgr", "saf")]
+    mean = np.load(results / f"training/scenes/sgraf,ensemble/{RUN}/similarity_test.npy")
+    np.testing.assert_allclose(mean, np.mean(members, axis=0), rtol=1e-6)
+    full = pd.read_csv(paper / "five_sentences" / "table3.csv")
+    assert {"sgraf", "vsepp"} <= set(full[full.row.eq("ours")].model) and full.printed_row.notna().any()
+    fewer = pd.read_csv(paper / "daa_supp" / "table2.csv")
+    assert set(fewer[fewer.row.eq("ours")].captions_per_image.dropna()) == {1}
     assert not tidy.duplicated(["run", *(name for name in VALUE_COLUMNS if name != "value")]).any()
     assert tidy[tidy.metric.isin(["Rsum", "Nsum"])].value.between(0, 600).all()
     assert "Traceback" not in "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))

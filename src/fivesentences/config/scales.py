@@ -158,10 +158,9 @@ class Scale(Strict):
 
     @property
     def complete(self) -> Scale:
-        """The same scale with every row of its tables, which go into a folder of their own."""
-        left_out = self.leave_out.model_copy(update={"losses": [], "fractions": []})
+        """The same scale without ``keep``: its tables have every row, and go into a folder of their own."""
         named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
-        return self.model_copy(update=named | {"keep": None, "leave_out": left_out})
+        return self.model_copy(update=named | {"keep": None})
 
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
         """Whether the scale makes such a row."""

@@ -197,7 +197,8 @@ def _groups(runs: Any) -> dict[tuple[str, float | None], list[RunSpec]]:
     found: dict[tuple[str, float | None], list[RunSpec]] = {}
     for run in runs:
         found.setdefault((run.dataset, None), []).append(run)
-        found.setdefault((run.dataset, run.fraction), []).append(run)
+        if run.captions_per_image is None:  # fewer captions of each image are other training data
+            found.setdefault((run.dataset, run.fraction), []).append(run)
     return {group: of_group for group, of_group in found.items() if len(of_group) >= FEWEST}
 
 
