@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.evaluate import evaluate
@@ -30,6 +31,7 @@ def _root() -> None:
 
 for command in (train, evaluate, similarity, rescore, compare, doctor):
     app.command()(command)
+app.add_typer(checkpoint, name="checkpoint")
 
 
 @app.command()
