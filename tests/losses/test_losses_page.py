@@ -13,7 +13,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [content for name, content in found if name == language]
 
 
 def test_the_example_prints_what_stands_below_it(capsys):
