@@ -7,8 +7,8 @@ import pytest
 
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.errors import InputError
-from fivesentences.evaluation import eccv as eccv_module
-from fivesentences.evaluation.eccv import coco_test_ids, eccv, eccv_positives, packaged_positives
+from fivesentences.evaluation import eccv_caption as eccv_module
+from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_positives, packaged_positives
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.metrics.positives import find_hits, recall_of_positives
 

@@ -318,7 +318,7 @@ class Ids:
     @classmethod
     def usual(cls) -> Ids:
         """Those of COCO's test split in Karpathy's order, if eccv_caption, which knows them, is installed."""
-        from fivesentences.evaluation.eccv import coco_test_ids
+        from fivesentences.evaluation.eccv_caption import coco_test_ids
 
         try:
             images, captions = coco_test_ids()
@@ -343,7 +343,7 @@ def _labels(path: Path | None, instances: Path | None, ids: Ids) -> NDArray[Any]
 def _positives(eccv: bool, cxc: Path | None, ids: Ids) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     if eccv:
-        from fivesentences.evaluation.eccv import packaged_positives
+        from fivesentences.evaluation.eccv_caption import packaged_positives
 
         found["ECCV"] = packaged_positives("eccv", ids.images, ids.captions)
         found["CxC"] = packaged_positives("cxc", ids.images, ids.captions)

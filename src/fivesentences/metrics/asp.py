@@ -11,17 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
     QueryBlock,
     as_array,
     block_of_queries,
     checked_choice,
-    checked_direction,
     checked_phi,
     checked_similarity,
 )
 from fivesentences.metrics.stable_order import parts, stable_order
 from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 ASP_TIES = ("index", "average")
 

@@ -13,17 +13,16 @@ from fivesentences.errors import InputError
 from fivesentences.metrics.ncs import Scores
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
     QueryBlock,
     as_array,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_similarity,
     mean_over_queries,
 )
 from fivesentences.metrics.stable_order import parts
 from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 Cutoff = int | Literal["R"] | None
 DIVISORS = ("found", "possible", "relevant")

@@ -18,13 +18,11 @@ from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReade
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
     QueryBlock,
     Ranking,
     as_array,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_phi,
     checked_similarity,
     depth_needed,
@@ -36,6 +34,7 @@ from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
 from fivesentences.metrics.whole_rankings import Reader
 from fivesentences.retrieval.hubness import hubness_of_ranking
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 UNNAMED = "phi"  # name of a phi that is given without one
 RECALL_ONLY = ("CxC",)  # positives of which neither R-precision nor mAP@R is reported by anybody

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.stable_order import stable_order
+from fivesentences.retrieval.matrices import Direction
 from fivesentences.semantics.pairing import checked_pairing
 from fivesentences.semantics.scoring import threads
 
-Direction = Literal["i2t", "t2i"]
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 TIE_RULE = "equal scores are ordered by index, lower first"
 ELEMENTS_PER_BLOCK = 2_000_000
@@ -28,19 +28,6 @@ QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major f
 
 
 # --- what is given ------------------------------------------------------------------------------------------
-
-
-def checked_direction(direction: str) -> Direction:
-    """``direction``, if it is one.
-
-    Raises:
-        InputError: If it is not.
-    """
-    if direction == "i2t":
-        return "i2t"
-    if direction == "t2i":
-        return "t2i"
-    raise InputError(f"direction is {direction!r}; expected 'i2t' (images as queries) or 't2i' (captions as queries).")
 
 
 def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:

@@ -10,15 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import (
-    ELEMENTS_PER_BLOCK,
-    Direction,
-    Ranking,
-    best_first,
-    depth_needed,
-    in_threads,
-    rank,
-)
+from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, rank
+from fivesentences.retrieval.matrices import Direction
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
 

@@ -69,7 +69,7 @@ def train_run(
         InputError: If the inputs do not fit, hold NaN, or training diverges.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
-    place = _device(device)
+    place = device_named(device)
     with reproducible(spec.threads, place):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place)
@@ -84,7 +84,12 @@ def train_run(
     resume.remove()  # last: until here a killed run can write its outputs again
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str) -> torch.device:
+    """The device that ``"cpu"``, ``"cuda"`` or ``"auto"`` (CUDA where there is one) means here.
+
+    Raises:
+        InputError: If it is another word, or CUDA is asked for and missing.
+    """
     found = torch.cuda.is_available()
     if name not in ("cpu", "cuda", "auto"):
         raise InputError(f"device is '{name}'; it is 'cpu', 'cuda' or 'auto'.")
