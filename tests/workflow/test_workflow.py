@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import Scale, Study, read
+from fivesentences.config import RunSpec, Scale, Study, read, training_jobs
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.paper.asked import figures_of, tables_of
 from fivesentences.paper.rows import runs_of_scale
@@ -36,10 +36,10 @@ def jobs(output: str) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdigit()}
 
 
-def all_runs(scale: Path) -> int:
+def all_runs(scale: Path) -> dict[str, RunSpec]:
     checked = read(Scale, scale)
     studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
-    return len(runs_of_scale(studies, checked))
+    return runs_of_scale(studies, checked)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -48,8 +48,10 @@ def test_every_scale_lists_its_whole_dag(scale: str, tmp_path: Path) -> None:
     done = snakemake("-n", "--quiet", "rules", "--configfile", str(path), directory=tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout
     count = jobs(done.stdout + done.stderr)
-    assert count.get("train_model", 0) == count.get("evaluate_model", 0) == all_runs(path)
-    checked = read(Scale, path)
+    checked, runs = read(Scale, path), all_runs(path)
+    assert count.get("evaluate_model", 0) == len(runs)
+    trains = training_jobs(runs, checked.training.runs_per_job)
+    assert {rule: number for rule, number in count.items() if rule.startswith("train_")} == dict.fromkeys(trains, 1)
     studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
     assert count["make_table"] == len(tables_of(studies, checked)) >= 1
     assert count["plot_figure"] == len(figures_of(studies, checked)) >= 1
@@ -99,7 +101,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
     assert "Table 2" in (paper / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
-    assert tidy.run.nunique() == all_runs(scale)
+    assert tidy.run.nunique() == len(all_runs(scale))
     assert not tidy.duplicated(["run", *(name for name in VALUE_COLUMNS if name != "value")]).any()
     assert tidy[tidy.metric.isin(["Rsum", "Nsum"])].value.between(0, 600).all()
     assert "Traceback" not in "".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Scale, Study, check, read
+from fivesentences.config import Catalogue, Scale, Study, check, read, training_jobs
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
 from fivesentences.paper.asked import labels_are_asked, single_phis
@@ -22,6 +22,7 @@ try:
     CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
     STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
     RUNS = runs_of_scale(STUDIES, SCALE)
+    TRAINING_JOBS = training_jobs(RUNS, SCALE.training.runs_per_job)
     INFERENCES = inferences_of_runs(STUDIES, SCALE)
 except InputError as error:
     raise WorkflowError(str(error)) from None
@@ -104,9 +105,12 @@ def corpus_of_run(wildcards):
     return CORPUS / f"{RUNS[wildcards.run].dataset}.parquet"
 
 
-def features_of_run(wildcards):
-    spec = RUNS[wildcards.run]
-    return FEATURES / spec.dataset / f"{spec.features.stem}.npy"
+def features_of_run(run):
+    return FEATURES / RUNS[run].dataset / f"{RUNS[run].features.stem}.npy"
+
+
+def outputs_of_runs(runs, name):
+    return [TRAINING / run / name for run in runs]
 
 
 def phi_of_run(wildcards):

@@ -43,6 +43,7 @@ from fivesentences.config.figures import (
     RetrievalsFigureSpec,
     SemanticRecallFigureSpec,
 )
+from fivesentences.config.jobs import training_jobs
 from fivesentences.config.reading import check, read, read_yaml
 from fivesentences.config.runs import FeatureSpec, LossSpec, ModelSpec, RunSpec, SamSpec
 from fivesentences.config.scales import JUDGED_LOADER, JudgeSpec, LeaveOut, Scale, TrainingScale
@@ -116,4 +117,5 @@ __all__ = [
     "is_semantic",
     "read",
     "read_yaml",
+    "training_jobs",
 ]

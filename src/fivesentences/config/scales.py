@@ -28,6 +28,7 @@ class TrainingScale(Strict):
     threads: int = Field(default=1, ge=1)
     minutes: int = Field(default=30, ge=1, description="time a scheduler should grant one run")
     gpu: bool = False
+    runs_per_job: int = Field(default=1, ge=1, description="the most runs that one process trains one after the other")
 
 
 # Which loader a judge's captions and images come from.

@@ -51,7 +51,7 @@ def score_split(
     from fivesentences.training.checkpoint import load_trained
     from fivesentences.training.data import Split
     from fivesentences.training.loop import reproducible
-    from fivesentences.training.run import device_named, read_run
+    from fivesentences.training.run import device_of, read_run
     from fivesentences.training.scoring import similarity_of
 
     if corpus is None or features is None:
@@ -74,7 +74,7 @@ def score_split(
         EncodedCaptions.of(gallery.captions, trained.vocabulary),
         torch.from_numpy(gallery.image_of_caption),
     )
-    place = device_named(device)
+    place = device_of(device)
     with reproducible(trained.spec.threads, place):
         try:
             return gallery, similarity_of(trained.model.to(place), part)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError

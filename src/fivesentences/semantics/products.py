@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError

@@ -7,7 +7,7 @@ tuples are found by a join: tuple pairs that agree in two positions, of these th
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError

@@ -2,6 +2,7 @@
 
 from fivesentences.training.checkpoint import TrainedModel, load_trained
 from fivesentences.training.run import read_run, train_run
+from fivesentences.training.runs import train_runs
 from fivesentences.training.vocabulary import Vocabulary
 
-__all__ = ["TrainedModel", "Vocabulary", "load_trained", "read_run", "train_run"]
+__all__ = ["TrainedModel", "Vocabulary", "load_trained", "read_run", "train_run", "train_runs"]

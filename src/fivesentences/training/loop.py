@@ -92,7 +92,7 @@ class Training:
 
     # --- the loop -------------------------------------------------------------------------------------------
 
-    def train(self, resume: ResumeFolder, seconds_between_saves: float) -> None:
+    def train(self, resume: ResumeFolder, seconds_between_saves: float, label: str = "train") -> None:
         """Train to the end, from wherever the state stands.
 
         Raises:
@@ -100,7 +100,7 @@ class Training:
         """
         saved = time.monotonic()
         done = self.epoch * self.batches + self.step
-        with Bar("train", self.spec.epochs * self.batches, done) as bar:
+        with Bar(label, self.spec.epochs * self.batches, done) as bar:
             while self.epoch < self.spec.epochs:
                 order = epoch_order(len(self.data.train.captions), self.spec.seed, self.epoch)
                 for rows in batches_of(order, self.spec.batch_size, first=self.step):

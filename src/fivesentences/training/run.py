@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +12,21 @@ import yaml
 
 from fivesentences.config import RunSpec, Strict, check, read_yaml
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing, sha256_of
+from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
+from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
+
+OUTPUTS = (
+    "weights.safetensors",
+    "vocabulary.json",
+    "run.yaml",
+    "history.csv",
+    "similarity_dev.npy",
+    "similarity_test.npy",
+)
 
 
 class RunFile(Strict):
@@ -47,6 +55,7 @@ def train_run(
     *,
     device: str = "cpu",
     seconds_between_saves: float = 30.0,
+    label: str = "train",
 ) -> None:
     """Train one model; killed at any moment and started again, it ends with the same bits.
 
@@ -64,31 +73,32 @@ def train_run(
         device: ``"cpu"``, whose results depend on nothing but the inputs; ``"cuda"``; or ``"auto"``: CUDA where there
             is one.
         seconds_between_saves: The state is saved at each epoch's end and this often within one.
+        label: Stands before the progress bar.
 
     Raises:
         InputError: If the inputs do not fit, hold NaN, or training diverges.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
-    place = device_named(device)
+    place = device_of(device)
     with reproducible(spec.threads, place):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place)
-        resume = ResumeFolder(folder / "resume", _fingerprint(spec, corpus, features, place))
+        resume = ResumeFolder(folder / "resume", fingerprint(spec, corpus, features, place))
         state, sentence = resume.load()
         if sentence:
             print(sentence, file=sys.stderr, flush=True)
         if state is not None:
             training.restore(state)
-        training.train(resume, seconds_between_saves)
+        training.train(resume, seconds_between_saves, label)
         _write_outputs(training, corpus, features, folder)
     resume.remove()  # last: until here a killed run can write its outputs again
 
 
-def device_named(name: str) -> torch.device:
-    """The device that ``"cpu"``, ``"cuda"`` or ``"auto"`` (CUDA where there is one) means here.
+def device_of(name: str) -> torch.device:
+    """The device behind a name.
 
     Raises:
-        InputError: If it is another word, or CUDA is asked for and missing.
+        InputError: If there is no such device.
     """
     found = torch.cuda.is_available()
     if name not in ("cpu", "cuda", "auto"):
@@ -116,16 +126,3 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
     write_weights(folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[-1])
     for left in folder.glob(".*.partial.*"):  # of an earlier, killed attempt
         left.unlink(missing_ok=True)
-
-
-def _fingerprint(spec: RunSpec, corpus: Path, features: Path, device: torch.device) -> dict[str, str]:
-    """Everything that the bits of a run depend on; an unfinished state of another fingerprint is of no use."""
-    return {
-        "the run's settings": spec.model_dump_json(),
-        "the corpus file": sha256_of(corpus),
-        "the features file": sha256_of(features),
-        "the features' table of images": sha256_of(features.with_suffix(".images.parquet")),
-        "the version of fivesentences": version("fivesentences"),
-        "the version of torch": str(torch.__version__),
-        "the device": f"{device.type} {platform.machine()}",
-    }

@@ -1,0 +1,145 @@
+"""Several runs in one process: the bits that each has alone, and nothing finished is trained again."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from fivesentences.config import LossSpec
+from fivesentences.errors import InputError
+from fivesentences.training import fingerprint as fingerprint_module
+from fivesentences.training import runs as runs_module
+from fivesentences.training import train_run, train_runs
+from fivesentences.training.loop import Training
+from fivesentences.training.run import OUTPUTS
+
+
+def bytes_in(folder):
+    return {name: (folder / name).read_bytes() for name in OUTPUTS}
+
+
+def delete_outputs(*folders):
+    """What Snakemake does before it repeats a job."""
+    for folder in folders:
+        for name in OUTPUTS:
+            (folder / name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Names of the runs whose training began."""
+    began, original = [], runs_module.train_run
+
+    def recorded(spec, *arguments, **named):
+        began.append(spec.name)
+        original(spec, *arguments, **named)
+
+    monkeypatch.setattr(runs_module, "train_run", recorded)
+    return began
+
+
+@pytest.fixture
+def three(spec_of, tmp_path):
+    specs = [spec_of(epochs=2), spec_of(epochs=2, loss=LossSpec(triplet=3)), spec_of(epochs=2, seed=1)]
+    return [(spec, tmp_path / "job" / str(number)) for number, spec in enumerate(specs)]
+
+
+def test_runs_of_one_process_have_the_bits_of_each_alone(inputs, three, tmp_path):
+    train_runs(three, *inputs)
+    for spec, folder in three:
+        train_run(spec, *inputs, tmp_path / "alone" / folder.name)
+        assert bytes_in(folder) == bytes_in(tmp_path / "alone" / folder.name)
+
+
+def test_after_a_stop_the_finished_runs_are_put_back_and_the_others_trained(
+    inputs, three, tmp_path, monkeypatch, trained, capsys
+):
+    class Stopped(BaseException):
+        """Stands for a kill."""
+
+    left, original = [16], Training._train_batch  # two runs of ten batches; the second stops in its second epoch
+
+    def counted(self, rows):
+        if left[0] == 0:
+            raise Stopped
+        left[0] -= 1
+        original(self, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_train_batch", counted)
+        with pytest.raises(Stopped):
+            train_runs(three, *inputs)
+    delete_outputs(*(folder for _, folder in three))
+    before = len(trained)
+    train_runs(three, *inputs)
+    said = capsys.readouterr().err
+    assert "run 1 of 3 was finished before" in said
+    assert "Going on from" in said
+    assert len(trained) - before == 2
+    for spec, folder in three:
+        train_run(spec, *inputs, tmp_path / "alone" / folder.name)
+        assert bytes_in(folder) == bytes_in(tmp_path / "alone" / folder.name)
+
+
+def test_a_changed_setting_of_one_run_trains_that_run_alone_again(inputs, three, spec_of, trained):
+    train_runs(three, *inputs)
+    delete_outputs(*(folder for _, folder in three))
+    changed = [*three[:2], (spec_of(epochs=3, seed=1), three[2][1])]
+    del trained[:]
+    train_runs(changed, *inputs)
+    assert trained == [changed[2][0].name]
+    assert "epochs: 3" in (three[2][1] / "run.yaml").read_text()
+
+
+def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_path, trained, monkeypatch):
+    inputs = inputs_in(tmp_path / "inputs")
+    train_runs(three[:2], *inputs)
+    np.save(inputs.features, np.load(inputs.features) * 2)
+    train_runs(three[:2], *inputs)
+    assert len(trained) == 4
+    monkeypatch.setattr(fingerprint_module, "_code", lambda: "another")
+    train_runs(three[:2], *inputs)
+    assert len(trained) == 6
+    train_runs(three[:2], *inputs)
+    assert len(trained) == 6
+
+
+def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, three):
+    train_runs(three[:1], *inputs)
+    folder = three[0][1]
+    os.utime(folder / "weights.safetensors", (1, 1))
+    delete_outputs(folder)
+    train_runs(three[:1], *inputs)
+    for name in OUTPUTS:
+        assert (folder / name).stat().st_mtime >= inputs.corpus.stat().st_mtime
+        assert (folder / name).samefile(folder / "finished" / name)
+
+
+def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, three, spec_of, trained):
+    runs = [three[0], (spec_of(learning_rate=1e38), three[1][1]), three[2]]
+    with pytest.raises(InputError, match="lower the rate"):
+        train_runs(runs, *inputs)
+    bytes_in(three[2][1])
+    delete_outputs(*(folder for _, folder in runs))
+    del trained[:]
+    train_runs(three, *inputs)
+    assert trained == [three[1][0].name]
+
+
+def test_a_finished_folder_without_its_record_or_an_output_does_not_count(inputs, three, trained):
+    for missing in ("fingerprint.json", "history.csv"):
+        train_runs(three[:1], *inputs)
+        (three[0][1] / "finished" / missing).unlink()
+    train_runs(three[:1], *inputs)
+    assert len(trained) == 3
+
+
+def test_a_run_finished_on_another_device_is_not_trained_again(inputs, three, trained):
+    train_runs(three[:1], *inputs)
+    record = three[0][1] / "finished" / "fingerprint.json"
+    record.write_text(record.read_text().replace('"cpu ', '"cuda '))
+    delete_outputs(three[0][1])
+    train_runs(three[:1], *inputs)
+    assert len(trained) == 1
