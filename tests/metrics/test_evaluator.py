@@ -441,7 +441,7 @@ def test_an_ideal_over_given_rows_touches_ncs_of_images_alone(matrices):
 def test_repeated_rows_of_a_square_similarity_are_refused_by_every_metric():
     similarity = np.repeat(np.random.default_rng(3).normal(size=(6, 30)), 5, axis=0)
     for score in (recall_at_k, Evaluator(), lambda matrix: asp(matrix, matrix.T)):
-        with pytest.raises(InputError, match="repeat 6 images 5 times each.*keep one row per image, every 5th"):
+        with pytest.raises(InputError, match=r"repeat 6 images 5 times each.*keep one row per image, every 5th"):
             score(similarity)
 
 
