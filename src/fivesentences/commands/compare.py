@@ -25,9 +25,7 @@ class Test(StrEnum):
 
 
 def compare(
-    a: Annotated[
-        Path, typer.Argument(metavar="A", help=given.bracketed(f"similarity [images, captions], {given.MATRIX}"))
-    ],
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"similarity {given.SHAPE}, {given.MATRIX}")],
     b: Annotated[Path, typer.Argument(metavar="B", help="that of another model, same images and captions")],
     phi: given.Phi = None,
     dataset: given.Dataset = None,
@@ -74,6 +72,7 @@ def compare(
         given.check_similarity(second, dataset, image_of_caption, b)
         pairing = given.pairing_of(image_of_caption, n_captions)
         phis = given.phis_of(phi, n_images, n_captions)
+        # One step more than there are similarities: the resampling.
         with given.working(f"compare {a} and {b}", 1 + 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(
                 first,

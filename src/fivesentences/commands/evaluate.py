@@ -32,16 +32,11 @@ Cells = dict[tuple[str, ...], dict[tuple[str, str], float]]  # rows by their stu
 
 def evaluate(
     matrix: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SIMILARITY", help=given.bracketed(f"[images, captions], {given.MATRIX}; or image embeddings")
-        ),
+        Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}; or image embeddings")
     ],
     text: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="TEXT_EMBEDDINGS", help=given.bracketed("[captions, dim]; then SIMILARITY is embeddings")
-        ),
+        typer.Argument(metavar="TEXT_EMBEDDINGS", help=r"\[captions, dim]; then SIMILARITY is embeddings"),
     ] = None,
     phi: given.Phi = None,
     captions: Annotated[
@@ -62,7 +57,7 @@ def evaluate(
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=given.bracketed(f"0/1 matrix [images, labels], {given.MATRIX}: PMRP")),
+        typer.Option(metavar="FILE", help=rf"0/1 matrix \[images, labels], {given.MATRIX}: PMRP"),
     ] = None,
     instances: Annotated[
         Path | None, typer.Option(metavar="FILE", help="COCO instances .json instead of --labels: PMRP")
@@ -279,7 +274,7 @@ def _similarity(matrix: Path, text: Path | None, transposed: bool) -> tuple[NDAr
         given.check_finite(
             rows,
             lambda row, column, path=path, each=each: f"{path}: [{each * row}, {column}]",  # type: ignore[misc]
-            lambda row, column: f"row and column of the file, from 0",
+            lambda row, column: "row and column of the file, from 0",
             "write the embeddings again",
         )
     with given.working("cosine similarity"):

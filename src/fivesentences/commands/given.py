@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fivesentences.errors import InputError
 
 MATRIX = ".npy, .npz, .json, .csv or .pt"
+SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
 CELLS_AT_ONCE = 1 << 22
 
 
@@ -35,11 +36,6 @@ class Side(StrEnum):
 
     I2T = "i2t"
     T2I = "t2i"
-
-
-def bracketed(text: str) -> str:
-    """Help with square brackets, which typer takes for markup."""
-    return text.replace("[", "\\[")
 
 
 Phi = Annotated[

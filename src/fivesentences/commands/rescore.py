@@ -33,9 +33,7 @@ class Solver(StrEnum):
 
 
 def rescore(
-    matrix: Annotated[
-        Path, typer.Argument(metavar="SIMILARITY", help=given.bracketed(f"[images, captions], {given.MATRIX}"))
-    ],
+    matrix: Annotated[Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}")],
     method: Annotated[Method, typer.Option(metavar="NAME", help=", ".join(Method))],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the new matrix, .npy")],
     k: Annotated[int | None, typer.Option("-k", min=1, help="csls: neighbours on either side (default 10)")] = None,
