@@ -352,7 +352,7 @@ def test_an_unknown_choice_is_refused(matrices, arguments, sentence):
         ({"categories": ["a"] * 8}, "8 values but there are 9 images"),
         ({"categories": ["a"] * 9, "caption_categories": ["a"] * 33}, "33 values but there are 34 captions"),
         ({"positives": {"ECCV": Positives.symmetric(np.ones((9, 33)))}}, "the positives ECCV are of 9 images and 33"),
-        ({"phi": {"good": PHI, "short": PHI[:-1]}}, r"phi is \[33, 9\]"),
+        ({"phi": {"good": PHI, "short": PHI[:-1]}}, r"phi short is \[33, 9\]"),
     ],
 )
 def test_what_does_not_fit_the_similarity_is_refused(matrices, arguments, sentence):

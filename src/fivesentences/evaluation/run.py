@@ -191,7 +191,8 @@ def _sums(values: Sequence[RunValue]) -> list[RunValue]:
             sums[key] = sums.get(key, 0.0) + value["value"]
     return [
         RunValue(
-            metric=name, direction="", formula=formula, ground_truth=kept, m=0, style="", phi=phi, value=total,
+            metric=name, direction="", formula=formula, ground_truth=kept, m=0, style="",
+            weighting="", discount="", phi=phi, value=total,
             inference=inference,
         )
         for (inference, name, formula, kept, phi), total in sums.items()

@@ -9,7 +9,8 @@ import pandas as pd
 
 from fivesentences.errors import InputError
 
-KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "phi"]
+KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
+VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discount")  # rows of the wide form
 BOTH = "both"  # wide form: where sums over the directions stand
 
 
@@ -17,11 +18,13 @@ class MetricValue(TypedDict):
     """One number and what it is, in the columns of the tidy table.
 
     ``metric`` is "R@1", "true R@1", "Med r", "Mean r", "Rsum", "mR", "N@1", "Nsum", "SR@1" (any cut-off), "ASP",
-    "PMRP", "mAP", "mAP@R", "R-P", "<name> R@1", "<name> R-P", "<name> mAP@R" (positives by name), "hubs 0", "hubs 1",
-    "hubs >=2", "hubs >=5", "hubs >=10", "hubs max", "hubs skewness" or "hubs Gini". ``direction`` is the side of the
-    queries, and empty for sums of both. ``formula`` ("released", "paper"; ASP: its rule for ties), ``ground_truth``
-    ("kept", "removed"), ``style`` ("recall", "vse_recall") and ``phi`` (its name) are empty and ``m`` is 0 where they
-    do not apply (N@k of the paper has m = k).
+    "PMRP", "mAP", "mAP@R", "mAP@100", "R-P", "<name> R@1", "<name> R-P", "<name> mAP@R" (positives by name),
+    "hubs 0", "hubs 1", "hubs >=2", "hubs >=5", "hubs >=10", "hubs max", "hubs skewness" or "hubs Gini" (of N_1;
+    "hubs max@5" of N_5). ``direction`` is the side of the queries, and empty for sums of both. ``formula``
+    ("released", "paper"; ASP: its rule for ties), ``ground_truth`` ("kept", "removed"), ``style`` ("recall",
+    "vse_recall"; of hard semantic recall), ``weighting`` ("hard", "soft"; of semantic recall), ``discount`` ("log";
+    of the released NCS) and ``phi`` (its name) are empty and ``m`` is 0 where they do not apply (0 for N@k of the
+    paper is m = k).
 
     ``value``: recall, semantic recall, NCS, ASP, PMRP and shares of hubs are percent; mAP, mAP@R and R-P (of
     categories and of positives) are fractions; ranks start at 1.
@@ -33,6 +36,8 @@ class MetricValue(TypedDict):
     ground_truth: str
     m: int
     style: str
+    weighting: str
+    discount: str
     phi: str
     value: float
 
@@ -74,7 +79,9 @@ def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
     tidy["metric"] = tidy.metric.where(~at_k, name + "@k")
     tidy["direction"] = tidy.direction.replace("", BOTH)
     tidy["m"] = tidy.m.replace(0, "").astype(str)
-    variant = ["metric", *(key for key in ("phi", "formula", "ground_truth", "m", "style") if (tidy[key] != "").any())]
+    if not (tidy.weighting == "soft").any():
+        tidy["weighting"] = ""  # all are hard, and nobody asked for another
+    variant = ["metric", *(key for key in VARIANT if (tidy[key] != "").any())]
     rows = pd.MultiIndex.from_frame(tidy[variant].drop_duplicates())
     columns = pd.MultiIndex.from_frame(tidy[["direction", "k"]].drop_duplicates()).tolist()
     sides = [side for side in ("i2t", "t2i", BOTH) if any(side == found for found, _ in columns)]
