@@ -38,7 +38,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
     except OSError as error:
         if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, path, path.parent)):
             raise  # of another file, which the block reads
-        raise _unwritable(path, error.strerror) from None
+        raise _unwritable(path, error.strerror or type(error).__name__) from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

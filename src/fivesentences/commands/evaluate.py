@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,9 +26,18 @@ SIDES = ("i2t", "t2i")
 SUM_OF = {"Rsum": "R", "Nsum": "N"}  # stands in the last column of its recall
 STUB = ("metric", "phi", "GT", "m", "variant")
 GALLERY = ("protocol", "images", "captions")
+OF_PARTS = ("galleries", "gallery_images", "gallery_captions", "tie_rule")
 COCO_TEST = (5000, 25000)
 PARTS = ("coco-1k-5fold", "coco-1k-first")  # protocols whose galleries are not all of the file
+ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
 Cells = dict[tuple[str, ...], dict[tuple[str, str], float]]  # rows by their stub, numbers by group and heading
+
+
+class IdealPool(StrEnum):
+    """Whose phi NCS's ideal is taken over."""
+
+    GALLERY = "gallery"
+    GIVEN_ROWS = "given_rows"
 
 
 def evaluate(
@@ -49,12 +59,26 @@ def evaluate(
     image_of_caption: given.ImageOfCaption = None,
     ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
     ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1,2,3",
-    everything: Annotated[bool, typer.Option("--all", help="both formulas, styles and tie rules, and hubs")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="all variants: formulas, styles, weights, tie rules, hubs")
+    ] = False,
+    soft: Annotated[bool, typer.Option("--soft", help="also semantic recall weighted by phi")] = False,
+    discounted: Annotated[bool, typer.Option("--discounted", help="also NCS with a logarithmic discount")] = False,
+    ncs_ms: Annotated[
+        str | None, typer.Option("--ncs-ms", help="also the paper's NCS with relevant sets of these sizes; k: cut-off")
+    ] = None,
+    ideal_pool: Annotated[
+        IdealPool, typer.Option(metavar="NAME", help="captions of NCS's ideal: gallery, or given_rows of phi")
+    ] = IdealPool.GALLERY,
     hubness: Annotated[bool, typer.Option("--hubs", help="report hubs")] = False,
+    hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs among the first this many")] = "1",
     asp: Annotated[bool, typer.Option(help="report ASP, which takes longest")] = True,
     categories: Annotated[
         Path | None, typer.Option(metavar="FILE", help="category of each image, one a line: mAP, R-precision")
     ] = None,
+    map_cutoffs: Annotated[
+        str, typer.Option("--map-cutoffs", help="of mAP by category: all, R or a number such as 100")
+    ] = "all,R",
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help=rf"0/1 matrix \[images, labels], {given.MATRIX}: PMRP"),
@@ -101,6 +125,8 @@ def evaluate(
 
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
+    of_hubs, of_map = given.numbers_of(hub_ks, "--hub-ks"), given.numbers_of(map_cutoffs, "--map-cutoffs", ALL_OR_R)
+    of_ncs = None if ncs_ms is None else given.numbers_of(ncs_ms, "--ncs-ms", {"k": None})
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
     if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
@@ -118,7 +144,7 @@ def evaluate(
                 f"{matrix} is [{n_images}, {n_captions}]; leave --eccv out."
             )
         pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions, ideal_pool == IdealPool.GIVEN_ROWS)
         if captions is not None:
             phis |= _computed(captions, metric or ["cider"], pairing, n_images, n_captions, phis)
         if mean:
@@ -136,10 +162,16 @@ def evaluate(
                 pairing,
                 ks=cutoffs,
                 ms=sizes,
-                formulas=("released", "paper") if everything else ("released",),
+                formulas=("released", "paper") if everything or of_ncs else ("released",),
                 styles=("recall", "vse_recall") if everything else ("recall",),
+                weightings=("hard", "soft") if soft or everything else ("hard",),
+                discounts=(None, "log") if discounted or everything else (None,),
+                ncs_ms=of_ncs or (None,),
+                ideal_pool=ideal_pool,
                 asp_ties=() if not asp else ("index", "average") if everything else ("index",),
-                hubness=hubness or everything,
+                hubness=hubness or everything or of_hubs != (1,),
+                hub_ks=of_hubs,
+                category_cutoffs=of_map,
                 categories=None if categories is None else _lines(categories, n_images),
                 labels=_labels(labels, instances, ids, n_images),
                 positives=_positives(eccv, cxc, ids),
@@ -147,10 +179,7 @@ def evaluate(
             )
     about = scores.about
     about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
-    about["file_images"], about["file_captions"] = n_images, n_captions
-    tidy = labelled(
-        scores.tidy(), {"file": about["similarity"], **{key: about[key] for key in (*GALLERY, "galleries", "tie_rule")}}
-    )
+    tidy = labelled(scores.tidy(), {"file": about["similarity"], **{key: about[key] for key in (*GALLERY, *OF_PARTS)}})
     outputs.write(sheets(scores, notes), tidy, {**about, "values": scores.values})
 
 
@@ -172,7 +201,7 @@ def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
         side = ("", value["direction"] or "both")
         if is_fraction(value["metric"]):
             fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
-        elif k is not None and value["direction"]:
+        elif k is not None and value["direction"] and not family.startswith("hubs"):
             at_k.setdefault(_stub(value, f"{family}@k", with_formula), {})[value["direction"], f"@{k}"] = value["value"]
         elif family in SUM_OF:
             at_k.setdefault(_stub(value, f"{SUM_OF[family]}@k", with_formula), {})["", "sum"] = value["value"]
@@ -206,11 +235,10 @@ def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
 
 def _title(about: Mapping[str, Any]) -> str:
     """The file and its size, and that of a gallery where it is another."""
-    images, captions = about.get("file_images", about["images"]), about.get("file_captions", about["captions"])
-    title = f"{about['similarity']}: {images:,} images, {captions:,} captions"
-    if images == about["images"]:
+    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
+    if about["gallery_images"] == about["images"]:
         return title
-    gallery = f"{about['images']:,} images, {about['captions']:,} captions"
+    gallery = f"{about['gallery_images']:,} images, {about['gallery_captions']:,} captions"
     several = about["galleries"] > 1
     return f"{title}; mean of {about['galleries']} galleries of {gallery}" if several else f"{title}; scored: {gallery}"
 
@@ -220,8 +248,8 @@ def _units(metrics: Collection[str]) -> str:
     others = {
         "ranks from 1": [name for name in ("Med r", "Mean r") if name in metrics],
         "fractions of 1": sorted({name for name in metrics if is_fraction(name)}),
-        "a count": sorted(name for name in metrics if name.startswith("hubs") and name.endswith("max")),
-        "no unit": sorted(name for name in metrics if name.startswith("hubs") and name.endswith(("skewness", "Gini"))),
+        "a count": sorted(name for name in metrics if name.startswith("hubs max")),
+        "no unit": sorted(name for name in metrics if name.startswith(("hubs skewness", "hubs Gini"))),
     }
     parts = [f"{', '.join(names)}: {unit}" for unit, names in others.items() if names]
     return "; ".join(["Percent" + (", but" if parts else "")]) + (f" {'; '.join(parts)}." if parts else ".")
@@ -249,12 +277,10 @@ def cutoff_of(metric: str) -> tuple[str, int | None]:
 def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, ...]:
     """What a row is, as ``STUB`` names it; the last cell is the rest in words."""
     words = [value["formula"]] if value["formula"] and with_formula and metric != "ASP" else []
-    for key, usual in (("style", "recall"), ("weighting", "hard"), ("discount", "")):
-        if value.get(key) and value[key] != usual:
-            words.append(value[key])
+    words += [value[key] for key in ("style", "weighting", "discount") if value[key] not in ("", "recall", "hard")]
     if metric == "ASP":
         words.append(f"ties by {value['formula']}")
-    m = str(value["m"] or "") if not metric.startswith("N@") else ""  # whose m is k
+    m = str(value["m"] or "")
     return metric, value.get("phi", ""), value["ground_truth"], m, ", ".join(words)
 
 

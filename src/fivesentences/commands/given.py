@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, overload
 
 import numpy as np
 import typer
@@ -136,17 +137,29 @@ def _check_pairing_file(image_of_caption: Path, n_images: int, n_captions: int, 
     check_orientation((n_images, n_captions), int(pairing.max()) + 1, n_images, str(path))
 
 
-def phis_of(files: Sequence[str] | None, n_images: int, n_captions: int) -> dict[str, NDArray[Any]]:
+def phis_of(
+    files: Sequence[str] | None, n_images: int, n_captions: int, more_rows: bool = False
+) -> dict[str, NDArray[Any]]:
     """phi matrices by name, every value finite.
+
+    Args:
+        files: What was given, perhaps NAME=FILE.
+        n_images: Images of the similarity.
+        n_captions: Its captions.
+        more_rows: Whether a phi may have further rows; then ``evaluation.score`` looks at its size.
 
     Raises:
         InputError: If one does not fit, holds a value that is not finite, or two have the same name.
     """
-    from fivesentences.evaluation.reading import read_phi_for
+    from fivesentences.evaluation.reading import read_matrix, read_phi_for
 
     named: dict[str, NDArray[Any]] = {}
     for file in files or ():
-        name, phi = read_phi_for(file, n_images, n_captions)
+        size = (n_images, n_captions)
+        if more_rows:
+            rows, columns = read_matrix(file if Path(file).exists() else file.partition("=")[2] or file).shape
+            size = (columns, rows)
+        name, phi = read_phi_for(file, *size)
         if name in named:
             raise InputError(f"{file}: another phi is called '{name}' too; name them: --phi NAME=FILE.")
         check_finite(
@@ -182,19 +195,29 @@ def check_finite(
             )
 
 
-def numbers_of(text: str, option: str) -> tuple[int, ...]:
+@overload
+def numbers_of(text: str, option: str) -> tuple[int, ...]: ...
+@overload
+def numbers_of(text: str, option: str, words: Mapping[str, Any]) -> tuple[Any, ...]: ...
+def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
     """Whole numbers of at least 1 with commas between them.
+
+    Args:
+        text: What was typed.
+        option: After which option.
+        words: What stands for something else, and for what.
 
     Raises:
         typer.BadParameter: If it is something else.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+    if not parts or not all(part in words or (part.isascii() and part.isdigit() and int(part)) for part in parts):
+        also = "".join(f" or '{word}'" for word in words)
         raise typer.BadParameter(
-            f"it is '{text}'; give whole numbers of at least 1 with commas between them, such as 1,5,10.",
+            f"it is '{text}'; give whole numbers of at least 1{also}, with commas between them, such as 1,5,10.",
             param_hint=option,
         )
-    return tuple(map(int, parts))
+    return tuple(words[part] if part in words else int(part) for part in parts)
 
 
 def need(package: str, extra: str, what: str) -> None:

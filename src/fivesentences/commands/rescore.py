@@ -67,7 +67,7 @@ def rescore(
 
         fivesentences rescore sims.npy --method csls -k 10 -o out.npy
 
-        fivesentences rescore sims.npy --method inverted_softmax --direction t2i -o t2i.npy
+        fivesentences rescore sims.npy --method inverted_softmax -o i2t.npy
     """
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored

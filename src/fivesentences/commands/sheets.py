@@ -128,17 +128,19 @@ def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
             too wide runs over the edge.
         width: Columns of the terminal; default those it has, and no end to them in a pipe or a file.
     """
-    console = Console() if sys.stdout.isatty() else Console(width=ENDLESS)
-    room = width or console.width
+    room = width or (Console().width if sys.stdout.isatty() else ENDLESS)
     for sheet in sheets:
         if sheet.title:
-            Console(width=room).print(Text(sheet.title, style="bold"))
+            _console(room).print(Text(sheet.title, style="bold"))
         for part in fitting(sheet, room):
             # Text alone folds, without loss; a row of numbers keeps its line.
             needed = natural_width(part) if part.columns else 0
-            Console(width=max(room, needed)).print(_table(part))
+            print()
+            _console(max(room, needed)).print(_table(part))
+        if sheet.notes:
+            print()
         for note in sheet.notes:
-            Console(width=room).print(Text(note), style="dim")
+            _console(room).print(Text(note), style="dim")
 
 
 def fitting(sheet: Sheet, room: int) -> list[Sheet]:
@@ -157,8 +159,11 @@ def fitting(sheet: Sheet, room: int) -> list[Sheet]:
 
 def natural_width(sheet: Sheet) -> int:
     """Columns that a sheet takes where nothing is folded."""
-    endless = Console(width=ENDLESS)
-    return endless.measure(_table(sheet)).maximum
+    return _console(ENDLESS).measure(_table(sheet)).maximum
+
+
+def _console(width: int) -> Console:
+    return Console(width=width, height=25)  # without a height rich takes a dumb terminal for one of 80 columns
 
 
 def _part(sheet: Sheet, places: Sequence[int]) -> Sheet:

@@ -58,7 +58,7 @@ def similarity(
 
     Example:
 
-        fivesentences similarity results/training/SOME/RUN --split test -o sims.npy --captions captions.txt
+        fivesentences similarity RUN -o sims.npy --captions captions.txt
     """
     if out.suffix != ".npy":
         raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
