@@ -21,6 +21,7 @@ from fivesentences.semantics.pairing import checked_pairing
 if TYPE_CHECKING:
     import pandas as pd
 
+GALLERY_COLUMNS = ("protocol", "images", "captions", "galleries", "tie_rule")
 WHOLE = "the whole matrix is one gallery"
 
 
@@ -106,8 +107,12 @@ class Gallery:
         return phi[np.concatenate([own, np.delete(rows, own)]), self.images]
 
     @contextmanager
-    def located(self) -> Iterator[None]:
-        """Say of a value that is not finite where it stands in the split, not in the gallery."""
+    def located(self, similarity: str = "similarity") -> Iterator[None]:
+        """Say of a value that is not finite where it stands in the split, not in the gallery.
+
+        Args:
+            similarity: What to call the similarity.
+        """
         try:
             yield
         except NotFinite as error:
@@ -115,7 +120,8 @@ class Gallery:
             own = np.r_[self.captions]
             before = np.arange(max(error.caption, int(own.max())) + 1)
             caption = int(np.concatenate([own, np.delete(before, own)])[error.caption])
-            raise NotFinite(error.name, error.image + self.images.start, caption, error.value) from None
+            name = similarity if error.name == "similarity" else error.name
+            raise NotFinite(name, error.image + self.images.start, caption, error.value) from None
 
 
 def galleries(protocol: Protocol | None, pairing: NDArray[np.int64], n_images: int) -> list[Gallery]:
@@ -144,26 +150,30 @@ class Scores:
 
     Attributes:
         values: As ``metrics.MetricValue``: metric, direction, formula, ground_truth, m, style, phi, value.
-        about: protocol, protocol_words, images and captions (of all that was given), galleries (how many),
-            gallery_images and gallery_captions (of one), averaged, tie_rule, phis.
+        about: protocol, protocol_words, images and captions (of a gallery), galleries (how many), file_images and
+            file_captions (of all that was given), averaged, tie_rule, phis.
     """
 
     values: list[MetricValue]
     about: dict[str, Any] = field(default_factory=dict)
 
     def tidy(self) -> pd.DataFrame:
-        """One row a value; ``frame.attrs`` holds ``about``."""
-        return self._frame("tidy")
+        """One row a value, in columns that name it and those of ``GALLERY_COLUMNS``; ``frame.attrs`` holds ``about``.
+
+        Printed, what is the same in all rows stands below the table.
+        """
+        frame = self._frame("tidy")
+        return frame.assign(**{column: self.about[column] for column in GALLERY_COLUMNS})
 
     def wide(self) -> pd.DataFrame:
         """One row a metric of a variant, one column a direction and cut-off; ``frame.attrs`` holds ``about``."""
         return self._frame("wide")
 
     def _frame(self, form: str) -> pd.DataFrame:
-        from fivesentences.metrics.frame import as_frame
+        from fivesentences.metrics.frame import as_frame, said_once
 
         frame = as_frame(self.values, form)
-        frame.attrs.update(self.about)
+        frame.attrs.update(self.about, **said_once(sentences(self.about), GALLERY_COLUMNS))
         return frame
 
 
@@ -295,18 +305,7 @@ def score(
             found.append(evaluator(matrix if whole else matrix[gallery.images][:, gallery.captions]))
         if progress is not None:
             progress(gallery)
-    about = {
-        "protocol": WHOLE if chosen is None else chosen.name,
-        "protocol_words": WHOLE if chosen is None else chosen.words,
-        "images": n_images,
-        "captions": n_captions,
-        "galleries": len(parts),
-        "gallery_images": parts[0].images.stop - parts[0].images.start,
-        "gallery_captions": _mean_size([len(part.image_of_caption) for part in parts]),
-        "averaged": "" if len(parts) == 1 else f"mean over {len(parts)} galleries, of medians and sums too",
-        "tie_rule": TIE_RULE,
-        "phis": list(named),
-    }
+    about = {**about_of(chosen, parts, n_images, n_captions), "phis": list(named)}
     return Scores(list(_averaged(found)), about)
 
 
@@ -338,6 +337,30 @@ def matrix_of(values: Any, name: str) -> NDArray[Any]:
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(f"{name} has shape {list(matrix.shape)}; a matrix is expected.")
     return matrix
+
+
+def about_of(protocol: Protocol | None, parts: Sequence[Gallery], n_images: int, n_captions: int) -> dict[str, Any]:
+    """What every table says of the galleries that its numbers are of."""
+    return {
+        "protocol": WHOLE if protocol is None else protocol.name,
+        "protocol_words": WHOLE if protocol is None else protocol.words,
+        "images": parts[0].images.stop - parts[0].images.start,
+        "captions": _mean_size([len(part.image_of_caption) for part in parts]),
+        "galleries": len(parts),
+        "file_images": n_images,
+        "file_captions": n_captions,
+        "averaged": "" if len(parts) == 1 else f"mean over {len(parts)} galleries, of medians and sums too",
+        "tie_rule": TIE_RULE,
+    }
+
+
+def sentences(about: Mapping[str, Any]) -> list[str]:
+    """The same for people, below a table."""
+    size = f"{about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["images"] != about["file_images"]:
+        size += f"; scored in galleries of {about['images']:,} and {about['captions']:,}"
+    averaged = f" ({about['averaged']})" if about["averaged"] else ""
+    return [f"{size}; {about['protocol_words']}{averaged}; {about['tie_rule']}."]
 
 
 def checked_split(

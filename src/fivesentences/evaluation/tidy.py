@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.frame import KEYS
 from fivesentences.storage import read_json, replacing, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
-VALUE_COLUMNS = ["inference", *KEYS, "value"]
+VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
 
 

@@ -233,7 +233,8 @@ class Evaluator:
             if positives.shape != shape:
                 raise InputError(
                     f"the positives {name} are of {positives.shape[0]} images and {positives.shape[1]} captions but "
-                    f"similarity has {n_images} images and {n_captions} captions; score the whole split that they name, or leave them out."
+                    f"similarity has {n_images} images and {n_captions} captions; score the "
+                    "whole split that they name, or leave them out."
                 )
         if self._labels is not None:
             self._distances = LabelDistances(self._labels, pairing)
@@ -310,16 +311,15 @@ class Evaluator:
         for formula in self.formulas:
             for variant in self.discounts if formula == "released" else self.ncs_ms:
                 for kept in self.ground_truth:
-                    keep, named = kept == "kept", {"formula": formula, "ground_truth": kept, "phi": phi}
+                    keep, named = kept == "kept", _key("", "", formula, kept, phi=phi)
                     if formula == "released":
-                        discount = None if variant is None else str(variant)
-                        found = released_ncs(ranking, relevance, self.ks, keep, discount)
-                        more = {"discount": discount or ""}
+                        named["discount"] = str(variant or "")
+                        found = released_ncs(ranking, relevance, self.ks, keep, named["discount"] or None)
                     else:
-                        m = None if variant is None else int(variant)
-                        found, more = paper_ncs(ranking, relevance, self.ks, keep, m), {"m": m or 0}
+                        named["m"] = int(variant or 0)
+                        found = paper_ncs(ranking, relevance, self.ks, keep, named["m"] or None)
                     for k, scores in found.items():
-                        numbers.scores(f"N@{k}", scores, **named, **more)
+                        numbers.scores(f"N@{k}", scores, **{key: named[key] for key in named if named[key]})  # type: ignore[literal-required]
 
     def _semantic_recall(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
         kinds = [("hard", style) for style in self.styles] if "hard" in self.weightings else []

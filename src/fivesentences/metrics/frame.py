@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypedDict
 
 import pandas as pd
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.ranking import TIE_RULE
 
 KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
 VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discount")  # rows of the wide form
@@ -43,17 +46,64 @@ class MetricValue(TypedDict):
 
 
 class MetricFrame(pd.DataFrame):
-    """A DataFrame that prints whole, with 2 decimals (3 below 1) and nothing for no number; else like any other."""
+    """A DataFrame that prints whole, nothing for no number, and below it how the numbers came about.
+
+    The numbers of a column have equally many decimals: 4 in a column ``p``, 3 where one is a fraction (mAP, R-P,
+    skewness), else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["said_once"]`` names are not
+    printed where all rows have the same value, which the sentences say. What is taken out of it, such as ``head()``,
+    prints likewise; else it is like any other.
+    """
+
+    @property
+    def _constructor(self) -> type[MetricFrame]:
+        return MetricFrame
 
     def __repr__(self) -> str:
-        return str(self.to_string(na_rep="", float_format=_shown))
+        shown = self._shown()
+        text = str(pd.DataFrame.to_string(shown, na_rep="", formatters=shown._formatters()))
+        return "\n".join([text, *self.attrs.get("notes", ())])
 
     def _repr_html_(self) -> str:
-        return str(self.to_html(na_rep="", float_format=_shown))
+        shown = self._shown()
+        table = str(pd.DataFrame.to_html(shown, na_rep="", formatters=shown._formatters()))
+        return "\n".join([table, *(f"<p>{html.escape(note)}</p>" for note in self.attrs.get("notes", ()))])
+
+    def _shown(self) -> MetricFrame:
+        once = [name for name in self.attrs.get("said_once", ()) if name in self.columns and self[name].nunique() < 2]
+        return MetricFrame(self.drop(columns=once)) if once else self
+
+    def _formatters(self) -> list[Callable[[float], str] | None]:
+        if "metric" in self.columns:
+            names = self["metric"].astype(str)
+        elif "metric" in self.index.names:
+            names = self.index.get_level_values("metric").to_series().astype(str)
+        else:
+            names = pd.Series([], dtype=str)
+        is_fraction = names.map(_is_fraction).to_numpy(dtype=bool)
+        found: list[Callable[[float], str] | None] = []
+        for at, name in enumerate(self.columns):
+            column = self.iloc[:, at]
+            if not pd.api.types.is_float_dtype(column.dtype):
+                found.append(None)
+                continue
+            fractions = len(names) and bool(column.notna().to_numpy()[is_fraction].any())
+            digits = 4 if name == "p" else 3 if fractions else 2
+            found.append(partial(_number, digits=digits))
+        return found
 
 
-def _shown(value: float) -> str:
-    return f"{value:.3f}" if -1 < value < 1 else f"{value:.2f}"
+def _number(value: float, digits: int) -> str:
+    return "" if pd.isna(value) else f"{value:.{digits}f}"
+
+
+def _is_fraction(metric: str) -> bool:
+    family = metric.split()[-1].partition("@")[0]
+    return family in ("mAP", "R-P", "skewness", "Gini")
+
+
+def said_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
+    """``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these stand for."""
+    return {"notes": list(notes), "said_once": list(columns)}
 
 
 def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
@@ -70,7 +120,7 @@ def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
     """
     tidy = pd.DataFrame(list(values), columns=[*KEYS, "value"])
     if form == "tidy":
-        return MetricFrame(tidy)
+        return _noted(tidy)
     if form != "wide":
         raise InputError(f"form is {form!r}; expected 'tidy' (one row a number) or 'wide' (one row a metric).")
     name, at, cutoff = (tidy.metric.str.rpartition("@")[part] for part in range(3))
@@ -91,4 +141,10 @@ def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
     wide.columns = pd.MultiIndex.from_tuples(
         [(side, f"@{k}" if k else "") for side, k in columns], names=["direction", "cut-off"]
     )
-    return MetricFrame(wide)
+    return _noted(wide)
+
+
+def _noted(frame: pd.DataFrame) -> MetricFrame:
+    found = MetricFrame(frame)
+    found.attrs.update(tie_rule=TIE_RULE, **said_once([f"{TIE_RULE[0].upper()}{TIE_RULE[1:]}."]))
+    return found

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.stable_order import stable_order
-from fivesentences.retrieval.matrices import Direction, NotFinite
+from fivesentences.retrieval.matrices import Direction, NotFinite, refuse_repeats
 from fivesentences.semantics.pairing import checked_pairing
 from fivesentences.semantics.scoring import threads
 
@@ -85,13 +85,16 @@ def checked_similarity(similarity: ArrayLike, image_of_caption: ArrayLike | None
         image_of_caption: ``[captions]`` image index; default equal, image-major blocks.
 
     Raises:
-        InputError: If the shapes disagree, or the matrix looks transposed.
+        InputError: If the shapes disagree, the matrix looks transposed, or it repeats each image as often as that has
+            captions.
     """
     matrix = _matrix(similarity, "similarity")
     n_images, n_captions = matrix.shape
+    if n_images == n_captions:  # only then can each image stand there once for each of its captions
+        refuse_repeats(matrix, "similarity")
     shape = list(matrix.shape)
     if image_of_caption is None:
-        if n_images > n_captions and n_images % n_captions == 0:
+        if n_images > n_captions:  # every image has a caption
             raise InputError(
                 f"similarity is {shape} and looks transposed: rows are images and columns captions; pass similarity.T."
             )

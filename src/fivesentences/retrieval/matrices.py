@@ -34,10 +34,9 @@ class NotFinite(InputError):
         self.name, self.image, self.caption, self.value = name, image, caption, value
         by_caption = name.startswith("phi")
         row, column = (caption, image) if by_caption else (image, caption)
-        cure = "make phi again" if by_caption else "score this pair again, or give it a score below all others"
-        super().__init__(
-            f"{name}[{row}, {column}] is {value} (image {image}, caption {caption}); every value must be finite: {cure}."
-        )
+        cure = "make it again" if by_caption else "score this pair again, or give it a score below all others"
+        place = f"image {image}, caption {caption}"
+        super().__init__(f"{name}[{row}, {column}] is {value} ({place}); every value must be finite: {cure}.")
 
 
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
@@ -214,7 +213,7 @@ def refuse_repeats(matrix: NDArray, name: str) -> None:
     if times > 1:
         raise InputError(
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each; every "
-            f"image counts once: pass unique_images({name})."
+            f"image counts once: keep one row per image, every {times}th (in Python unique_images({name}))."
         )
 
 
