@@ -97,15 +97,40 @@ def test_folds_say_the_size_of_the_file_and_of_a_gallery(run, folder, monkeypatc
     title = "sims.npy: 20 images, 100 captions; mean of 5 galleries of 4 images, 20 captions"
     assert said.out.splitlines()[0] == title
     header, first, *_ = Path("o.csv").read_text().splitlines()
-    assert header.startswith("file,protocol,images,captions,galleries,gallery_images,gallery_captions,tie_rule,metric,")
-    assert first.startswith("sims.npy,coco-1k-5fold,20,100,5,4,20,")
+    assert header.startswith("file,protocol,images,captions,galleries,file_images,file_captions,tie_rule,metric,")
+    assert first.startswith("sims.npy,coco-1k-5fold,4,20,5,20,100,")
 
 
 def test_a_comparison_as_csv_says_of_what_it_is(run, folder):
     run("compare", "sims.npy", "other.npy", "--resamples", "99", "--csv", "o.csv", "--quiet")
     header, first, *_ = Path("o.csv").read_text().splitlines()
-    assert header.startswith("file_a,file_b,protocol,images,captions,tie_rule,method,resamples,metric,")
+    assert header.startswith(
+        "file_a,file_b,protocol,images,captions,galleries,file_images,file_captions,tie_rule,method,"
+    )
     assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
+
+
+def test_phi_of_another_pairing_or_other_captions_is_refused(run, folder):
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(20), 5))
+    Path("images.txt").write_text("".join(f"{image}\n" for image in order))
+    Path("turned.txt").write_text("".join(reversed(Path("captions.txt").read_text().splitlines(keepends=True))))
+    run("phi", "cider", "captions.txt", "-o", "other.npy", "--image-of-caption", "images.txt")
+    run("phi", "cider", "turned.txt", "-o", "turned.npy")
+    for arguments in ("evaluate sims.npy --phi other.npy", "compare sims.npy sims.npy --phi other.npy"):
+        said = run(*arguments.split())
+        assert said.code == 1 and "other.npy: phi was made with another list of whose caption" in said.err
+    said = run("evaluate", "sims.npy", "--phi", "turned.npy", "--captions", "captions.txt", "--metric", "bleu2")
+    assert said.code == 1 and "turned.npy: phi was made of other captions" in said.err
+
+
+def test_compare_takes_both_rules_of_asp_and_kept_ground_truth(run, folder):
+    run("phi", "cider", "captions.txt", "-o", "cider.npy")
+    given = ("--phi", "cider.npy", "--all", "--resamples", "99", "--json", "o.json")
+    said = run("compare", "sims.npy", "other.npy", *given)
+    tests = json.loads(Path("o.json").read_text())["tests"]
+    assert {t["formula"] for t in tests if t["metric"] == "ASP"} == {"index", "average"}
+    assert {t["ground_truth"] for t in tests if t["metric"] == "SR@1"} == {"kept", "removed"}
+    assert "ties by average" in said.out
 
 
 def test_wrong_options_end_with_2(run, folder):

@@ -167,8 +167,8 @@ def test_folds_are_scored_by_themselves_and_averaged(run, folder, monkeypatch):
             wanted = np.mean([brute_recall(part, 1, direction) for part in folds])
             assert values()["R@1", direction, "", "", "", 0, ""] == pytest.approx(wanted, abs=1e-9)
     content = json.loads(Path("out.json").read_text())
-    assert (content["protocol"], content["images"], content["captions"]) == ("coco-1k-first", 20, 100)
-    assert (content["gallery_images"], content["gallery_captions"]) == (4, 20)
+    assert (content["protocol"], content["images"], content["captions"]) == ("coco-1k-first", 4, 20)
+    assert (content["file_images"], content["file_captions"]) == (20, 100)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,9 @@ def compare(
     ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
     ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1",
     asp: Annotated[bool, typer.Option("--asp", help="also ASP, which takes longest")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="also ASP by both tie rules, and SR with ground truth kept")
+    ] = False,
     method: Annotated[Test, typer.Option(metavar="NAME", help=" or ".join(Test))] = Test.PERMUTATION,
     resamples: Annotated[int, typer.Option(min=1, help="sign flips or draws")] = 10_000,
     confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
@@ -71,7 +74,7 @@ def compare(
         n_images, n_captions = given.check_similarity(first, dataset, image_of_caption, a)
         given.check_similarity(second, dataset, image_of_caption, b)
         pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions, pairing)
         # One step more than there are similarities: the resampling.
         with given.working(f"compare {a} and {b}", 1 + 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(
@@ -82,7 +85,9 @@ def compare(
                 pairing,
                 ks=cutoffs,
                 ms=sizes,
-                asp=asp,
+                asp=asp or everything,
+                asp_ties=("index", "average") if everything else ("index",),
+                sr_ground_truth=("kept", "removed") if everything else ("removed",),
                 method=method,
                 resamples=resamples,
                 confidence=confidence,
@@ -97,20 +102,20 @@ def compare(
         f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
         f"{len(frame)} metrics.",
     ]
-    about = {
-        "a": str(a),
-        "b": str(b),
-        "protocol": dataset or protocol,
-        "images": n_images,
-        "captions": n_captions,
-        "tie_rule": TIE_RULE,
-        **{str(key): value for key, value in frame.attrs.items()},
-    }
-    content = {**about, "tests": [{str(key): row[key] for key in row} for row in frame.to_dict("records")]}
-    shown = sheet(frame, f"A = {a}, B = {b}", notes)
+    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "said_once")}
+    about = {"a": str(a), "b": str(b), **attributes}
+    tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
+    content = {**about, "tests": [{str(key): row[key] for key in row} for row in tests]}
     files = {"file_a": about["a"], "file_b": about["b"]}
-    tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "tie_rule", "method", "resamples")})
-    outputs.write([shown], tidy, content)
+    tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})
+    outputs.write([sheet(frame, _title(about), notes)], tidy, content)
+
+
+def _title(about: dict[str, Any]) -> str:
+    title = f"A = {about['a']}, B = {about['b']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["file_images"] == about["images"]:
+        return title
+    return f"{title}; scored in galleries of {about['images']:,} images, {about['captions']:,} captions"
 
 
 def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
@@ -118,17 +123,13 @@ def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
     percent = f"{100 * frame.attrs['confidence']:g} % interval"
     rows = []
     for row in frame.to_dict("records"):
-        stub = [
-            str(row["metric"]),
-            str(row["direction"]) or "both",
-            row["phi"],
-            row["ground_truth"],
-            str(row["m"] or ""),
-        ]
+        ties = f"ties by {row['formula']}" if row["metric"] == "ASP" else ""
+        side, m = row["direction"] or "both", row["m"] or ""
+        stub = [str(cell) for cell in (row["metric"], side, row["phi"], row["ground_truth"], m, ties)]
         interval = f"{row['low']:+.2f}, {row['high']:+.2f}" if row["low"] == row["low"] else ""
         p = "<.0001" if row["p"] < 1e-4 else number(row["p"], 4)
         rows.append([*stub, number(row["a"]), number(row["b"]), f"{row['difference']:+.2f}", interval, p])
-    headings = ("metric", "side", "phi", "GT", "m")
+    headings = ("metric", "side", "phi", "GT", "m", "variant")
     used = [at for at in range(len(headings)) if any(row[at] for row in rows)]
     columns = [("", heading) for heading in ("A", "B", "A - B", percent, "p")]
     rows = [[*(row[at] for at in used), *row[len(headings) :]] for row in rows]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SIDES = ("i2t", "t2i")
 SUM_OF = {"Rsum": "R", "Nsum": "N"}  # stands in the last column of its recall
 STUB = ("metric", "phi", "GT", "m", "variant")
-GALLERY = ("protocol", "images", "captions")
-OF_PARTS = ("galleries", "gallery_images", "gallery_captions", "tie_rule")
+GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
+UNITLESS = ("hubs skewness", "hubs Gini")
 COCO_TEST = (5000, 25000)
 PARTS = ("coco-1k-5fold", "coco-1k-first")  # protocols whose galleries are not all of the file
 ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
@@ -144,7 +144,8 @@ def evaluate(
                 f"{matrix} is [{n_images}, {n_captions}]; leave --eccv out."
             )
         pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions, ideal_pool == IdealPool.GIVEN_ROWS)
+        texts = None if captions is None or not phi else _captions(captions, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions, pairing, texts, ideal_pool == IdealPool.GIVEN_ROWS)
         if captions is not None:
             phis |= _computed(captions, metric or ["cider"], pairing, n_images, n_captions, phis)
         if mean:
@@ -179,7 +180,7 @@ def evaluate(
             )
     about = scores.about
     about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
-    tidy = labelled(scores.tidy(), {"file": about["similarity"], **{key: about[key] for key in (*GALLERY, *OF_PARTS)}})
+    tidy = labelled(scores.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
     outputs.write(sheets(scores, notes), tidy, {**about, "values": scores.values})
 
 
@@ -199,7 +200,7 @@ def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
     for value in sorted(scores.values, key=lambda value: (place[row_of(value)], value["m"])):  # smallest m first
         family, k = cutoff_of(value["metric"])
         side = ("", value["direction"] or "both")
-        if is_fraction(value["metric"]):
+        if is_fraction(value["metric"]) or value["metric"].startswith(UNITLESS):
             fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
         elif k is not None and value["direction"] and not family.startswith("hubs"):
             at_k.setdefault(_stub(value, f"{family}@k", with_formula), {})[value["direction"], f"@{k}"] = value["value"]
@@ -235,10 +236,10 @@ def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
 
 def _title(about: Mapping[str, Any]) -> str:
     """The file and its size, and that of a gallery where it is another."""
-    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
-    if about["gallery_images"] == about["images"]:
+    title = f"{about['similarity']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["file_images"] == about["images"]:
         return title
-    gallery = f"{about['gallery_images']:,} images, {about['gallery_captions']:,} captions"
+    gallery = f"{about['images']:,} images, {about['captions']:,} captions"
     several = about["galleries"] > 1
     return f"{title}; mean of {about['galleries']} galleries of {gallery}" if several else f"{title}; scored: {gallery}"
 
@@ -249,7 +250,7 @@ def _units(metrics: Collection[str]) -> str:
         "ranks from 1": [name for name in ("Med r", "Mean r") if name in metrics],
         "fractions of 1": sorted({name for name in metrics if is_fraction(name)}),
         "a count": sorted(name for name in metrics if name.startswith("hubs max")),
-        "no unit": sorted(name for name in metrics if name.startswith(("hubs skewness", "hubs Gini"))),
+        "no unit": sorted(name for name in metrics if name.startswith(UNITLESS)),
     }
     parts = [f"{', '.join(names)}: {unit}" for unit, names in others.items() if names]
     return "; ".join(["Percent" + (", but" if parts else "")]) + (f" {'; '.join(parts)}." if parts else ".")
@@ -261,11 +262,12 @@ def is_fraction(metric: str) -> bool:
 
 
 def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
-    """A tidy table that says in every row what it is of, so that tables of several models can be joined."""
-    wanted = {name: value for name, value in about.items() if name not in frame.columns}
-    for at, (name, value) in enumerate(wanted.items()):
-        frame.insert(at, name, value)
-    return frame
+    """A tidy table that says first in every row what it is of, so that tables of several models can be joined."""
+    labels = {name: [value] * len(frame) for name, value in about.items()}
+    rest = frame.drop(columns=[name for name in about if name in frame.columns])
+    for at, (name, values) in enumerate(labels.items()):
+        rest.insert(at, name, values)
+    return rest
 
 
 def cutoff_of(metric: str) -> tuple[str, int | None]:
@@ -335,7 +337,6 @@ def _computed(
     known: dict[str, NDArray[Any]],
 ) -> dict[str, NDArray[Any]]:
     """phi of captions."""
-    from fivesentences.semantics.caption_file import read_captions
     from fivesentences.semantics.phi import check_whole, needs_tuples, prepare
     from fivesentences.semantics.scoring import matrix_of
 
@@ -348,12 +349,7 @@ def _computed(
             )
         if name in known:
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
-    texts = read_captions(path)
-    if len(texts) != n_captions:
-        raise InputError(
-            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
-            "it was made of, in the same order."
-        )
+    texts = _captions(path, n_captions)
     if pairing is None:
         if n_captions % n_images:
             raise InputError(
@@ -366,6 +362,18 @@ def _computed(
         scorer = prepare(name, texts, pairing)
         computed[name] = matrix_of(scorer, np.empty(scorer.shape, dtype=np.float32), name)
     return computed
+
+
+def _captions(path: Path, n_captions: int) -> list[str]:
+    from fivesentences.semantics.caption_file import read_captions
+
+    texts = read_captions(path)
+    if len(texts) != n_captions:
+        raise InputError(
+            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
+            "it was made of, in the same order."
+        )
+    return texts
 
 
 def _lines(path: Path, n_images: int) -> NDArray[Any]:

@@ -138,28 +138,33 @@ def _check_pairing_file(image_of_caption: Path, n_images: int, n_captions: int, 
 
 
 def phis_of(
-    files: Sequence[str] | None, n_images: int, n_captions: int, more_rows: bool = False
+    files: Sequence[str] | None,
+    n_images: int,
+    n_captions: int,
+    pairing: NDArray[Any] | None = None,
+    captions: Sequence[str] | None = None,
+    more_rows: bool = False,
 ) -> dict[str, NDArray[Any]]:
-    """phi matrices by name, every value finite.
+    """phi matrices by name, every value finite, and of the captions and the pairing that are scored.
 
     Args:
         files: What was given, perhaps NAME=FILE.
         n_images: Images of the similarity.
         n_captions: Its captions.
-        more_rows: Whether a phi may have further rows; then ``evaluation.score`` looks at its size.
+        pairing: ``[captions]`` image of each; default equal blocks.
+        captions: The captions, if they are known.
+        more_rows: Whether a phi may have further rows.
 
     Raises:
         InputError: If one does not fit, holds a value that is not finite, or two have the same name.
     """
-    from fivesentences.evaluation.reading import read_matrix, read_phi_for
+    from fivesentences.evaluation.reading import read_phi_for
 
+    if pairing is None and files and n_captions % n_images == 0:
+        pairing = np.repeat(np.arange(n_images), n_captions // n_images)
     named: dict[str, NDArray[Any]] = {}
     for file in files or ():
-        size = (n_images, n_captions)
-        if more_rows:
-            rows, columns = read_matrix(file if Path(file).exists() else file.partition("=")[2] or file).shape
-            size = (columns, rows)
-        name, phi = read_phi_for(file, *size)
+        name, phi = read_phi_for(file, n_images, n_captions, pairing, captions, more_rows)
         if name in named:
             raise InputError(f"{file}: another phi is called '{name}' too; name them: --phi NAME=FILE.")
         check_finite(
