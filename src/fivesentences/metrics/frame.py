@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pandas as pd
 
@@ -72,7 +72,7 @@ class MetricFrame(pd.DataFrame):
         once = [name for name in self.attrs.get("said_once", ()) if name in self.columns and self[name].nunique() < 2]
         return MetricFrame(self.drop(columns=once)) if once else self
 
-    def _formatters(self) -> list[Callable[[float], str] | None]:
+    def _formatters(self) -> Any:
         if "metric" in self.columns:
             names = self["metric"].astype(str)
         elif "metric" in self.index.names:

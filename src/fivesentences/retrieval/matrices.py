@@ -36,7 +36,8 @@ class NotFinite(InputError):
         row, column = (caption, image) if by_caption else (image, caption)
         cure = "make it again" if by_caption else "score this pair again, or give it a score below all others"
         place = f"image {image}, caption {caption}"
-        super().__init__(f"{name}[{row}, {column}] is {value} ({place}); every value must be finite: {cure}.")
+        matrix = f"{name.removeprefix('phi ')}: phi" if name.startswith("phi ") else name  # as a file's name stands
+        super().__init__(f"{matrix}[{row}, {column}] is {value} ({place}); every value must be finite: {cure}.")
 
 
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
