@@ -64,7 +64,7 @@ def cxc() -> Positives:
     archive, ratings = mirror / "coco" / "coco_test5k.zip", mirror / "cxc" / "sits_test.csv"
     if archive.is_file() and ratings.is_file():
         test = load_karpathy(archive, "coco").split("test")
-        return cxc_positives(ratings, test.caption_ids, test.image_ids)
+        return cxc_positives(ratings, test.caption_ids, test.images["image_id"].tolist())
     pairs = np.zeros((5000, 25_000), dtype=bool)
     pairs[np.arange(25_000) // 5, np.arange(25_000)] = True
     pairs.flat[np.random.default_rng(0).choice(pairs.size, size=10_600, replace=False)] = True

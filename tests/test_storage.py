@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.storage import inside, locked, read_json, replacing, sha256_of, write_json
+from fivesentences.storage import check_writable, inside, locked, read_json, replacing, sha256_of, write_json
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
@@ -73,3 +73,20 @@ def test_without_the_systems_locks_nothing_is_locked(tmp_path, monkeypatch):
     with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
         assert locked(first)
         assert locked(second)
+
+
+def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None:
+    (tmp_path / "folder.npy").mkdir()
+    (tmp_path / "file").write_text("")
+    for path, why in ((tmp_path / "folder.npy", "folder"), (tmp_path / "file" / "x.npy", "no folder")):
+        with pytest.raises(InputError, match=f"cannot be written .*{why}.*; name another file"):
+            check_writable(path)
+        with pytest.raises(InputError, match="cannot be written"), replacing(path) as temporary:
+            temporary.write_text("x")
+    check_writable(tmp_path / "new" / "deeper" / "x.npy")
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_error_of_another_file_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "x.txt"):
+        (tmp_path / "nowhere.txt").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 import time
 from pathlib import Path
@@ -9,27 +10,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.rescore import rescore
+from fivesentences.commands.sheets import quietly
+from fivesentences.commands.shell_words import in_shell_words
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError
+from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
     from fivesentences.semantics import Tuples
 
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="nothing but errors")]
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, help=__doc__)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"fivesentences {importlib.metadata.version('fivesentences')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="say which this is")
+    ] = False,
+) -> None:
     """Regenerate tables of image-text matching papers, step by step, without Snakemake."""
 
 
 for command in (train, evaluate, similarity, rescore, compare, doctor):
     app.command()(command)
+app.add_typer(checkpoint, name="checkpoint")
 
 
 @app.command()
@@ -38,6 +55,7 @@ def download(
     data: Annotated[Path, typer.Option(help="folder for downloads")] = Path("data"),
     mirror: Annotated[Path | None, typer.Option(help="take the files from here", envvar="FIVESENTENCES_MIRROR")] = None,
     catalogue: Annotated[Path, typer.Option(help="list of files")] = Path("config/datasets.yaml"),
+    quiet: Quiet = False,
 ) -> None:
     """Fetch the files of a dataset, checked, and resumed if stopped.
 
@@ -50,12 +68,27 @@ def download(
     if dataset not in entries:
         raise InputError(f"{catalogue}: there is no dataset '{dataset}'; known: {', '.join(entries)}.")
     for file in entries[dataset].files:
-        print(fetch(entries[dataset], dataset, file, data, mirror))
+        with quietly(quiet):
+            path = fetch(entries[dataset], dataset, file, data, mirror)
+        if not quiet:
+            print(path)
+
+
+def _metrics(begun: str) -> list[str]:
+    """Names of phi for the shell."""
+    from fivesentences.semantics import SEMANTIC_METRICS
+
+    return [name for name, metric in SEMANTIC_METRICS.items() if metric.whole and name.startswith(begun)]
 
 
 @app.command()
 def phi(
-    name: Annotated[str, typer.Argument(metavar="METRIC", help="such as cider, spice, bleu4, rouge_l, cider-ptb")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="METRIC", help="such as cider, spice, bleu4, rouge_l, cider-ptb", autocompletion=_metrics
+        ),
+    ],
     captions: Annotated[Path, typer.Argument(metavar="CAPTIONS", help="UTF-8 text, one caption a line; or .json")],
     out: Annotated[Path, typer.Option("--out", "-o", help="the matrix, .npy; with --top-k a folder")],
     per_image: Annotated[
@@ -71,6 +104,7 @@ def phi(
     mirror: Annotated[
         Path | None, typer.Option(help="take CoreNLP from here, not from the network", envvar="FIVESENTENCES_MIRROR")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score every caption against every image by a semantic metric.
 
@@ -96,7 +130,12 @@ def phi(
     from fivesentences.semantics.top_k import check_store
 
     started = time.monotonic()
-    check_matrix(name, out) if top_k is None else check_store(name, out, top_k)
+    if top_k is None:
+        check_matrix(name, out)
+        check_writable(out)
+    else:
+        check_store(name, out, top_k)
+        check_writable(out / "note.json")
     texts = read_captions(captions)
     if image_of_caption is None:
         pairing = equal_pairing(captions, len(texts), per_image or 5)
@@ -111,17 +150,20 @@ def phi(
     elif tuples is not None:
         made_of = read_tuples(tuples, texts)
     else:
-        made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
-    if top_k is None:
-        write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
-        note, kind = read_phi_note(out), "float32"
-    else:
-        write_top_k(name, texts, pairing, out, top_k, made_of)
-        note = read_top_k(out).note
-        kind = f"best {note['top_k']} images of each caption of"
-    rows, columns = note["shape"]
-    seconds = time.monotonic() - started
-    print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
+        with quietly(quiet):
+            made_of = _tuples_of(texts, out.parent / f"{captions.stem}.tuples.jsonl.gz", mirror)
+    with quietly(quiet):
+        if top_k is None:
+            write_phi(name, texts, pairing, out, made_of, captions_file=captions.name)
+            note, kind = read_phi_note(out), "float32"
+        else:
+            write_top_k(name, texts, pairing, out, top_k, made_of)
+            note = read_top_k(out).note
+            kind = f"best {note['top_k']} images of each caption of"
+    if not quiet:
+        rows, columns = note["shape"]
+        seconds = time.monotonic() - started
+        print(f"{out}: {name}, {kind} [{rows:,} captions, {columns:,} images], in {seconds:.1f} s")
 
 
 def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples:
@@ -144,6 +186,7 @@ def jars(
     mirror: Annotated[
         Path | None, typer.Option(help="a folder with corenlp/*.jar", envvar="FIVESENTENCES_MIRROR")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Fetch what SPICE's parser needs: Stanford CoreNLP 3.6.0, 385 MB, once, resumed if stopped.
 
@@ -155,8 +198,11 @@ def jars(
     """
     from fivesentences.semantics.java.jars import corenlp
 
-    for path in corenlp(mirror):
-        print(path)
+    with quietly(quiet):
+        paths = corenlp(mirror)
+    if not quiet:
+        for path in paths:
+            print(path)
 
 
 def main() -> None:
@@ -164,7 +210,12 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {in_shell_words(str(error))}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:  # a disk that fills up, a file that may not be read
+        if error.filename is None or error.strerror is None:
+            raise
+        print(f"Error: {error.filename}: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -12,24 +14,56 @@ from typing import IO, Any
 
 from fivesentences.errors import InputError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its name only when the block ends without an error.
 
     A reader, or a run that was killed and started again, sees the old file or the new one, never a part.
+
+    Raises:
+        InputError: If it cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays last: writers such as numpy.save choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except OSError as error:
+        if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, path, path.parent)):
+            raise  # of another file, which the block reads
+        raise _unwritable(path, error.strerror or type(error).__name__) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path | str) -> None:
+    """Whether a file can be written there, asked before anything costly is done; nothing is made.
+
+    Raises:
+        InputError: If it is a folder, or its folder is none, cannot be made or is not to be written in.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    above = path.absolute().parent
+    while not os.path.lexists(above):
+        above = above.parent
+    if not above.is_dir():
+        raise _unwritable(path, f"{above} is no folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"nothing may be written in {above}")
+
+
+def _unwritable(path: Path, why: str) -> InputError:
+    return InputError(f"{path} cannot be written ({why}); name another file.")
 
 
 def locked(file: IO[Any], wait: bool = False) -> bool:

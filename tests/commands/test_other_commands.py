@@ -46,11 +46,9 @@ def test_inverted_softmax_ranks_as_its_formula(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--method", "cls", "-o", "o.npy"), "naive, inverted_softmax, csls, assignment"),
         (("--method", "csls", "-o", "o.npz"), "must end in .npy"),
         (("--method", "csls", "-o", "o.npy", "--beta", "3"), "--beta belongs to inverted_softmax"),
         (("--method", "inverted_softmax", "-o", "o.npy", "-k", "3"), "-k belongs to csls"),
-        (("--method", "csls", "-o", "o.npy", "--direction", "up"), "i2t (images are queries) or t2i"),
     ],
 )
 def test_a_wrong_rescoring_is_one_sentence(run, folder, arguments, sentence):
@@ -113,7 +111,7 @@ def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
     assert said.code == 0 and "The core works" in said.out
     findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
     assert findings["numpy"]["state"] == "ok" and findings["numpy"]["found"] == np.__version__
-    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install "fivesentences[train]"')
+    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install ".[train]"')
     assert findings["stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
     assert findings["mirror"]["state"] == "missing"
     named = {line.split(";")[0] for line in importlib.metadata.requires("fivesentences")}
@@ -170,3 +168,22 @@ def test_shell_completion_names_the_commands(shell):
     asked["_TYPER_COMPLETE_ARGS"] = "fivesentences ev"  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
     assert "evaluate" in answer and "rescore" not in answer
+
+
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("evaluate s.npy --dataset coco-1", {"coco-1k-5fold", "coco-1k-first"}),
+        ("rescore s.npy --method c", {"csls"}),
+        ("compare a.npy b.npy --method b", {"bootstrap"}),
+        ("phi spice_c", {"spice_colour", "spice_count"}),
+    ],
+)
+def test_shell_completion_knows_values(begun, offered):
+    program = Path(sys.executable).with_name("fivesentences")
+    if not program.exists():
+        pytest.skip("the package is not installed with its script")
+    words = f"fivesentences {begun}"
+    asked = {"_FIVESENTENCES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
+    assert set(answer.split()) == offered

@@ -7,8 +7,8 @@ import pytest
 
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.errors import InputError
-from fivesentences.evaluation import eccv as eccv_module
-from fivesentences.evaluation.eccv import coco_test_ids, eccv, eccv_positives, packaged_positives
+from fivesentences.evaluation import eccv_caption as eccv_module
+from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_positives, packaged_positives
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.metrics.positives import find_hits, recall_of_positives
 
@@ -106,7 +106,7 @@ def test_ids_that_are_not_the_test_split_are_named():
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(eccv_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="extra 'eccv'"):
+    with pytest.raises(InputError, match=r"pip install .fivesentences\[eccv\]"):
         coco_test_ids()
 
 

@@ -9,7 +9,8 @@ import pytest
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS, compare, evaluate, score
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.metrics import ncs, recall_at_k
+from fivesentences.metrics import asp, category_map, ncs, recall_at_k, semantic_recall
+from fivesentences.retrieval import hubness
 
 
 @pytest.fixture
@@ -97,6 +98,8 @@ def test_tensors_are_accepted(given):
     ("arguments", "sentence"),
     [
         ({"similarity": np.zeros((100, 20))}, r"\[100, 20\] and looks transposed"),
+        ({"similarity": np.zeros((97, 20))}, r"\[97, 20\] and looks transposed"),
+        ({"similarity": np.repeat(np.eye(4, 20), 5, axis=0)}, "repeat 4 images 5 times each.*keep one row per image"),
         ({"similarity": np.zeros((7, 20))}, "20 captions are not equal blocks for 7 images"),
         ({"similarity": np.zeros((20, 7)), "image_of_caption": np.arange(20) % 7}, "looks transposed"),
         ({"similarity": np.zeros(7)}, "a matrix is expected"),
@@ -145,3 +148,100 @@ def test_a_better_model_is_found_and_chance_is_not(given):
     better, same = compare(a, b, resamples=500), compare(b, c, resamples=500)
     assert (better[better.metric.str.startswith("R")]["p"] < 0.01).all()
     assert same[same.metric == "Rsum"]["p"].item() > 0.01
+
+
+def test_every_variant_is_averaged_over_folds(given, small):
+    similarity, phi = given
+    variants = {"formulas": ("released", "paper"), "weightings": ("soft",), "discounts": ("log",), "ncs_ms": (7,)}
+    scores = score(similarity, {"x": phi}, "folds", **variants, hubness=True, hub_ks=(3,), category_cutoffs=(9,),
+                   categories=np.arange(20) % 2)  # fmt: skip
+    parts = [(similarity[4 * f : 4 * f + 4, 20 * f : 20 * f + 20], phi[20 * f : 20 * f + 20, 4 * f : 4 * f + 4])
+             for f in range(5)]  # fmt: skip
+    wanted = {
+        ("N@5", "released"): [ncs(s, p, (5,), discount="log")[5] for s, p in parts],
+        ("N@5", "paper"): [ncs(s, p, (5,), formula="paper", m=7)[5] for s, p in parts],
+    }
+    for (metric, formula), of_folds in wanted.items():
+        found = value(scores, metric, formula=formula, ground_truth="kept")
+        assert found == pytest.approx(np.mean(of_folds))
+    soft = [semantic_recall(s, p, (5,), m=2, weighting="soft")[5] for s, p in parts]
+    which = {"m": 2, "formula": "released", "ground_truth": "removed", "weighting": "soft"}
+    assert value(scores, "SR@5", **which) == pytest.approx(np.mean(soft))
+    assert value(scores, "hubs max@3") == pytest.approx(np.mean([hubness(s, k=3).maximum for s, _ in parts]))
+    maps = [category_map(s, np.arange(4) % 2, cutoff=9) for s, _ in parts]
+    assert value(scores, "mAP@9") == pytest.approx(np.mean(maps))
+
+
+def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given, small):
+    similarity, phi = given
+    wanted = ncs(similarity[:4, :20], phi[:, :4], (5,), ideal_pool="given_rows")[5]
+    shuffle = np.random.default_rng(2).permutation(100)
+    pairing = np.repeat(np.arange(20), 5)[shuffle]
+    for s, p, whose in (
+        (similarity, phi, None),
+        (similarity[:4, :20], phi, None),
+        (similarity[:4, :20], phi[:, :4], None),
+        (similarity[:, shuffle], phi[shuffle], pairing),
+    ):
+        found = score(s, {"x": p}, "first", whose, ideal_pool="given_rows")
+        assert value(found, "N@5", ground_truth="kept") == pytest.approx(wanted)
+        usual = score(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
+        assert value(usual, "N@5", ground_truth="kept") > wanted
+        assert value(usual, "N@5", "t2i", ground_truth="kept") == value(found, "N@5", "t2i", ground_truth="kept")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_value_that_is_not_finite_is_located_in_the_file_under_folds_too(given, small, shuffled):
+    similarity, phi = (matrix.copy() for matrix in given)
+    order = np.random.default_rng(4).permutation(100) if shuffled else np.arange(100)
+    pairing = np.repeat(np.arange(20), 5)[order]
+    column = int(np.flatnonzero(order == 63)[0])
+    broken, broken_phi = similarity[:, order], phi[order]
+    broken[12, column], broken_phi[column, 12] = np.nan, np.inf
+    sound, sound_phi = similarity[:, order], phi[order]
+    with pytest.raises(InputError, match=rf"^similarity\[12, {column}\] is nan \(image 12, caption {column}\)"):
+        score(broken, None, "folds", pairing)
+    for pool in ("gallery", "given_rows"):
+        with pytest.raises(InputError, match=rf"^x: phi\[{column}, 12\] is inf \(image 12, caption {column}\)"):
+            score(sound, {"x": broken_phi}, "folds", pairing, ideal_pool=pool)
+    for a, b, name in ((broken, sound, "a"), (sound, broken, "b")):
+        with pytest.raises(InputError, match=rf"^{name}\[12, {column}\] is nan"):
+            compare(a, b, {"x": sound_phi}, "folds", pairing, resamples=9)
+
+
+def test_sizes_of_the_file_and_of_a_gallery_are_both_said(given, small):
+    scores = score(given[0], protocol="folds")
+    about = scores.about
+    assert (about["file_images"], about["file_captions"], about["images"], about["captions"]) == (20, 100, 4, 20)
+    for frame in (scores.wide(), scores.tidy(), compare(*given[:1], given[1].T, protocol="folds", resamples=9)):
+        text = str(frame)
+        assert "20 images, 100 captions; scored in galleries of 4 and 20; five folds (mean over 5" in text
+        assert "equal scores are ordered by index" in text and "..." not in text and "..." not in str(frame.head())
+    tidy = scores.tidy()
+    assert (tidy["protocol"] == "folds").all() and (tidy["images"] == 4).all() and "tie_rule" in tidy
+    assert "tie_rule" not in str(tidy)  # it stands below
+
+
+def test_sizes_of_the_relevant_set_stand_in_the_order_asked_for(given):
+    wide = evaluate(*given)
+    m = wide.loc["SR@k"].index.get_level_values("m").tolist()
+    assert m == ["1", "2", "3"] * 2
+
+
+def test_asp_with_average_ranks_and_semantic_recall_with_ground_truth_are_compared(given):
+    similarity, phi = given
+    other = np.random.default_rng(5).normal(size=similarity.shape)
+    more = {"asp": True, "asp_ties": ("index", "average"), "sr_ground_truth": ("kept", "removed")}
+    frame = compare(similarity, other, {"x": np.round(phi, 1)}, resamples=9, **more)
+    asps = frame[(frame.metric == "ASP") & (frame.direction == "i2t")].set_index("formula")
+    for ties in ("index", "average"):
+        assert asps.loc[ties, "a"] == pytest.approx(asp(similarity, np.round(phi, 1), ties=ties))
+    assert set(frame[frame.metric == "SR@5"].ground_truth) == {"kept", "removed"}
+    with pytest.raises(InputError, match="sr_ground_truth is 'own'"):
+        compare(similarity, other, sr_ground_truth=("own",))
+
+
+def test_half_precision_tensors_of_either_kind_are_accepted(given):
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(given[0]).bfloat16()
+    assert score(tensor).values == score(tensor.float().numpy()).values

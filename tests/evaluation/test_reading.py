@@ -42,7 +42,7 @@ def test_json_lists_come_back_exactly_however_the_file_is_cut(tmp_path, matrix, 
         ("[[1, 2], [3, 4]", "not whole"),
         ("[[1, 2], [3, ", "row 1 has no end"),
         ('[[1, "2"]]', "row 0 is no list of numbers"),
-        ("[[1, null]]", "row 0 is no list of numbers"),
+        ("[[1, null]]", "row 0 is no list of numbers: column 1 is null"),
         ("[[1, true], [[2], 3]]", "row 1 is no list of numbers"),
         ("[[1, 2]] [[3, 4]]", "something follows"),
         ("[[1 2]]", "row 0 is no list of numbers"),
@@ -151,3 +151,31 @@ def test_a_phi_that_does_not_fit_says_where_it_comes_from(tmp_path, monkeypatch)
     assert read_phi_for("phi.npy", 2, 4)[0] == "phi"
     with pytest.raises(InputError, match="is a folder"):
         read_phi_for(str(tmp_path), 2, 4)
+
+
+def test_a_phi_of_another_pairing_or_of_other_captions_is_refused(tmp_path):
+    captions = ["a dog", "a cat", "a red boat", "two cats"]
+    write_phi("cider", captions, [0, 1, 1, 1], tmp_path / "phi.npy", captions_file="four.txt")
+    read_phi_for(tmp_path / "phi.npy", 2, 4)  # nothing to compare with
+    read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 1, 1, 1]), captions)
+    with pytest.raises(InputError, match=r"made with another list of whose caption each one is; give .*--image-of"):
+        read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 0, 1, 1]))
+    with pytest.raises(InputError, match=r"made of other captions than these \(those of four.txt\)"):
+        read_phi_for(tmp_path / "phi.npy", 2, 4, None, captions[::-1])
+    (tmp_path / "phi.json").unlink()
+    assert read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 0, 1, 1]), captions[::-1])[1].shape == (4, 2)
+
+
+def test_a_phi_may_have_more_rows_where_they_are_wanted(tmp_path):
+    np.save(tmp_path / "phi.npy", np.zeros((9, 3)))
+    assert read_phi_for(tmp_path / "phi.npy", 3, 6, more_rows=True)[1].shape == (9, 3)
+    for images, captions, more in ((3, 6, False), (4, 6, True), (3, 10, True)):
+        with pytest.raises(InputError, match=r"phi.npy is"):
+            read_phi_for(tmp_path / "phi.npy", images, captions, more_rows=more)
+
+
+def test_exchanged_embeddings_with_repeated_images_are_recognised(tmp_path, matrix):
+    np.save(tmp_path / "five.npy", np.repeat(matrix, 5, axis=0))
+    np.save(tmp_path / "text.npy", np.random.default_rng(1).normal(size=(35, 21)))
+    with pytest.raises(InputError, match=r"repeat 7 ones 5 times each.*embeddings of the images first"):
+        read_embeddings(tmp_path / "text.npy", tmp_path / "five.npy")

@@ -124,7 +124,7 @@ def test_25000_queries_of_5000_images_fit():
     a = rng.integers(0, 2, 25_000) * 100.0
     b = np.where(rng.random(25_000) < 0.05, 0.0, a)
     found = paired_test(a, b, clusters=np.repeat(np.arange(5000), 5), resamples=400)
-    assert found.p == pytest.approx(2 / 401, abs=1e-12) and found.low > 0
+    assert found.p == pytest.approx(1 / 401, abs=1e-12) and found.low > 0
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,21 @@ def test_25000_queries_of_5000_images_fit():
 def test_a_wrong_request_is_one_sentence(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         paired_test(*arguments)
+
+
+def test_p_of_no_difference_but_in_queries_is_one_and_a_symmetric_law_is_exact():
+    # One of three is worse, one better: whatever the signs, the sum is at least as far from zero.
+    found = paired_test([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    assert (found.difference, found.p) == (0.0, 1.0)
+    a, b = np.repeat([1.0, 0.0, 0.5], [4, 3, 9]), np.repeat([0.0, 1.0, 0.5], [4, 3, 9])
+    assert paired_test(a, b, resamples=2**16).p == pytest.approx(scipy.stats.binomtest(4, 7).pvalue, abs=1e-12) == 1.0
+    drawn = paired_test(a, b, resamples=2000)
+    assert (drawn.p, drawn.resamples) == (1.0, 2000)  # the sum is odd, so no flip is nearer to zero
+
+
+def test_random_flips_give_the_two_sided_share_with_one_added():
+    d = np.random.default_rng(10).integers(-2, 4, 30).astype(float)
+    found = paired_test(d, np.zeros(30), resamples=999)
+    assert (found.p * 1000) == pytest.approx(round(found.p * 1000), abs=1e-9) and found.p >= 1 / 1000
+    many = np.random.default_rng(11).choice([-1.0, 1.0], (20_000, 30)) @ d
+    assert found.p == pytest.approx(np.mean(np.abs(many) >= abs(d.sum())), abs=0.05)

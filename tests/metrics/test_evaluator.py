@@ -81,16 +81,17 @@ def single(row, similarity, options, per_query=False):
         found = rank_statistics(similarity, **given, **each)
         return found if per_query else found[name == "Mean r"]
     if name == "N":
-        return ncs(similarity, phi, (k,), direction, keep, row["formula"], image_of_caption=pairing, **each)[k]
+        more = {"m": row["m"] or None, "discount": row["discount"] or None, "image_of_caption": pairing}
+        return ncs(similarity, phi, (k,), direction, keep, row["formula"], **more, **each)[k]
     if name == "SR":
-        variant = (row["m"], keep, row["formula"], row["style"])
+        variant = (row["m"], keep, row["formula"], row["style"] or "recall", row["weighting"])
         return semantic_recall(similarity, phi, (k,), direction, *variant, image_of_caption=pairing, **each)[k]
     if name == "ASP":
         return asp(similarity, phi, ties=row["formula"], **given, **each)
     if name == "PMRP":
         return pmrp(similarity, labels, **given, **each)
     if name in ("mAP", "mAP@R"):
-        return category_map(similarity, categories, cutoff="R" if at else None, **given, **each)
+        return category_map(similarity, categories, cutoff=k or ("R" if at else None), **given, **each)
     if name == "R-P":
         return r_precision(similarity, categories, **given, **each)
     if name in ("CxC R", "ECCV R"):
@@ -101,8 +102,9 @@ def single(row, similarity, options, per_query=False):
     if name in ("Rsum", "mR"):
         return rsum(similarity, image_of_caption=pairing) / (6 if name == "mR" else 1)
     if name == "Nsum":
-        return nsum(similarity, phi, keep_ground_truth=keep, formula=row["formula"], image_of_caption=pairing)
-    hubs = hubness(similarity, direction)
+        more = {"m": row["m"] or None, "discount": row["discount"] or None, "image_of_caption": pairing}
+        return nsum(similarity, phi, keep_ground_truth=keep, formula=row["formula"], **more)
+    hubs = hubness(similarity, direction, k or 1)
     statistics = {"max": hubs.maximum, "skewness": hubs.skewness, "Gini": hubs.gini, **hubs.shares}
     return statistics[name.removeprefix("hubs ")]
 
@@ -279,7 +281,7 @@ def test_tables_print_whole_and_without_holes(matrices):
         assert all(family in text for family in ("mAP@R", "hubs skewness", "ECCV R-P", "vse_recall"))
     alone = evaluate_frame(similarity, None, PAIRING)
     assert alone.index.tolist() == ["R@k", "true R@k", "Med r", "Mean r", "Rsum", "mR"]
-    assert type(alone.round(1)) is pd.DataFrame
+    assert "..." not in str(wide.head(3)) and "@10" in str(wide.head(3))  # what is taken out of it too
     with pytest.raises(InputError, match="'tidy' or 'wide'"):
         evaluate_frame(similarity, None, PAIRING, form="long")
 
@@ -334,6 +336,15 @@ def test_only_what_is_asked_for_is_given(matrices):
         ({"empty": "drop"}, "'zero' or 'skip' or 'error'"),
         ({"asp_ties": ("first",)}, "'index' or 'average'"),
         ({"asp_ties": "index"}, "give a list"),
+        ({"weightings": ("weak",)}, "'hard' or 'soft'"),
+        ({"discounts": ("linear",)}, "None or 'log'"),
+        ({"discounts": ("log",), "formulas": ("paper",)}, "belongs to the released formula"),
+        ({"ncs_ms": (3,), "formulas": ("released",)}, "belong to the paper's formula"),
+        ({"ncs_ms": (0, None)}, "ncs_ms holds 0"),
+        ({"ideal_pool": "all"}, "'gallery' or 'given_rows'"),
+        ({"hub_ks": ()}, "hub_ks is"),
+        ({"category_cutoffs": "R"}, "give a list"),
+        ({"category_cutoffs": (0,)}, "cutoff holds 0"),
         ({"phi": None, "asp_ties": ("index",)}, "pass phi"),
         ({"phi": {"": PHI}}, "a phi is named ''"),
         ({"phi": {1: PHI}}, "a phi is named 1"),
@@ -352,7 +363,7 @@ def test_an_unknown_choice_is_refused(matrices, arguments, sentence):
         ({"categories": ["a"] * 8}, "8 values but there are 9 images"),
         ({"categories": ["a"] * 9, "caption_categories": ["a"] * 33}, "33 values but there are 34 captions"),
         ({"positives": {"ECCV": Positives.symmetric(np.ones((9, 33)))}}, "the positives ECCV are of 9 images and 33"),
-        ({"phi": {"good": PHI, "short": PHI[:-1]}}, r"phi is \[33, 9\]"),
+        ({"phi": {"good": PHI, "short": PHI[:-1]}}, r"phi short is \[33, 9\]"),
     ],
 )
 def test_what_does_not_fit_the_similarity_is_refused(matrices, arguments, sentence):
@@ -370,3 +381,94 @@ def test_a_perfect_model_reaches_a_hundred():
     assert values["Nsum", "", "released", "kept"] == pytest.approx(600, abs=1e-6)
     assert values["Nsum", "", "paper", "kept"] == pytest.approx(600)
     assert values["true R@1", "i2t", "", ""] == pytest.approx(20)
+
+
+@pytest.mark.usefixtures("block_size")
+def test_every_variant_equals_the_single_function(matrices):
+    similarity, phi = matrices
+    options = everything(phi) | {
+        "ms": (3, 1),
+        "weightings": ("hard", "soft"),
+        "discounts": (None, "log"),
+        "ncs_ms": (None, 4),
+        "hub_ks": (1, 3, 50),
+        "category_cutoffs": (None, "R", 5, 100),
+    }
+    evaluator = Evaluator(**options)
+    values = evaluator(similarity)
+    keys = [tuple(value for name, value in row.items() if name != "value") for row in values]
+    assert len(keys) == len(set(keys))
+    for row in values:
+        assert row["value"] == pytest.approx(single(row, similarity, options), abs=1e-9), row
+    for row in evaluator.per_query(similarity):
+        np.testing.assert_allclose(row["values"], single(row, similarity, options, per_query=True), atol=1e-9)
+    assert {(v["weighting"], v["style"]) for v in values if v["metric"].startswith("SR")} == {
+        ("hard", "recall"),
+        ("hard", "vse_recall"),
+        ("soft", ""),
+    }
+    assert {(v["formula"], v["m"], v["discount"]) for v in values if v["metric"] == "Nsum"} == {
+        ("released", 0, ""),
+        ("released", 0, "log"),
+        ("paper", 0, ""),
+        ("paper", 4, ""),
+    }
+    assert [v["m"] for v in values if v["metric"] == "SR@1"][::3][:2] == [3, 1]  # as asked for
+    wide = as_frame(values, "wide")
+    assert wide.index.is_unique and {"weighting", "discount"} <= set(wide.index.names)
+    assert wide.notna().to_numpy().sum() == len(values)
+
+
+def test_an_ideal_over_given_rows_touches_ncs_of_images_alone(matrices):
+    similarity, phi = matrices
+    more = np.vstack([phi, 9.0 + phi[:6]])
+    given = {"image_of_caption": PAIRING, "asp_ties": ("index",), "formulas": ("released", "paper")}
+    wanted = Evaluator(phi, **given)(similarity)
+    values = Evaluator(more, **given, ideal_pool="given_rows")(similarity)
+    assert Evaluator(phi, **given, ideal_pool="given_rows")(similarity) == wanted
+    for row, other in zip(values, wanted, strict=True):
+        if row["metric"].startswith("N@"):
+            k, kept = int(row["metric"][2:]), row["ground_truth"] == "kept"
+            rest = {"ideal_pool": "given_rows", "image_of_caption": PAIRING}
+            assert row["value"] == ncs(similarity, more, (k,), row["direction"], kept, row["formula"], **rest)[k]
+            assert (row["value"] < other["value"]) == (row["direction"] == "i2t")
+        elif row["metric"] != "Nsum":
+            assert row == other
+    with pytest.raises(InputError, match="keep its first 34 rows, or choose the ideal pool 'given_rows'"):
+        Evaluator(more, PAIRING)(similarity)
+
+
+def test_repeated_rows_of_a_square_similarity_are_refused_by_every_metric():
+    similarity = np.repeat(np.random.default_rng(3).normal(size=(6, 30)), 5, axis=0)
+    for score in (recall_at_k, Evaluator(), lambda matrix: asp(matrix, matrix.T)):
+        with pytest.raises(InputError, match=r"repeat 6 images 5 times each.*keep one row per image, every 5th"):
+            score(similarity)
+
+
+def test_more_images_than_captions_are_turned_round():
+    with pytest.raises(InputError, match=r"\[997, 200\] and looks transposed"):
+        recall_at_k(np.zeros((997, 200)))
+
+
+def test_a_phi_that_is_not_finite_is_named(matrices):
+    similarity, phi = matrices
+    broken = phi.copy()
+    broken[3, 4] = np.nan
+    for options in ({}, {"asp_ties": ("index",), "ms": ()}):
+        with pytest.raises(InputError, match=r"^SPICE: phi\[3, 4\] is nan \(image 4, caption 3\).*make it again"):
+            Evaluator({"CIDEr": phi, "SPICE": broken}, PAIRING, **options)(similarity)
+    with pytest.raises(InputError, match=r"^phi\[3, 4\]"):
+        Evaluator(broken, PAIRING)(similarity)
+
+
+def test_tables_say_the_rule_for_ties_and_have_equal_decimals_in_a_column(matrices):
+    similarity, phi = matrices
+    for form in ("tidy", "wide"):
+        assert str(evaluate_frame(similarity, phi, PAIRING, form=form)).endswith("ordered by index, lower first.")
+    frame = evaluate_frame(similarity, None, PAIRING)
+    frame.iloc[0, 0] = 0.5
+    shown = str(frame)
+    assert "0.50 " in shown and "0.500" not in shown and "lower first" in frame._repr_html_()
+    with_fractions = str(evaluate_frame(similarity, None, PAIRING, categories=list("abcabcabc"))).splitlines()
+    assert all(line.count(".") == sum(len(cell.partition(".")[2]) in (2, 3) for cell in line.split()) for line in
+               with_fractions[2:-1])  # fmt: skip

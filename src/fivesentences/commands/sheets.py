@@ -9,22 +9,23 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fivesentences.errors import InputError
-from fivesentences.storage import replacing
+from fivesentences.storage import check_writable, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STDOUT = "-"
+ENDLESS = 1_000_000  # columns of a terminal that has room for everything
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,20 @@ class Outputs:
         """From a command's options.
 
         Raises:
-            InputError: If two go to standard output.
+            typer.BadParameter: If two go to the same place.
+            InputError: If one cannot be written.
         """
         asked = {"json": json_out, "csv": csv, "markdown": markdown, "latex": latex}
         files = {form: path for form, path in asked.items() if path is not None}
-        if sum(str(path) == STDOUT for path in files.values()) > 1:
-            raise InputError("two outputs are '-', standard output; send one of them to a file.")
+        for form, path in files.items():
+            first = next(name for name, other in files.items() if other == path)
+            if first != form:
+                place = "standard output" if str(path) == STDOUT else str(path)
+                raise typer.BadParameter(
+                    f"--{first} writes to {place} already; name another file.", param_hint=f"--{form}"
+                )
+            if str(path) != STDOUT:
+                check_writable(path)
         return cls(files, quiet)
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
@@ -99,11 +108,8 @@ class Outputs:
             if str(path) == STDOUT:
                 sys.stdout.write(texts[form]())
                 continue
-            try:
-                with replacing(path) as temporary:
-                    temporary.write_text(texts[form](), encoding="utf-8")
-            except OSError as error:
-                raise InputError(f"{path} cannot be written ({error.strerror}); name another file.") from None
+            with replacing(path) as temporary:
+                temporary.write_text(texts[form](), encoding="utf-8")
         taken = any(str(path) == STDOUT for path in self.files.values())
         if not taken and not (self.quiet and self.files):
             show(sheets)
@@ -114,26 +120,72 @@ def quietly(quiet: bool) -> AbstractContextManager[Any]:
     return contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext()
 
 
-def show(sheets: Sequence[Sheet]) -> None:
-    """Print tables; in a pipe as wide as they are."""
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
+    """Print tables; nothing of a number or a label is ever cut.
+
+    Args:
+        sheets: The tables. One that is too wide is printed in a part for each group of columns; a part that is still
+            too wide runs over the edge.
+        width: Columns of the terminal; default those it has, and no end to them in a pipe or a file.
+    """
+    room = width or (Console().width if sys.stdout.isatty() else ENDLESS)
     for sheet in sheets:
-        # Narrow, so that ten columns fit into a terminal of eighty.
-        table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
         if sheet.title:
-            console.print(Text(sheet.title, style="bold"))
-        for name in sheet.stub:
-            table.add_column(Text(name), overflow="fold")
-        previous = None
-        for group, name in sheet.columns:
-            shown = f"{group if group != previous else ''}\n{name}" if any(g for g, _ in sheet.columns) else name
-            table.add_column(Text(shown), justify="right", no_wrap=True)
-            previous = group
-        for row in sheet.rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
+            _console(room).print(Text(sheet.title, style="bold"))
+        for part in fitting(sheet, room):
+            # Text alone folds, without loss; a row of numbers keeps its line.
+            needed = natural_width(part) if part.columns else 0
+            print()
+            _console(max(room, needed)).print(_table(part))
+        if sheet.notes:
+            print()
         for note in sheet.notes:
-            console.print(Text(note), style="dim", soft_wrap=True)
+            _console(room).print(Text(note), style="dim")
+
+
+def fitting(sheet: Sheet, room: int) -> list[Sheet]:
+    """The sheet, or where it has not the room its groups of columns below each other, those without a group last."""
+    groups = dict.fromkeys(group for group, _ in sheet.columns if group)
+    if len(groups) < 2 or natural_width(sheet) <= room:
+        return [sheet]
+    places = [[at for at, (group, _) in enumerate(sheet.columns) if group == name] for name in groups]
+    rest = [at for at, (group, _) in enumerate(sheet.columns) if not group]
+    if rest and natural_width(_part(sheet, places[-1] + rest)) <= room:
+        places[-1] += rest
+    elif rest:
+        places.append(rest)
+    return [_part(sheet, chosen) for chosen in places]
+
+
+def natural_width(sheet: Sheet) -> int:
+    """Columns that a sheet takes where nothing is folded."""
+    return _console(ENDLESS).measure(_table(sheet)).maximum
+
+
+def _console(width: int) -> Console:
+    return Console(width=width, height=25)  # without a height rich takes a dumb terminal for one of 80 columns
+
+
+def _part(sheet: Sheet, places: Sequence[int]) -> Sheet:
+    """Some columns of numbers, and the rows that have one there."""
+    stub = len(sheet.stub)
+    rows = [[*row[:stub], *(row[stub + at] for at in places)] for row in sheet.rows]
+    return replace(sheet, columns=[sheet.columns[at] for at in places], rows=[row for row in rows if any(row[stub:])])
+
+
+def _table(sheet: Sheet) -> Table:
+    # Narrow, so that ten columns fit into a terminal of eighty.
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
+    for name in sheet.stub:
+        table.add_column(Text(name), overflow="fold")
+    previous = None
+    for group, name in sheet.columns:
+        shown = f"{group if group != previous else ''}\n{name}" if any(g for g, _ in sheet.columns) else name
+        table.add_column(Text(shown), justify="right", no_wrap=True)
+        previous = group
+    for row in sheet.rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def markdown(sheet: Sheet) -> str:
@@ -149,11 +201,11 @@ def markdown(sheet: Sheet) -> str:
 
 def latex(sheet: Sheet) -> str:
     """A ``tabular`` for a document that loads booktabs."""
-    from fivesentences.paper.writing import escape_latex
+    from fivesentences.paper.latex import escape_latex
 
     width = len(sheet.stub)
     lines = [r"% needs \usepackage{booktabs}"]
-    lines += [f"% {sheet.title}"] if sheet.title else []
+    lines += [f"% {' '.join(sheet.title.split())}"] if sheet.title else []
     lines += [rf"\begin{{tabular}}{{@{{}}{'l' * width}{'r' * len(sheet.columns)}@{{}}}}", r"\toprule"]
     if any(group for group, _ in sheet.columns):
         cells, rules, at = [""] * width, [], width + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,29 @@ import typer
 from fivesentences.commands import given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
+from fivesentences.storage import check_writable, replacing
+
+
+class SplitName(StrEnum):
+    """A part of a corpus."""
+
+    TRAIN = "train"
+    DEV = "dev"
+    TEST = "test"
+
+
+class Device(StrEnum):
+    """Where a model runs."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+    AUTO = "auto"
 
 
 def similarity(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="folder of a finished run: weights, vocabulary, run.yaml")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the matrix, .npy")],
-    split: Annotated[str, typer.Option(help="train, dev or test")] = "test",
+    split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE", help="corpus, .parquet (default: the one of run.yaml)")
     ] = None,
@@ -31,7 +48,7 @@ def similarity(
     image_of_caption: Annotated[
         Path | None, typer.Option(metavar="FILE", help="also write the index of each caption's image, one a line")
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto")] = "cpu",
+    device: Annotated[Device, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = Device.CPU,
     quiet: given.Quiet = False,
 ) -> None:
     """Score every image of a split with every caption of it, by a trained run.
@@ -41,10 +58,16 @@ def similarity(
 
     Example:
 
-        fivesentences similarity results/training/SOME/RUN --split test -o sims.npy --captions captions.txt
+        fivesentences similarity RUN -o sims.npy --captions captions.txt
     """
     if out.suffix != ".npy":
         raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
+    for path in (out, captions, image_of_caption):
+        if path is not None:
+            check_writable(path)
+    if not (run / "weights.safetensors").is_file():
+        raise InputError(f"{run}: there is no weights.safetensors in it; name the folder of a finished run.")
+    given.need("torch", "train", "scoring by a trained run")
     from fivesentences.evaluation.scoring import score_split
 
     with quietly(quiet), given.working(f"score {split} by {run}"):

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fivesentences.commands import given
+from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
+from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
     from fivesentences.config import Places, RunSpec
@@ -37,6 +40,7 @@ def train(
     device: Annotated[str, typer.Option(help="cpu, cuda or auto")] = "cpu",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write TensorBoard events beside")] = False,
     list_only: Annotated[bool, typer.Option("--list", help="name the runs and train none")] = False,
+    quiet: given.Quiet = False,
 ) -> None:
     """Train one run, or every run of a scale, or go on with what was stopped.
 
@@ -52,18 +56,21 @@ def train(
     """
     from fivesentences.config import Places, RunSpec, check, read_yaml
 
+    if not list_only:
+        given.need("torch", "train", "training")
+        given.need("safetensors", "train", "training")
     content = read_yaml(what)
     places = Places(results)
     if isinstance(content, dict) and "scale" in content:
-        given = {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}
-        for option, value in given.items():
+        for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
         specs = _fitting(_runs_of_scale(what, content), only, what)
         if list_only:
             print("\n".join(specs))
             return
-        _train(list(specs.values()), places, device, tensorboard, _precomp_datasets(content))
+        with quietly(quiet):
+            _train(list(specs.values()), places, device, tensorboard, _precomp_datasets(content))
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -77,7 +84,10 @@ def train(
     if list_only:
         print(spec.name)
         return
-    _train_one(spec, out or places.run(spec), corpus, features, _named(phi), places, device, tensorboard)
+    phi_files, folder = _named(phi), out or places.run(spec)
+    check_writable(folder / "run.yaml")
+    with quietly(quiet):
+        _train_one(spec, folder, corpus, features, phi_files, places, device, tensorboard)
 
 
 def _train_one(

@@ -4,6 +4,7 @@ from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
+from fivesentences.corpus.instances import read_instances
 from fivesentences.corpus.judgements import (
     Judgements,
     load_cxc,
@@ -36,6 +37,7 @@ __all__ = [
     "load_judgements",
     "load_karpathy",
     "load_precomp",
+    "read_instances",
     "take_captions",
     "take_fraction",
     "training_part",

@@ -9,9 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.protocols import checked_phis, checked_split, galleries, matrix_of, protocol_named
+from fivesentences.evaluation.protocols import (
+    GALLERY_COLUMNS,
+    about_of,
+    checked_phis,
+    checked_split,
+    galleries,
+    matrix_of,
+    protocol_named,
+    sentences,
+)
 from fivesentences.metrics import Evaluator, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, paired_tests
+from fivesentences.metrics.frame import MetricFrame, said_once
+from fivesentences.metrics.ranking import checked_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +41,8 @@ def compare(
     ks: Sequence[int] = (1, 5, 10),
     ms: Sequence[int] = (1,),
     asp: bool = False,
+    asp_ties: Sequence[str] = ("index",),
+    sr_ground_truth: Sequence[str] = ("removed",),
     method: str = "permutation",
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
@@ -45,12 +58,14 @@ def compare(
     Args:
         a: ``[images, captions]`` similarity of one model.
         b: Of the other, same images and captions.
-        phis: As in ``score``: adds N@k (released formula, ground truth kept and removed) and SR@k (removed).
+        phis: As in ``score``: adds N@k (released formula, ground truth kept and removed) and SR@k.
         protocol: As in ``score``; folds are scored by themselves.
         image_of_caption: ``[captions]``; default equal image-major blocks.
         ks: Cut-offs.
         ms: Sizes of the relevant set of semantic recall.
         asp: Whether to add ASP, which takes longest.
+        asp_ties: Its rules for ties, of "index" and "average".
+        sr_ground_truth: Which of "kept" and "removed" semantic recall to test.
         method: As in ``metrics.comparison.paired_test``, and so all that follow.
         resamples: How many.
         confidence: Of the interval.
@@ -59,13 +74,14 @@ def compare(
 
     Returns:
         One row a metric: metric, direction, phi, formula, ground_truth, m, a, b, difference (a - b), low, high, p, n,
-        clusters; ``frame.attrs`` holds method, resamples, confidence and seed.
+        clusters, and the columns of ``protocols.GALLERY_COLUMNS``; ``frame.attrs`` holds these too, and method,
+        resamples, confidence and seed. Printed, what is the same in all rows stands below the table.
 
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is none.
     """
-    import pandas as pd
-
+    for kept in sr_ground_truth:
+        checked_choice("sr_ground_truth", kept, ("kept", "removed"))
     matrices = [matrix_of(given, name) for name, given in (("a", a), ("b", b))]
     if matrices[0].shape != matrices[1].shape:
         raise InputError(
@@ -78,7 +94,8 @@ def compare(
     named = checked_phis(phis, n_images, n_captions)
     found: list[dict[Key, list[NDArray[np.float64]]]] = [{}, {}]
     clusters = []
-    for gallery in galleries(chosen, pairing, n_images):
+    parts = galleries(chosen, pairing, n_images)
+    for gallery in parts:
         evaluator = Evaluator(
             {name: phi[gallery.captions, gallery.images] for name, phi in named.items()} or None,
             gallery.image_of_caption,
@@ -86,13 +103,14 @@ def compare(
             ms=ms,
             formulas=("released",),
             styles=("recall",),
-            asp_ties=("index",) if asp and named else (),
+            asp_ties=asp_ties if asp and named else (),
         )
         images = np.arange(gallery.images.stop - gallery.images.start)
         clusters.append(gallery.images.start + np.concatenate([images, gallery.image_of_caption]))
-        for values, matrix in zip(found, matrices, strict=True):
-            of_queries = evaluator.per_query(matrix[gallery.images][:, gallery.captions])
-            for key, row in _rows(of_queries, gallery.image_of_caption, len(images)).items():
+        for name, values, matrix in zip("ab", found, matrices, strict=True):
+            with gallery.located(name):
+                of_queries = evaluator.per_query(matrix[gallery.images][:, gallery.captions])
+            for key, row in _rows(of_queries, gallery.image_of_caption, len(images), sr_ground_truth).items():
                 values.setdefault(key, []).append(row)
             if progress is not None:
                 progress()
@@ -113,13 +131,21 @@ def compare(
         }
         for key, row_a, row_b, test in zip(keys, rows_a, rows_b, tests, strict=True)
     ]
-    frame = pd.DataFrame(table)
-    frame.attrs.update(method=method, resamples=tests[0].resamples, confidence=confidence, seed=seed)
+    about = about_of(chosen, parts, n_images, n_captions)
+    frame = MetricFrame(table).assign(**{column: about[column] for column in GALLERY_COLUMNS})
+    notes = [
+        *sentences(about),
+        f"Paired {method} test, {tests[0].resamples:,} {'sign flips' if method == 'permutation' else 'draws'}; "
+        f"{tests[0].clusters:,} images, each with its captions, are the clusters; low to high: {100 * confidence:g} % "
+        f"interval; p is not adjusted for {len(table)} metrics.",
+    ]
+    frame.attrs.update(about, method=method, resamples=tests[0].resamples, confidence=confidence, seed=seed)
+    frame.attrs.update(said_once(notes, (*GALLERY_COLUMNS, "clusters")))
     return frame
 
 
 def _rows(
-    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int
+    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int, sr_ground_truth: Sequence[str]
 ) -> dict[Key, NDArray[np.float64]]:
     """Per metric ``[images + captions]`` values: of images as queries, then of captions; NaN where there is none."""
     n_captions = len(pairing)
@@ -128,7 +154,7 @@ def _rows(
     for query in of_queries:
         metric, values = query["metric"], query["values"]
         # Shares of recalled ground truth say what recall says.
-        if metric.startswith("true ") or (metric.startswith("SR@") and query["ground_truth"] == "kept"):
+        if metric.startswith("true ") or (metric.startswith("SR@") and query["ground_truth"] not in sr_ground_truth):
             continue
         row = np.full(n_images + n_captions, np.nan)
         row[slice(None, n_images) if query["direction"] == "i2t" else slice(n_images, None)] = values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.evaluation.reading import check_orientation
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
+from fivesentences.metrics.category import Cutoff
+from fivesentences.metrics.ranking import as_array, checked_phi, words_of_phi
+from fivesentences.retrieval.matrices import NotFinite
 from fivesentences.semantics.pairing import checked_pairing
 
 if TYPE_CHECKING:
     import pandas as pd
 
+GALLERY_COLUMNS = ("protocol", "images", "captions", "galleries", "tie_rule")
 WHOLE = "the whole matrix is one gallery"
 
 
@@ -86,6 +91,38 @@ class Gallery:
     captions: slice | NDArray[np.int64]
     image_of_caption: NDArray[np.int64]
 
+    def phi(self, phi: NDArray[Any], every_row: bool = False) -> NDArray[Any]:
+        """A phi of the split, ``[captions of the gallery, its images]``.
+
+        Args:
+            phi: ``[captions, images]``, perhaps with rows of captions that the split has not.
+            every_row: Whether all other rows follow.
+        """
+        if not every_row:
+            return phi[self.captions, self.images]
+        rows = np.arange(len(phi))
+        own = rows[self.captions]
+        if len(own) and own[0] == 0 and own[-1] == len(own) - 1:
+            return phi[:, self.images]  # they come first as it is
+        return phi[np.concatenate([own, np.delete(rows, own)]), self.images]
+
+    @contextmanager
+    def located(self, similarity: str = "similarity") -> Iterator[None]:
+        """Say of a value that is not finite where it stands in the split, not in the gallery.
+
+        Args:
+            similarity: What to call the similarity.
+        """
+        try:
+            yield
+        except NotFinite as error:
+            # All captions up to it in the order that a phi with every row has: the gallery's, then the others.
+            own = np.r_[self.captions]
+            before = np.arange(max(error.caption, int(own.max())) + 1)
+            caption = int(np.concatenate([own, np.delete(before, own)])[error.caption])
+            name = similarity if error.name == "similarity" else error.name
+            raise NotFinite(name, error.image + self.images.start, caption, error.value) from None
+
 
 def galleries(protocol: Protocol | None, pairing: NDArray[np.int64], n_images: int) -> list[Gallery]:
     """The galleries of a split.
@@ -113,25 +150,30 @@ class Scores:
 
     Attributes:
         values: As ``metrics.MetricValue``: metric, direction, formula, ground_truth, m, style, phi, value.
-        about: protocol, images, captions, galleries, averaged, tie_rule, phis.
+        about: protocol, protocol_words, images and captions (of a gallery), galleries (how many), file_images and
+            file_captions (of all that was given), averaged, tie_rule, phis.
     """
 
     values: list[MetricValue]
     about: dict[str, Any] = field(default_factory=dict)
 
     def tidy(self) -> pd.DataFrame:
-        """One row a value; ``frame.attrs`` holds ``about``."""
-        return self._frame("tidy")
+        """One row a value, in columns that name it and those of ``GALLERY_COLUMNS``; ``frame.attrs`` holds ``about``.
+
+        Printed, what is the same in all rows stands below the table.
+        """
+        frame = self._frame("tidy")
+        return frame.assign(**{column: self.about[column] for column in GALLERY_COLUMNS})
 
     def wide(self) -> pd.DataFrame:
         """One row a metric of a variant, one column a direction and cut-off; ``frame.attrs`` holds ``about``."""
         return self._frame("wide")
 
     def _frame(self, form: str) -> pd.DataFrame:
-        from fivesentences.metrics.frame import as_frame
+        from fivesentences.metrics.frame import as_frame, said_once
 
         frame = as_frame(self.values, form)
-        frame.attrs.update(self.about)
+        frame.attrs.update(self.about, **said_once(sentences(self.about), GALLERY_COLUMNS))
         return frame
 
 
@@ -168,11 +210,17 @@ def score(
     ground_truth: Sequence[str] = ("kept", "removed"),
     formulas: Sequence[str] = ("released",),
     styles: Sequence[str] = ("recall",),
+    weightings: Sequence[str] = ("hard",),
+    discounts: Sequence[str | None] = (None,),
+    ncs_ms: Sequence[int | None] = (None,),
+    ideal_pool: str = "gallery",
     asp_ties: Sequence[str] = ("index",),
     hubness: bool = False,
+    hub_ks: Sequence[int] = (1,),
     empty: str = "zero",
     labels: ArrayLike | None = None,
     categories: ArrayLike | None = None,
+    category_cutoffs: Sequence[Cutoff] = (None, "R"),
     positives: Mapping[str, Any] | None = None,
     progress: Callable[[Gallery], object] | None = None,
 ) -> Scores:
@@ -192,11 +240,19 @@ def score(
         ground_truth: As in ``metrics.Evaluator``, and so all that follow.
         formulas: Which of "released" and "paper".
         styles: Of semantic recall.
+        weightings: Of semantic recall: which of "hard" and "soft".
+        discounts: Of the released NCS: None for the plain one, "log" for that weighted by rank.
+        ncs_ms: Sizes of the relevant set of the paper's NCS; None for m = k.
+        ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
+            have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
+            captions of the whole split, as the released evaluation of the first 1,000 images does.
         asp_ties: Tie rules of ASP; none leaves ASP out.
         hubness: Whether to report hubs.
+        hub_ks: How many of each query's nearest items count.
         empty: Policy for queries that have nothing to find.
         labels: ``[images, classes]`` 0/1, for PMRP.
         categories: ``[images]``, for mAP and R-precision.
+        category_cutoffs: Where rankings end for mAP: None for nowhere, "R", or a whole number.
         positives: ``{"CxC": ..., "ECCV": ...}``; only where the whole matrix is one gallery.
         progress: Called after each gallery.
 
@@ -207,7 +263,8 @@ def score(
     n_images, n_captions = matrix.shape
     chosen = None if protocol is None else protocol_named(protocol)
     pairing = checked_split(chosen, image_of_caption, n_images, n_captions)
-    named = checked_phis(phis, n_images, n_captions)
+    every_row = ideal_pool == "given_rows"
+    named = checked_phis(phis, n_images, n_captions, every_row, chosen)
     parts = galleries(chosen, pairing, n_images)
     whole = len(parts) == 1 and parts[0].images == slice(0, n_images)
     if positives and not whole:
@@ -223,35 +280,32 @@ def score(
         "ground_truth": ground_truth,
         "formulas": formulas,
         "styles": styles,
+        "weightings": weightings,
+        "discounts": discounts,
+        "ncs_ms": ncs_ms,
+        "ideal_pool": ideal_pool,
+        "category_cutoffs": category_cutoffs,
         "empty": empty,
     }
     if named and asp_ties:
         settings["asp_ties"] = asp_ties
     if hubness:
-        settings["hubness"] = True
+        settings |= {"hubness": True, "hub_ks": hub_ks}
     if positives:
         settings["positives"] = positives
     found = []
     for gallery in parts:
         evaluator = Evaluator(
-            {name: phi if whole else phi[gallery.captions, gallery.images] for name, phi in named.items()} or None,
+            {name: phi if whole else gallery.phi(phi, every_row) for name, phi in named.items()} or None,
             gallery.image_of_caption,
             **settings,
             **{name: values[gallery.images] for name, values in of_image.items()},
         )
-        found.append(evaluator(matrix if whole else matrix[gallery.images][:, gallery.captions]))
+        with gallery.located():
+            found.append(evaluator(matrix if whole else matrix[gallery.images][:, gallery.captions]))
         if progress is not None:
             progress(gallery)
-    about = {
-        "protocol": WHOLE if chosen is None else chosen.name,
-        "protocol_words": WHOLE if chosen is None else chosen.words,
-        "images": n_images if whole else parts[0].images.stop - parts[0].images.start,
-        "captions": n_captions if whole else len(parts[0].image_of_caption),
-        "galleries": len(parts),
-        "averaged": "" if len(parts) == 1 else f"mean over {len(parts)} galleries, of medians and sums too",
-        "tie_rule": TIE_RULE,
-        "phis": list(named),
-    }
+    about = {**about_of(chosen, parts, n_images, n_captions), "phis": list(named)}
     return Scores(list(_averaged(found)), about)
 
 
@@ -279,11 +333,34 @@ def matrix_of(values: Any, name: str) -> NDArray[Any]:
     Raises:
         InputError: If it is no matrix.
     """
-    tensor = values.detach().cpu().numpy() if hasattr(values, "detach") else values
-    matrix = np.asarray(tensor)
+    matrix = as_array(values)
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(f"{name} has shape {list(matrix.shape)}; a matrix is expected.")
     return matrix
+
+
+def about_of(protocol: Protocol | None, parts: Sequence[Gallery], n_images: int, n_captions: int) -> dict[str, Any]:
+    """What every table says of the galleries that its numbers are of."""
+    return {
+        "protocol": WHOLE if protocol is None else protocol.name,
+        "protocol_words": WHOLE if protocol is None else protocol.words,
+        "images": parts[0].images.stop - parts[0].images.start,
+        "captions": _mean_size([len(part.image_of_caption) for part in parts]),
+        "galleries": len(parts),
+        "file_images": n_images,
+        "file_captions": n_captions,
+        "averaged": "" if len(parts) == 1 else f"mean over {len(parts)} galleries, of medians and sums too",
+        "tie_rule": TIE_RULE,
+    }
+
+
+def sentences(about: Mapping[str, Any]) -> list[str]:
+    """The same for people, below a table."""
+    size = f"{about['file_images']:,} images, {about['file_captions']:,} captions"
+    if about["images"] != about["file_images"]:
+        size += f"; scored in galleries of {about['images']:,} and {about['captions']:,}"
+    averaged = f" ({about['averaged']})" if about["averaged"] else ""
+    return [f"{size}; {about['protocol_words']}{averaged}; {about['tie_rule']}."]
 
 
 def checked_split(
@@ -312,19 +389,40 @@ def checked_split(
 
 
 def checked_phis(
-    phis: Mapping[str, ArrayLike] | ArrayLike | None, n_images: int, n_captions: int
+    phis: Mapping[str, ArrayLike] | ArrayLike | None,
+    n_images: int,
+    n_captions: int,
+    more_rows: bool = False,
+    protocol: Protocol | None = None,
 ) -> dict[str, NDArray[Any]]:
     """phi matrices by name, checked to fit.
+
+    Args:
+        phis: As in ``score``.
+        n_images: Images of the similarity.
+        n_captions: Its captions.
+        more_rows: Whether a phi may have more rows, those of the similarity first; where the similarity is that of
+            the protocol's gallery alone, a phi of the protocol's whole split is cut to the gallery's images.
+        protocol: If there is one.
 
     Raises:
         InputError: If one does not.
     """
-    from fivesentences.metrics.ranking import checked_phi
-
     if phis is None:
         return {}
     given = phis if isinstance(phis, Mapping) else {"phi": phis}
-    return {str(name): checked_phi(matrix_of(phi, f"phi {name}"), n_images, n_captions) for name, phi in given.items()}
+    fitting = {}
+    for name, phi in given.items():
+        matrix = matrix_of(phi, words_of_phi(str(name)))
+        if more_rows and protocol is not None and matrix.shape == (protocol.captions, protocol.images):
+            matrix = matrix[:, :n_images]
+        fitting[str(name)] = checked_phi(matrix, n_images, n_captions, more_rows, str(name))
+    return fitting
+
+
+def _mean_size(sizes: Sequence[int]) -> int | float:
+    """The mean, whole where all are equal: five folds of COCO have 5,000 captions each, if shuffled too."""
+    return sizes[0] if len(set(sizes)) == 1 else float(np.mean(sizes))
 
 
 def _per_image(name: str, values: ArrayLike, n_images: int) -> NDArray[Any]:

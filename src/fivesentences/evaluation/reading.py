@@ -6,14 +6,15 @@ import json
 import pickle
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.phi import read_note
+from fivesentences.semantics.phi import captions_sha256, pairing_sha256, read_note
 from fivesentences.semantics.scoring import LateBar
 from fivesentences.storage import sha256_of
 
@@ -88,7 +89,7 @@ def check_orientation(shape: tuple[int, int], n_images: int | None, n_captions: 
     if n_images is not None and n_captions is not None:
         turned = rows != columns and (rows, columns) == (n_captions, n_images)
     else:
-        turned = rows > columns and rows % columns == 0
+        turned = rows > columns  # every image has a caption
     if turned:
         raise InputError(
             f"{name} is [{rows}, {columns}] and looks transposed: rows are images and columns captions; pass its "
@@ -114,6 +115,7 @@ def read_embeddings(images: Path | str, captions: Path | str) -> tuple[NDArray[A
     Raises:
         InputError: As ``read_matrix``; or the dimensions differ, or the two look exchanged.
     """
+    from fivesentences.retrieval.matrices import repeats
     from fivesentences.retrieval.similarity import unique_images
 
     image_rows, caption_rows = read_matrix(images), read_matrix(captions)
@@ -126,6 +128,12 @@ def read_embeddings(images: Path | str, captions: Path | str) -> tuple[NDArray[A
     often = len(image_rows) // len(images_once)
     if often > 1 and len(image_rows) == len(caption_rows):
         return images_once, caption_rows, often
+    if (of_captions := repeats(caption_rows)) > 1:
+        raise InputError(
+            f"{captions} has {len(caption_rows)} rows but they repeat {len(caption_rows) // of_captions} ones "
+            f"{of_captions} times each, as embeddings of images do; give the embeddings of the images first, then "
+            "those of the captions."
+        )
     if len(image_rows) > len(caption_rows):
         raise InputError(
             f"{images} has {len(image_rows)} rows and {captions} only {len(caption_rows)}; give the embeddings of "
@@ -137,7 +145,14 @@ def read_embeddings(images: Path | str, captions: Path | str) -> tuple[NDArray[A
 # --- phi ----------------------------------------------------------------------------------------------------
 
 
-def read_phi_for(path: Path | str, n_images: int, n_captions: int) -> tuple[str, NDArray[Any]]:
+def read_phi_for(
+    path: Path | str,
+    n_images: int,
+    n_captions: int,
+    image_of_caption: ArrayLike | None = None,
+    captions: Sequence[str] | None = None,
+    more_rows: bool = False,
+) -> tuple[str, NDArray[Any]]:
     """A phi matrix for a similarity of that many images and captions.
 
     Args:
@@ -145,6 +160,11 @@ def read_phi_for(path: Path | str, n_images: int, n_captions: int) -> tuple[str,
             it.
         n_images: Images of the similarity.
         n_captions: Its captions.
+        image_of_caption: ``[captions]`` image of each caption of the similarity, to be compared with those in the note
+            beside the matrix. A matrix without a note is taken as it is.
+        captions: The captions, to be compared in the same way.
+        more_rows: Whether the matrix may have rows of further captions after those of the similarity, and columns of
+            further images (``ideal_pool="given_rows"``); it is then not compared.
 
     Returns:
         Name (given, else noted beside the matrix, else of the file) and ``[captions, images]``.
@@ -158,10 +178,28 @@ def read_phi_for(path: Path | str, n_images: int, n_captions: int) -> tuple[str,
     if Path(file).is_dir():
         raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
     matrix = read_matrix(file)
-    if matrix.shape != (n_captions, n_images):
+    fits = matrix.shape == (n_captions, n_images)
+    if not fits and not (more_rows and matrix.shape[0] > n_captions and matrix.shape[1] >= n_images):
         raise InputError(_misfit(file, matrix.shape, n_images, n_captions))
     note = _note_beside(Path(file))
+    if note is not None and fits:
+        _check_made_of(file, note, image_of_caption, captions)
     return name or str((note or {}).get("phi") or Path(file.partition(":")[0]).stem), matrix
+
+
+def _check_made_of(
+    file: str, note: dict[str, Any], image_of_caption: ArrayLike | None, captions: Sequence[str] | None
+) -> None:
+    """Refuse a phi of other captions, or of the same captions in another order of images."""
+    noted = note.get("image_of_caption_sha256")
+    if image_of_caption is not None and noted is not None and noted != pairing_sha256(image_of_caption):
+        raise InputError(
+            f"{file}: phi was made with another list of whose caption each one is; give the list it was made with "
+            "(image_of_caption; on the command line --image-of-caption FILE), or make phi again with this one."
+        )
+    if captions is not None and note["captions_sha256"] != captions_sha256(captions):
+        of = f"those of {note['captions_file']}" if note.get("captions_file") else "others"
+        raise InputError(f"{file}: phi was made of other captions than these ({of}); make phi again of these captions.")
 
 
 def _misfit(file: str, shape: tuple[int, ...], n_images: int, n_captions: int) -> str:
@@ -265,10 +303,18 @@ def _json_row(path: Path, text: bytes, index: int) -> NDArray[np.floating]:
     except ValueError as error:
         raise InputError(f"{path}: row {index} is no list of numbers ({_first_line(error)}).") from None
     if row.ndim != 1 or row.dtype.kind not in "iuf" or not len(row):
-        raise InputError(f"{path}: row {index} is no list of numbers.")
+        raise InputError(f"{path}: row {index} is no list of numbers{_first_odd(json.loads(text))}.")
     short = row.astype(np.float32)
     # What was written from float32 comes back exactly, in half the memory.
     return short if np.array_equal(short, row, equal_nan=True) else row.astype(np.float64)
+
+
+def _first_odd(row: list[Any]) -> str:
+    """Which cell is no number, in words."""
+    for column, cell in enumerate(row):
+        if isinstance(cell, bool) or not isinstance(cell, int | float):
+            return f": column {column} is {json.dumps(cell)[:40]}"
+    return ""
 
 
 def _csv(path: Path) -> NDArray[Any]:
@@ -317,10 +363,10 @@ def _pt(path: Path) -> dict[str, NDArray[Any]]:
         ) from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError):
         raise InputError(
-            f"{path}: this is no file of tensors alone, and nothing else is loaded ({_first_line(error)[:80]}); write "
-            "it with torch.save(tensor, path)."
+            f"{path}: it is damaged, or holds other objects than tensors, which are never loaded; write it with "
+            "torch.save(tensor, path)."
         ) from None
     several = content if isinstance(content, dict) else {"": content}
     tensors = {str(name): value for name, value in several.items() if isinstance(value, torch.Tensor)}

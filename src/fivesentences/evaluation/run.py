@@ -15,8 +15,9 @@ from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
 from fivesentences.metrics.asp import mean_phi
-from fivesentences.metrics.ranking import DIRECTIONS, Direction
+from fivesentences.metrics.ranking import DIRECTIONS
 from fivesentences.retrieval import hubness, rescore
+from fivesentences.retrieval.matrices import Direction
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
 
@@ -217,7 +218,8 @@ def _sums(values: Sequence[RunValue]) -> list[RunValue]:
             sums[key] = sums.get(key, 0.0) + value["value"]
     return [
         RunValue(
-            metric=name, direction="", formula=formula, ground_truth=kept, m=0, style="", phi=phi, value=total,
+            metric=name, direction="", formula=formula, ground_truth=kept, m=0, style="",
+            weighting="", discount="", phi=phi, value=total,
             inference=inference,
         )
         for (inference, name, formula, kept, phi), total in sums.items()

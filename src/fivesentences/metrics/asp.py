@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
     QueryBlock,
     as_array,
     block_of_queries,
     checked_choice,
-    checked_direction,
     checked_phi,
     checked_similarity,
+    words_of_phi,
 )
 from fivesentences.metrics.stable_order import parts, stable_order
 from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 ASP_TIES = ("index", "average")
 
@@ -36,18 +36,19 @@ class SemanticRanks:
     Args:
         phi: ``[captions, images]``, any real dtype, finite.
         keep: Whether ranks are kept; if not they are made anew for every block, and nothing takes memory.
+        name: What to call phi where a value is not finite.
 
     Raises:
         InputError: If phi is not a matrix of real numbers; when ranks are asked for, if a value is not finite.
     """
 
-    def __init__(self, phi: ArrayLike, keep: bool = True):
+    def __init__(self, phi: ArrayLike, keep: bool = True, name: str = "phi"):
         matrix = as_array(phi)
         if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
             raise InputError(
                 f"phi is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
             )
-        self.phi, self.keep = matrix, keep
+        self.phi, self.keep, self.name = matrix, keep, name
         self._kept: dict[tuple[Direction, str], NDArray[np.integer]] = {}
         self._known: dict[tuple[Direction, str], NDArray[np.bool_]] = {}
         for direction in DIRECTIONS if keep else ():
@@ -68,7 +69,7 @@ class SemanticRanks:
         missing = [rule for rule in ties if rule not in found]
         if not missing:
             return found
-        scores = block_of_queries(self.phi.T, direction, "phi", part)
+        scores = block_of_queries(self.phi.T, direction, self.name, part)
         order = stable_order(scores)
         for rule in missing:
             ranks = np.empty(scores.shape, dtype=_rank_type(scores.shape[1]))
@@ -173,7 +174,7 @@ def asp_values(
     semantics = {}
     for name, phi in phis.items():
         fitting = checked_phi(phi.phi if isinstance(phi, SemanticRanks) else phi, *matrix.shape)
-        semantics[name] = phi if isinstance(phi, SemanticRanks) else SemanticRanks(fitting, keep=False)
+        semantics[name] = phi if isinstance(phi, SemanticRanks) else SemanticRanks(fitting, False, words_of_phi(name))
     found = {}
     for side in sides:
         reader = AspReader(semantics, side, ties, matrix.shape[0 if side == "i2t" else 1])

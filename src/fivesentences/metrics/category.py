@@ -13,17 +13,16 @@ from fivesentences.errors import InputError
 from fivesentences.metrics.ncs import Scores
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
     QueryBlock,
     as_array,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_similarity,
     mean_over_queries,
 )
 from fivesentences.metrics.stable_order import parts
 from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 Cutoff = int | Literal["R"] | None
 DIVISORS = ("found", "possible", "relevant")
@@ -122,6 +121,17 @@ def _checked_categories(categories: ArrayLike, name: str) -> NDArray[np.object_]
     return values.astype(object)
 
 
+def checked_category_cutoffs(cutoffs: Sequence[Cutoff]) -> tuple[Cutoff, ...]:
+    """Cut-offs of mAP: each None, "R" or a whole number of at least 1; there may be none.
+
+    Raises:
+        InputError: If one is something else, or they are no list.
+    """
+    if isinstance(cutoffs, str) or not isinstance(cutoffs, Sequence):
+        raise InputError(f"cut-offs of mAP are {cutoffs!r}; give a list such as (None, 'R', 100).")
+    return tuple(k if k is None or k == "R" else checked_cutoffs((k,), "cutoff")[0] for k in cutoffs)
+
+
 def category_values(
     similarity: ArrayLike,
     image_categories: ArrayLike,
@@ -141,9 +151,7 @@ def category_values(
     """
     sides = [checked_direction(direction) for direction in directions]
     checked_choice("divide_by", divide_by, (None, *DIVISORS))
-    known: list[Cutoff] = []
-    for k in cutoffs:
-        known.append(k if k is None or k == "R" else checked_cutoffs((k,), "cutoff")[0])
+    known = checked_category_cutoffs(cutoffs)
     matrix, codes = _checked(similarity, image_categories, caption_categories, image_of_caption)
     found: dict[tuple[str, Direction], Scores] = {}
     for side in sides:

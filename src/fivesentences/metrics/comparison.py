@@ -55,10 +55,11 @@ def paired_test(
 
     ``"permutation"`` (``scipy.stats.permutation_test``): if the models were equally good, the two values of a query
     could be exchanged, so the sign of its difference is flipped at random; p is the share of flips whose mean
-    difference is at least as far from zero. All flips are tried where there are no more than ``resamples``, and p is
-    then exact. ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn with replacement; p is twice the share
-    of draws whose difference does not have the sign of the observed one, and at least 2 / (resamples + 1). The
-    interval is the bootstrap's in both (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
+    difference is at least as far from zero, on either side. All flips are tried where there are no more than
+    ``resamples``, and p is then exact; else the observed signs count as one flip more, so that p is at least
+    1 / (resamples + 1). ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn with replacement; p is twice
+    the share of draws whose difference does not have the sign of the observed one, and at least 2 / (resamples + 1).
+    The interval is the bootstrap's in both (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
 
     Queries of one image are not independent: its five captions are alike. ``clusters`` names the image of each query;
     all queries of a cluster are flipped or drawn together.
@@ -214,9 +215,13 @@ def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tupl
         batch=max(1, NUMBERS_PER_BATCH // n_clusters),
         rng=np.random.default_rng(seed),
     )
-    # Where nothing differs, rounding cannot decide.
-    p = np.where(np.abs(shares).max(axis=1) == 0, 1.0, test.pvalue)
-    return p, len(test.null_distribution)
+    # scipy's own p is twice the smaller tail, which is less wherever flips give the observed difference again.
+    tried = len(test.null_distribution)
+    rounding = 1e-12 * np.abs(shares).sum(axis=1)
+    as_far = np.abs(test.null_distribution) >= np.abs(test.statistic) - rounding
+    all_flips = resamples >= 2**n_clusters
+    unseen = 0 if all_flips else 1  # the observed signs, which random flips need not contain
+    return (np.count_nonzero(as_far, axis=0) + unseen) / (tried + unseen), tried
 
 
 def _bootstrap(sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:

@@ -11,33 +11,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
-from fivesentences.metrics.category import CategoryReader, Codes, category_codes
+from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.frame import MetricValue, as_frame
 from fivesentences.metrics.ncs import Scores, paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import (
     DIRECTIONS,
-    Direction,
+    UNNAMED,
     QueryBlock,
     Ranking,
     as_array,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_phi,
     checked_similarity,
     depth_needed,
     mean_over_queries,
     rank,
+    words_of_phi,
 )
 from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
 from fivesentences.metrics.whole_rankings import Reader
 from fivesentences.retrieval.hubness import hubness_of_ranking
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
-UNNAMED = "phi"  # name of a phi that is given without one
 RECALL_ONLY = ("CxC",)  # positives of which neither R-precision nor mAP@R is reported by anybody
 KEPT_BYTES = 2**30  # of ranks by phi; more are made anew at every call
 
@@ -55,6 +55,8 @@ class QueryValues(TypedDict):
     ground_truth: str
     m: int
     style: str
+    weighting: str
+    discount: str
     phi: str
     values: NDArray[np.float64]
 
@@ -75,12 +77,19 @@ class Evaluator:
         ground_truth: Which of "kept" and "removed" to report.
         formulas: Which of "released" and "paper" to report.
         styles: Which styles of semantic recall to report.
+        weightings: Which of "hard" and "soft" semantic recall to report; the soft one has no style.
+        discounts: Of the released NCS: None for the plain one, "log" for that weighted by rank.
+        ncs_ms: Sizes of the relevant set of the paper's NCS; None for m = k.
+        ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows of a phi that has more
+            captions than similarity, those of similarity first; everything else reads those alone.
         empty: Policy for queries that have nothing to find, as in ``ncs``.
         asp_ties: Rules for ties under which to report ASP, of "index" and "average"; none: no ASP. Ranks by phi are
             kept for further calls if they take at most 1 GiB.
         hubness: Whether to report how often items of the gallery are nearest to a query.
+        hub_ks: Items of each ranking that count in it: 1, nearest alone ("hubs max"); 5 gives "hubs max@5".
         labels: ``[images, classes]`` 0 or 1, for PMRP; images without a label are left out.
         categories: ``[images]`` numbers or strings, for mAP, mAP@R and R-precision by category.
+        category_cutoffs: Where rankings end for mAP: None for nowhere, "R", or a whole number, as in ``category_map``.
         caption_categories: ``[captions]``; default that of the caption's image.
         positives: Lists of positives by name, such as ``{"CxC": ..., "ECCV": ...}``: recall of each, and of all but
             "CxC" R-precision and mAP@R. Queries without a positive are left out, whatever ``empty`` is.
@@ -99,29 +108,46 @@ class Evaluator:
         ground_truth: Sequence[str] = ("kept", "removed"),
         formulas: Sequence[str] = ("released", "paper"),
         styles: Sequence[str] = ("recall", "vse_recall"),
+        weightings: Sequence[str] = ("hard",),
+        discounts: Sequence[str | None] = (None,),
+        ncs_ms: Sequence[int | None] = (None,),
+        ideal_pool: str = "gallery",
         empty: str = "zero",
         asp_ties: Sequence[str] = (),
         hubness: bool = False,
+        hub_ks: Sequence[int] = (1,),
         labels: ArrayLike | None = None,
         categories: ArrayLike | None = None,
         caption_categories: ArrayLike | None = None,
+        category_cutoffs: Sequence[Cutoff] = (None, "R"),
         positives: Mapping[str, Positives] | None = None,
     ):
         self.ks = checked_cutoffs(ks)
         self.ms = checked_cutoffs(ms, "ms") if len(ms) else ()
-        for name, given, known in (
+        choices: tuple[tuple[str, Sequence[str | None], Sequence[str | None]], ...] = (
             ("ground_truth", ground_truth, ("kept", "removed")),
             ("formulas", formulas, ("released", "paper")),
             ("styles", styles, ("recall", "vse_recall")),
+            ("weightings", weightings, ("hard", "soft")),
+            ("discounts", discounts, (None, "log")),
             ("asp_ties", asp_ties, ASP_TIES),
-        ):
+        )
+        for name, given, known in choices:
             if isinstance(given, str):
                 raise InputError(f"{name} is {given!r}; give a list such as {known!r}.")
             for value in given:
                 checked_choice(name, value, known)
         checked_choice("empty", empty, ("zero", "skip", "error"))
+        checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
         self.ground_truth, self.formulas, self.styles, self.empty = ground_truth, formulas, styles, empty
-        self.asp_ties, self.hubness = tuple(asp_ties), hubness
+        self.weightings, self.discounts, self.ideal_pool = tuple(weightings), tuple(discounts), ideal_pool
+        self.ncs_ms = tuple(None if m is None else checked_cutoffs((m,), "ncs_ms")[0] for m in ncs_ms)
+        if "log" in self.discounts and "released" not in formulas:
+            raise InputError("the discount 'log' belongs to the released formula of NCS; ask for that formula too.")
+        if any(m is not None for m in self.ncs_ms) and "paper" not in formulas:
+            raise InputError("sizes m of NCS belong to the paper's formula; ask for the formula 'paper' too.")
+        self.category_cutoffs = checked_category_cutoffs(category_cutoffs)
+        self.asp_ties, self.hubness, self.hub_ks = tuple(asp_ties), hubness, checked_cutoffs(hub_ks, "hub_ks")
         self.phis = _named(phi)
         if self.asp_ties and not self.phis:
             raise InputError("asp_ties asks for ASP, which compares with phi; pass phi, or leave asp_ties out.")
@@ -134,6 +160,7 @@ class Evaluator:
         self._codes: tuple[Codes, Codes] | None = None
         self._shape: tuple[int, ...] | None = None
         self._relevance: dict[str, Relevance] = {}
+        self._relevance_of_ncs: dict[str, Relevance] = {}  # the same, unless a phi has more rows than similarity
         self._semantic_ranks: dict[str, SemanticRanks] = {}
 
     def __call__(self, similarity: ArrayLike, directions: Sequence[str] = DIRECTIONS) -> list[MetricValue]:
@@ -185,11 +212,20 @@ class Evaluator:
 
     def _prepare(self, shape: tuple[int, ...], pairing: NDArray[np.int64]) -> None:
         n_images, n_captions = shape
-        fitting = {name: checked_phi(phi, n_images, n_captions) for name, phi in self.phis.items()}
-        self._relevance = {name: Relevance(phi, pairing) for name, phi in fitting.items()}
+        more_rows = self.ideal_pool == "given_rows"
+        given = {name: checked_phi(phi, n_images, n_captions, more_rows, name) for name, phi in self.phis.items()}
+        fitting = {name: phi[:n_captions] for name, phi in given.items()}
+        self._relevance = {name: Relevance(phi, pairing, words_of_phi(name)) for name, phi in fitting.items()}
+        self._relevance_of_ncs = {
+            name: self._relevance[name] if len(phi) == n_captions else Relevance(phi, pairing, words_of_phi(name))
+            for name, phi in given.items()
+        }
         bytes_of_ranks = 2 * 2 * shape[0] * shape[1] * len(fitting) * len(self.asp_ties)
         self._semantic_ranks = (
-            {name: SemanticRanks(phi, keep=bytes_of_ranks <= KEPT_BYTES) for name, phi in fitting.items()}
+            {
+                name: SemanticRanks(phi, bytes_of_ranks <= KEPT_BYTES, words_of_phi(name))
+                for name, phi in fitting.items()
+            }
             if self.asp_ties
             else {}
         )
@@ -197,7 +233,8 @@ class Evaluator:
             if positives.shape != shape:
                 raise InputError(
                     f"the positives {name} are of {positives.shape[0]} images and {positives.shape[1]} captions but "
-                    f"similarity has {n_images} images and {n_captions} captions; make them for this gallery."
+                    f"similarity has {n_images} images and {n_captions} captions; score the "
+                    "whole split that they name, or leave them out."
                 )
         if self._labels is not None:
             self._distances = LabelDistances(self._labels, pairing)
@@ -214,21 +251,21 @@ class Evaluator:
         n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
         asp = AspReader(self._semantic_ranks, side, self.asp_ties, n_queries) if self.asp_ties else None
         plausible = PlausibleReader(self._distances, side) if self._distances is not None else None
-        category = CategoryReader(self._codes, side) if self._codes is not None else None
+        category = CategoryReader(self._codes, side, self.category_cutoffs) if self._codes is not None else None
         readers: list[Reader] = [reader for reader in (asp, plausible, category) if reader is not None]
 
         def visit(block: QueryBlock) -> None:
             for read in readers:
                 read(block)
 
-        depth = depth_needed(max(self.ks), pairing, side)
+        depth = max(depth_needed(max(self.ks), pairing, side), *(self.hub_ks if self.hubness else (1,)))
         for name, positives in self._positives.items():
             if name not in RECALL_ONLY:
                 depth = max(depth, int(positives.number(side).max()))
         ranking = rank(matrix, pairing, side, depth, visit=visit)
         self._instance_recall(numbers, ranking)
         for name, relevance in self._relevance.items():
-            self._ncs(numbers, ranking, relevance, name)
+            self._ncs(numbers, ranking, self._relevance_of_ncs[name], name)
             self._semantic_recall(numbers, ranking, relevance, name)
         if asp is not None:
             for (name, ties), values in asp.values.items():
@@ -238,18 +275,17 @@ class Evaluator:
             numbers.alone("PMRP", np.nanmean(of_queries), of_queries)
         if category is not None:
             nothing = category.n_relevant == 0
-            numbers.fractions("mAP", (category.average_precision[None], nothing))
-            numbers.fractions("mAP@R", (category.average_precision["R"], nothing))
+            for cutoff, precision in category.average_precision.items():
+                numbers.fractions("mAP" if cutoff is None else f"mAP@{cutoff}", (precision, nothing))
             numbers.fractions("R-P", (category.r_precision, nothing))
         for name, positives in self._positives.items():
             self._of_positives(numbers, ranking, positives, name)
         if self.hubness:
-            hubs = hubness_of_ranking(ranking.items, n_gallery)
-            for share, value in hubs.shares.items():
-                numbers.alone(f"hubs {share}", value)
-            numbers.alone("hubs max", hubs.maximum)
-            numbers.alone("hubs skewness", hubs.skewness)
-            numbers.alone("hubs Gini", hubs.gini)
+            for k in self.hub_ks:
+                hubs = hubness_of_ranking(ranking.items, n_gallery, k)
+                of = {**hubs.shares, "max": hubs.maximum, "skewness": hubs.skewness, "Gini": hubs.gini}
+                for statistic, value in of.items():
+                    numbers.alone(f"hubs {statistic}" if k == 1 else f"hubs {statistic}@{k}", value)
         return numbers
 
     def _instance_recall(self, numbers: _Numbers, ranking: Ranking) -> None:
@@ -273,22 +309,37 @@ class Evaluator:
 
     def _ncs(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
         for formula in self.formulas:
-            score = released_ncs if formula == "released" else paper_ncs
-            for kept in self.ground_truth:
-                for k, scores in score(ranking, relevance, self.ks, kept == "kept").items():
-                    numbers.scores(f"N@{k}", scores, formula=formula, ground_truth=kept, phi=phi)
+            for variant in self.discounts if formula == "released" else self.ncs_ms:
+                for kept in self.ground_truth:
+                    keep, named = kept == "kept", _key("", "", formula, kept, phi=phi)
+                    if formula == "released":
+                        named["discount"] = str(variant or "")
+                        found = released_ncs(ranking, relevance, self.ks, keep, named["discount"] or None)
+                    else:
+                        named["m"] = int(variant or 0)
+                        found = paper_ncs(ranking, relevance, self.ks, keep, named["m"] or None)
+                    for k, scores in found.items():
+                        numbers.scores(f"N@{k}", scores, **{key: named[key] for key in named if named[key]})  # type: ignore[literal-required]
 
     def _semantic_recall(self, numbers: _Numbers, ranking: Ranking, relevance: Relevance, phi: str) -> None:
-        deepest_first = sorted(self.ms, reverse=True)  # so that lists are made once, for the largest m
+        kinds = [("hard", style) for style in self.styles] if "hard" in self.weightings else []
+        kinds += [("soft", "")] if "soft" in self.weightings else []  # to which style means nothing
+        deepest_first = sorted(set(self.ms), reverse=True)  # so that lists are made once, for the largest m
         for formula in self.formulas:
             score = released_semantic_recall if formula == "released" else paper_semantic_recall
             for kept in self.ground_truth:
-                for m in deepest_first:
-                    for style in self.styles:
-                        for k, scores in score(ranking, relevance, self.ks, m, kept == "kept", style).items():
+                found = {
+                    (m, *kind): score(ranking, relevance, self.ks, m, kept == "kept", kind[1] or "recall", kind[0])
+                    for m in deepest_first
+                    for kind in kinds
+                }
+                for m in self.ms:
+                    for weighting, style in kinds:
+                        for k, scores in found[m, weighting, style].items():
                             numbers.scores(
-                                f"SR@{k}", scores, formula=formula, ground_truth=kept, m=m, style=style, phi=phi
-                            )
+                                f"SR@{k}", scores, formula=formula, ground_truth=kept, m=m, style=style,
+                                weighting=weighting, phi=phi,
+                            )  # fmt: skip
 
 
 class _Numbers:
@@ -336,11 +387,21 @@ class _Key(TypedDict):
     ground_truth: str
     m: int
     style: str
+    weighting: str
+    discount: str
     phi: str
 
 
 def _key(
-    metric: str, direction: str, formula: str = "", ground_truth: str = "", m: int = 0, style: str = "", phi: str = ""
+    metric: str,
+    direction: str,
+    formula: str = "",
+    ground_truth: str = "",
+    m: int = 0,
+    style: str = "",
+    weighting: str = "",
+    discount: str = "",
+    phi: str = "",
 ) -> _Key:
     return {
         "metric": metric,
@@ -349,6 +410,8 @@ def _key(
         "ground_truth": ground_truth,
         "m": m,
         "style": style,
+        "weighting": weighting,
+        "discount": discount,
         "phi": phi,
     }
 
@@ -371,15 +434,15 @@ def _named(phi: ArrayLike | Mapping[str, ArrayLike] | None) -> dict[str, NDArray
 
 def _sums(values: Sequence[MetricValue], n_cutoffs: int) -> list[MetricValue]:
     """Rsum and mR, and Nsum of each variant: sums, or the mean, over cut-offs and directions."""
-    sums: dict[tuple[str, str, str, str], float] = {}
+    sums: dict[tuple[str, str, str, int, str, str], float] = {}
     for value in values:
         name, at, _ = value["metric"].partition("@")
         if at and name in ("R", "N"):
-            key = (f"{name}sum", value["formula"], value["ground_truth"], value["phi"])
-            sums[key] = sums.get(key, 0.0) + value["value"]
+            variant = value["formula"], value["ground_truth"], value["m"], value["discount"], value["phi"]
+            sums[f"{name}sum", *variant] = sums.get((f"{name}sum", *variant), 0.0) + value["value"]
     found: list[MetricValue] = []
-    for (name, formula, kept, phi), total in sums.items():
-        found.append({**_key(name, "", formula, kept, phi=phi), "value": total})
+    for (name, formula, kept, m, discount, phi), total in sums.items():
+        found.append({**_key(name, "", formula, kept, m, discount=discount, phi=phi), "value": total})
         if name == "Rsum":
             found.append({**_key("mR", ""), "value": total / (2 * n_cutoffs)})
     return found

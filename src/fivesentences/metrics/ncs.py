@@ -14,7 +14,6 @@ from fivesentences.metrics.ranking import (
     Ranking,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_phi,
     checked_similarity,
     depth_needed,
@@ -23,6 +22,7 @@ from fivesentences.metrics.ranking import (
 )
 from fivesentences.metrics.recall import PerQuery
 from fivesentences.metrics.relevance import Relevance, slots
+from fivesentences.retrieval.matrices import checked_direction
 
 RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
 

@@ -10,16 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import (
-    Direction,
-    QueryBlock,
-    as_array,
-    checked_choice,
-    checked_direction,
-    checked_similarity,
-)
+from fivesentences.metrics.ranking import QueryBlock, as_array, checked_choice, checked_similarity
 from fivesentences.metrics.stable_order import parts
 from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 ZETAS = (0, 1, 2)
 UNLABELLED = 2**15 - 1  # distance of an image without a label from every other: more than labels can differ in

@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.ranking import (
-    Direction,
     best_first,
     blocks_of_queries,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     mean_over_queries,
 )
+from fivesentences.retrieval.matrices import Direction, checked_direction
 
 PerQuery = dict[int, NDArray[np.float64]]
 

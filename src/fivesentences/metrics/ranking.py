@@ -10,37 +10,25 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.stable_order import stable_order
+from fivesentences.retrieval.matrices import Direction, NotFinite, refuse_repeats
 from fivesentences.semantics.pairing import checked_pairing
 from fivesentences.semantics.scoring import threads
 
-Direction = Literal["i2t", "t2i"]
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
+UNNAMED = "phi"  # name of a phi that is given without one
 TIE_RULE = "equal scores are ordered by index, lower first"
 ELEMENTS_PER_BLOCK = 2_000_000
 QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
 
 
 # --- what is given ------------------------------------------------------------------------------------------
-
-
-def checked_direction(direction: str) -> Direction:
-    """``direction``, if it is one.
-
-    Raises:
-        InputError: If it is not.
-    """
-    if direction == "i2t":
-        return "i2t"
-    if direction == "t2i":
-        return "t2i"
-    raise InputError(f"direction is {direction!r}; expected 'i2t' (images as queries) or 't2i' (captions as queries).")
 
 
 def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:
@@ -97,13 +85,16 @@ def checked_similarity(similarity: ArrayLike, image_of_caption: ArrayLike | None
         image_of_caption: ``[captions]`` image index; default equal, image-major blocks.
 
     Raises:
-        InputError: If the shapes disagree, or the matrix looks transposed.
+        InputError: If the shapes disagree, the matrix looks transposed, or it repeats each image as often as that has
+            captions.
     """
     matrix = _matrix(similarity, "similarity")
     n_images, n_captions = matrix.shape
+    if n_images == n_captions:  # only then can each image stand there once for each of its captions
+        refuse_repeats(matrix, "similarity")
     shape = list(matrix.shape)
     if image_of_caption is None:
-        if n_images > n_captions and n_images % n_captions == 0:
+        if n_images > n_captions:  # every image has a caption
             raise InputError(
                 f"similarity is {shape} and looks transposed: rows are images and columns captions; pass similarity.T."
             )
@@ -122,7 +113,9 @@ def checked_similarity(similarity: ArrayLike, image_of_caption: ArrayLike | None
     return matrix, checked_pairing(given, n_captions, n_images)
 
 
-def checked_phi(phi: ArrayLike, n_images: int, n_captions: int, more_rows: bool = False) -> NDArray:
+def checked_phi(
+    phi: ArrayLike, n_images: int, n_captions: int, more_rows: bool = False, name: str = UNNAMED
+) -> NDArray:
     """The phi matrix, if it fits a similarity of that many images and captions.
 
     Args:
@@ -130,23 +123,30 @@ def checked_phi(phi: ArrayLike, n_images: int, n_captions: int, more_rows: bool 
         n_images: Images of the similarity.
         n_captions: Captions of the similarity.
         more_rows: Whether phi may have further captions below those of the similarity.
+        name: What phi is called.
 
     Raises:
         InputError: If it does not fit, or looks transposed.
     """
-    matrix = _matrix(phi, "phi")
+    called = words_of_phi(name)
+    matrix = _matrix(phi, called)
     rows, columns = matrix.shape
     if columns == n_images and (rows == n_captions or (more_rows and rows > n_captions)):
         return matrix
-    fit = f"phi is [{rows}, {columns}] but similarity has {n_images} images and {n_captions} captions"
+    fit = f"{called} is [{rows}, {columns}] but similarity has {n_images} images and {n_captions} captions"
     if (rows, columns) == (n_images, n_captions):
-        raise InputError(f"{fit}: phi looks transposed, its rows are captions and its columns images; pass phi.T.")
+        raise InputError(f"{fit}: phi looks transposed, its rows are captions and its columns images; transpose it.")
     if columns == n_images and rows > n_captions:
         raise InputError(
-            f"{fit}: to score a part of what phi covers pass phi[:{n_captions}], or ideal_pool='given_rows' to "
-            "ncs if the ideal is to be taken over all rows."
+            f"{fit}: to score a part of what phi covers keep its first {n_captions} rows, or choose the ideal pool "
+            "'given_rows' if the ideal of NCS is to be taken over all rows."
         )
     raise InputError(f"{fit}: the caption file differs from the one phi was made of.")
+
+
+def words_of_phi(name: str) -> str:
+    """What to call a phi in a sentence: its name, after "phi" if it has one of its own."""
+    return name if name == UNNAMED else f"{UNNAMED} {name}"
 
 
 # --- blocks and order ---------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def block_of_queries(matrix: NDArray, direction: Direction, name: str, part: sli
     """Scores ``[queries of the part, gallery]``, checked to be finite; arguments as in ``blocks_of_queries``.
 
     Raises:
-        InputError: If a value is NaN or infinite.
+        NotFinite: If a value is NaN or infinite.
     """
     block = matrix[part] if direction == "i2t" else matrix[:, part].T
     # Half precision is slow to sort and integers cannot be negated; both conversions keep order and ties.
@@ -173,11 +173,7 @@ def block_of_queries(matrix: NDArray, direction: Direction, name: str, part: sli
     if not finite.all():
         query, item = (int(index[0]) for index in np.nonzero(~finite))
         image, caption = (part.start + query, item) if direction == "i2t" else (item, part.start + query)
-        row, column = (caption, image) if name == "phi" else (image, caption)
-        raise InputError(
-            f"{name}[{row}, {column}] is {block[query, item]} (image {image}, caption {caption}); "
-            "every value must be finite."
-        )
+        raise NotFinite(name, image, caption, float(block[query, item]))
     return block
 
 
@@ -187,10 +183,10 @@ def blocks_of_queries(matrix: NDArray, direction: Direction, name: str) -> Itera
     Args:
         matrix: ``[images, captions]``.
         direction: Whether rows (``"i2t"``) or columns (``"t2i"``) are queries.
-        name: What to call the matrix where a value is not finite; ``"phi"`` is located in its own orientation.
+        name: What to call the matrix where a value is not finite; "phi ..." is located in its own orientation.
 
     Raises:
-        InputError: If a value is NaN or infinite.
+        NotFinite: If a value is NaN or infinite.
     """
     for part in parts_of_queries(*(matrix.shape if direction == "i2t" else matrix.shape[::-1])):
         yield part, block_of_queries(matrix, direction, name, part)

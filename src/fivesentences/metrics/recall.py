@@ -13,11 +13,11 @@ from fivesentences.metrics.ranking import (
     Ranking,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_similarity,
     mean_over_queries,
     rank,
 )
+from fivesentences.retrieval.matrices import checked_direction
 
 PerQuery = dict[int, NDArray[np.float64]]
 

@@ -10,15 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import (
-    ELEMENTS_PER_BLOCK,
-    Direction,
-    Ranking,
-    best_first,
-    depth_needed,
-    in_threads,
-    rank,
-)
+from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, rank
+from fivesentences.retrieval.matrices import Direction
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
 
@@ -30,10 +23,11 @@ class Relevance:
         phi: ``[captions or more, images]``; rows beyond ``pairing`` belong to no image of the gallery and take
             part in nothing but the ideal of an image.
         pairing: ``[captions]`` image of each caption.
+        name: What to call phi where a value is not finite.
     """
 
-    def __init__(self, phi: NDArray, pairing: NDArray[np.int64]):
-        self.phi, self.pairing = phi, pairing
+    def __init__(self, phi: NDArray, pairing: NDArray[np.int64], name: str = "phi"):
+        self.phi, self.pairing, self.name = phi, pairing, name
         self.n_captions, self.n_images = len(pairing), phi.shape[1]
         self._ideal: dict[Direction, Ranking] = {}
         self._neighbours: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
@@ -47,7 +41,7 @@ class Relevance:
         depth = depth_needed(k, self.pairing, direction)
         known = self._ideal.get(direction)
         if known is None or known.items.shape[1] < min(depth, known.n_gallery):
-            known = rank(self.phi.T, self.pairing, direction, depth, name="phi", find_ground_truth=False)
+            known = rank(self.phi.T, self.pairing, direction, depth, self.name, find_ground_truth=False)
             self._ideal[direction] = known
         return known
 

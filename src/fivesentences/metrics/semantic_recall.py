@@ -13,7 +13,6 @@ from fivesentences.metrics.ranking import (
     Ranking,
     checked_choice,
     checked_cutoffs,
-    checked_direction,
     checked_phi,
     checked_similarity,
     depth_needed,
@@ -22,6 +21,7 @@ from fivesentences.metrics.ranking import (
 )
 from fivesentences.metrics.recall import PerQuery
 from fivesentences.metrics.relevance import Relevance, slots
+from fivesentences.retrieval.matrices import checked_direction
 
 
 def released_semantic_recall(

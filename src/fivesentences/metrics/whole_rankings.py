@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import Direction, QueryBlock, block_of_queries, in_threads, parts_of_queries
+from fivesentences.metrics.ranking import QueryBlock, block_of_queries, in_threads, parts_of_queries
+from fivesentences.retrieval.matrices import Direction
 
 Reader = Callable[[QueryBlock], None]
 

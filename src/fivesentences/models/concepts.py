@@ -1,14 +1,15 @@
 """Concepts of CVSE: the frequent words of the training captions, how often they meet, and which of them a text names.
 
 Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text Matching", section 3.2. The authors ship
-their 300 concepts as files; how these were chosen is not said. Here the rule is stated, and only training captions are
-read:
+300 concepts and their counts as files. How the words were chosen is not said; the counts of "man" and "woman" are those
+of all captions of Flickr30K, test split included, and two words meet in a caption. Here the rule is stated, and only
+training captions are read:
 
-1. Words are runs of letters, lower-case. A word that ends in "s" is folded into the same word without "s" or "es", or
-   with "y" for "ies", if the training captions hold that word too: "dogs" is "dog", "glass" stays. So are "men",
-   "women" and "children".
-2. Concepts are the ``size`` words that the captions of most images hold, stop words left out; equals by alphabet.
-3. Two concepts meet in an image if its captions, taken together, hold both.
+1. Words begin with a letter; they are read in lower case. A word that ends in "s" is folded into the same word without
+   "s" or "es", or with "y" for "ies", if the training captions hold that word too: "dogs" is "dog", "glass" stays. So
+   are "men", "women" and "children". Stop words are left out first.
+2. Concepts are the ``size`` words that most captions hold; equals by alphabet.
+3. Two concepts meet in a caption that holds both. (Or in an image, if its captions hold both: ``within``.)
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -29,7 +30,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
 FORMAT = 1
-WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
 SHORTEST = 2  # letters of a word
 IRREGULAR = {"men": "man", "women": "woman", "children": "child"}
 _STOPPED = """
@@ -53,8 +54,8 @@ class ConceptGraph:
     Attributes:
         words: The C concepts, the most frequent first.
         vectors: ``[C, dim]`` float32, what the concept network reads.
-        together: ``[C, C]`` int64, images in which two concepts meet; 0 on the diagonal.
-        totals: ``[C]`` int64, images whose captions hold a concept; at least 1.
+        together: ``[C, C]`` int64, captions (or images) in which two concepts meet; 0 on the diagonal.
+        totals: ``[C]`` int64, captions (or images) that hold a concept; at least 1.
     """
 
     words: tuple[str, ...]
@@ -77,7 +78,8 @@ class ConceptGraph:
         captions: Sequence[str],
         image_of_caption: ArrayLike,
         size: int = 300,
-        minimum_images: int = 2,
+        minimum: int = 2,
+        within: Literal["caption", "image"] = "caption",
         glove: Path | str | None = None,
     ) -> ConceptGraph:
         """The concepts of the captions a model trains on.
@@ -86,35 +88,38 @@ class ConceptGraph:
             captions: Raw training captions; those of a run's own fraction, not of the whole split.
             image_of_caption: ``[captions]`` image index of each.
             size: Most concepts, 300 as released; small corpora give fewer.
-            minimum_images: Images that hold a concept at least.
-            glove: GloVe vectors as text, a word and its numbers a line; only words in it become concepts. Without it,
-                vectors come from the counts themselves, see ``vectors_of_counts``.
+            minimum: Captions (or images) that hold a concept at least.
+            within: What is counted, and in what two concepts meet.
+            glove: GloVe vectors as text, a word and its numbers a line, or the catalogue's ``concepts.npz``; only
+                words in it become concepts. Without it, vectors come from the counts: see ``vectors_of_counts``.
 
         Raises:
             InputError: If no word can be a concept, or the file is none.
         """
+        if within not in ("caption", "image"):
+            raise InputError(f"concepts: within is {within!r}; it is 'caption' or 'image'.")
         texts = [words_of(caption) for caption in captions]
-        known = {word for text in texts for word in text}
-        names = sorted({folded(word, known) for word in known} - STOP_WORDS)
+        known = {word for text in texts for word in text} - STOP_WORDS
+        fold = {word: folded(word, known) for word in known}
+        names = sorted(set(fold.values()))
         column = {word: number for number, word in enumerate(names)}
-        number_of = {word: column[folded(word, known)] for word in known if folded(word, known) in column}
-        held = _held(texts, number_of, len(names))
-        of_images = _of_images(held, np.asarray(image_of_caption))  # [images, names] 0/1
-        images_of_name = np.asarray(of_images.sum(axis=0)).ravel()
-        order = [number for number in np.argsort(-images_of_name, kind="stable") if images_of_name[number] > 0]
-        order = [number for number in order if images_of_name[number] >= minimum_images]
+        held = _held(texts, {word: column[base] for word, base in fold.items()}, len(names))
+        of_images = _of_images(held, np.asarray(image_of_caption))
+        counted = held if within == "caption" else of_images  # [captions or images, names] 0/1
+        count = np.asarray(counted.sum(axis=0)).ravel()
+        order = [int(number) for number in np.argsort(-count, kind="stable") if count[number] >= max(minimum, 1)]
         read: dict[str, NDArray[np.float32]] = {}
         if glove is not None:
             read = read_glove(glove, {names[number] for number in order})
             order = [number for number in order if names[number] in read]
         order = order[:size]
         if not order:
-            what = f"of {glove} " if glove is not None else ""
+            what = f" of {glove}" if glove is not None else ""
             raise InputError(
-                f"no word {what}stands in the captions of {minimum_images} training images, so there are no concepts; "
-                "lower minimum_images or give more captions."
+                f"no word{what} stands in {minimum} training {within}s, so there are no concepts; lower the minimum or "
+                "give more captions."
             )
-        chosen = of_images[:, order]
+        chosen = counted[:, order]
         together = (chosen.T @ chosen).toarray().astype(np.int64)
         totals = together.diagonal().copy()
         np.fill_diagonal(together, 0)
@@ -122,8 +127,21 @@ class ConceptGraph:
         if read:
             vectors = np.stack([read[word] for word in words])
         else:
-            vectors = vectors_of_counts(together, totals, of_images.shape[0])
+            vectors = vectors_of_counts(together, totals, counted.shape[0])
         return cls(words, vectors, together, totals)
+
+    @classmethod
+    def of_release(cls, path: Path | str) -> ConceptGraph:
+        """The authors' own concepts of MS-COCO: words, GloVe vectors and counts (the catalogue's ``concepts.npz``).
+
+        Of their concepts of Flickr30K the words are not known, so that no caption can be labelled.
+
+        Raises:
+            InputError: If the file is missing or is another one.
+        """
+        names = ("words", "coco_glove", "coco_cooccurrence", "coco_occurrence")
+        words, vectors, together, totals = _arrays(path, names, "the released concepts")
+        return cls(tuple(map(str, words)), vectors, together.astype(np.int64), totals.astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -174,27 +192,17 @@ class ConceptGraph:
         Raises:
             InputError: If the file is missing or is no such graph.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if int(file["format"]) != FORMAT:
-                    raise InputError(f"{path} is not a concept graph of format {FORMAT}; make it again.")
-                words = tuple(str(word) for word in file["words"])
-                return cls(words, file["vectors"], file["together"], file["totals"])
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file.") from None
-        except (OSError, KeyError, BadZipFile, TypeError) as error:
-            raise InputError(f"{path} is not a concept graph ({error}); make it again.") from None
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path} is not a concept graph ({error}); make it again.") from None
+        names = ("format", "words", "vectors", "together", "totals")
+        number, words, vectors, together, totals = _arrays(path, names, "a concept graph")
+        if int(number) != FORMAT:
+            raise InputError(f"{path} is not a concept graph of format {FORMAT}; make it again.")
+        return cls(tuple(map(str, words)), vectors, together, totals)
 
     def _named(self, captions: Sequence[str]) -> scipy.sparse.csr_array:
         texts = [words_of(caption) for caption in captions]
         met = {word for text in texts for word in text}
-        number_of = {
-            word: self.number[folded(word, self.number)] for word in met if folded(word, self.number) in self.number
-        }
+        concept = {word: word if word in self.number else folded(word, self.number) for word in met - STOP_WORDS}
+        number_of = {word: self.number[base] for word, base in concept.items() if base in self.number}
         return _held(texts, number_of, len(self))
 
 
@@ -232,14 +240,14 @@ def concept_labels(
     return labels
 
 
-def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], images: int) -> NDArray[np.float32]:
+def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], counted: int) -> NDArray[np.float32]:
     """Concept vectors where no GloVe file is given, ``[C, C]``: concepts with the same company are alike.
 
-    A row is a concept's positive pointwise mutual information with each concept, from meeting in images (with itself:
-    how rare it is), of length 1; 0 if all images hold it.
+    A row is its positive pointwise mutual information with each concept, from how often they meet (with itself:
+    how rare it is), of length 1; 0 if all of the captions (or images) that were ``counted`` hold it.
     """
     counts = together + np.diag(totals)
-    expected = totals[:, None] * (totals[None, :] / images)
+    expected = totals[:, None] * (totals[None, :] / counted)
     information = np.log(np.maximum(counts / expected, 1.0))
     length = np.linalg.norm(information, axis=1, keepdims=True)
     return np.asarray(information / np.where(length > 0, length, 1), dtype=np.float32)
@@ -249,12 +257,16 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
     """Vectors of those of ``words`` that a GloVe text file holds (the first, if a word comes twice).
 
     Args:
-        path: UTF-8 text; a line is a word and its numbers, with spaces between.
+        path: UTF-8 text; a line is a word and its numbers, with spaces between. Or ``.npz`` with ``words`` and
+            ``coco_glove``.
         words: Which to keep.
 
     Raises:
-        InputError: If the file is missing, or a wanted line has other numbers than the first line's count.
+        InputError: If the file is missing, or a wanted word is not followed by numbers.
     """
+    if Path(path).suffix == ".npz":
+        theirs, vectors = _arrays(path, ("words", "coco_glove"), "the released concepts")
+        return {str(word): vector for word, vector in zip(theirs, vectors, strict=True) if str(word) in words}
     wanted, found, dim = set(words), dict[str, NDArray[np.float32]](), 0
     try:
         with Path(path).open(encoding="utf-8", newline="\n") as file:
@@ -275,7 +287,7 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
 
 
 def words_of(text: str) -> list[str]:
-    """Lower-case words of a text: letters, with apostrophes and hyphens inside; at least two characters."""
+    """Lower-case words of a text: a letter, then letters, digits, apostrophes, hyphens; at least two characters."""
     return [word for word in WORD.findall(text.lower()) if len(word) >= SHORTEST]
 
 
@@ -285,9 +297,24 @@ def folded(word: str, known: Collection[str]) -> str:
         return IRREGULAR[word]
     for ending, instead in (("s", ""), ("es", ""), ("ies", "y")):
         stem = word.removesuffix(ending) + instead
-        if word.endswith(ending) and len(stem) > SHORTEST and stem in known:
+        if word.endswith(ending) and not word.endswith("ss") and len(stem) > SHORTEST and stem in known:
             return stem
     return word
+
+
+def _arrays(path: Path | str, names: Sequence[str], what: str) -> list[NDArray[Any]]:
+    """Arrays of an ``.npz``; no pickle.
+
+    Raises:
+        InputError: If the file is missing or has not all of them.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return [file[name] for name in names]
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
+        raise InputError(f"{path} does not hold {what} ({error}).") from None
 
 
 def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -> scipy.sparse.csr_array:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fivesentences.paper.form import MINUS, Shown, Table, spans
+from fivesentences.paper.form import Shown, Table, spans
 from fivesentences.paper.html import table_sheet
+from fivesentences.paper.latex import escape_latex
 from fivesentences.storage import replacing
 
 PLUS_MINUS = "±"
-# What LaTeX would read as a command, and signs that plain pdflatex does not know.
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "→": r"$\rightarrow$", "φ": r"$\varphi$",
-    "τ": r"$\tau$", MINUS: "$-$", "·": r"$\cdot$", "×": r"$\times$", "–": "--", "“": "``", "”": "''", "’": "'",
-    "†": r"$\dagger$", "<": r"\textless{}", ">": r"\textgreater{}",
-}  # fmt: skip
 
 
 def write_table(table: Table, stem: Path | str) -> None:
@@ -88,11 +82,6 @@ def latex(table: Table) -> str:
     notes = " ".join(escape_latex(note) for note in table.notes)
     lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes}}}", r"\end{table*}"]
     return "\n".join(lines) + "\n"
-
-
-def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
-    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def _markdown_cell(cell: Shown) -> str:

@@ -19,6 +19,27 @@ from fivesentences.storage import replacing
 Direction = Literal["i2t", "t2i"]
 Output = str | Path | NDArray[np.floating] | None
 
+
+class NotFinite(InputError):
+    """A value of a matrix is NaN or infinite; the sentence says where, and what to do.
+
+    Attributes:
+        name: Of the matrix: "similarity", "phi" or "phi" and its name, or another.
+        image: Where it is.
+        caption: Where it is.
+        value: NaN or infinite.
+    """
+
+    def __init__(self, name: str, image: int, caption: int, value: float):
+        self.name, self.image, self.caption, self.value = name, image, caption, value
+        by_caption = name.startswith("phi")
+        row, column = (caption, image) if by_caption else (image, caption)
+        cure = "make it again" if by_caption else "score this pair again, or give it a score below all others"
+        place = f"image {image}, caption {caption}"
+        matrix = f"{name.removeprefix('phi ')}: phi" if name.startswith("phi ") else name  # as a file's name stands
+        super().__init__(f"{matrix}[{row}, {column}] is {value} ({place}); every value must be finite: {cure}.")
+
+
 ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
 ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds this many float32
 COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
@@ -91,8 +112,12 @@ def finite(block: NDArray, start: int, name: str = "similarity", transposed: boo
     if not good.all():
         first, second = (int(index[0]) for index in np.nonzero(~good))
         row, column = (second, start + first) if transposed else (start + first, second)
-        place = f" (image {row}, caption {column})" if name == "similarity" else ""
-        raise InputError(f"{name}[{row}, {column}] is {block[first, second]}{place}; every value must be finite.")
+        value = float(block[first, second])
+        if name == "similarity":
+            raise NotFinite(name, row, column, value)
+        raise InputError(
+            f"{name}[{row}, {column}] is {value}; every value must be finite: compute row {row} of {name} again."
+        )
     return block
 
 
@@ -189,7 +214,7 @@ def refuse_repeats(matrix: NDArray, name: str) -> None:
     if times > 1:
         raise InputError(
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each; every "
-            f"image counts once: pass unique_images({name})."
+            f"image counts once: keep one row per image, every {times}th (in Python unique_images({name}))."
         )
 
 

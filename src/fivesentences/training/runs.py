@@ -67,7 +67,7 @@ def train_runs(
                 tensorboard=tensorboard,
             )
         except InputError as error:
-            print(f"Error: {error}", file=sys.stderr, flush=True)
+            print(f"{label} failed: {error}", file=sys.stderr, flush=True)
             failed.append(str(error))
         else:
             finished.keep()

@@ -126,8 +126,8 @@ def _file(name: str) -> Path:
     found = importlib.util.find_spec("eccv_caption")
     if found is None or not found.submodule_search_locations:
         raise InputError(
-            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed; install "
-            "fivesentences with its extra 'eccv' (uv sync --extra eccv)."
+            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed; install it "
+            'with pip install "fivesentences[eccv]".'
         )
     path = Path(found.submodule_search_locations[0]) / "data" / name
     if not path.is_file():

@@ -1,0 +1,96 @@
+"""`fivesentences checkpoint ...`: weights that others have trained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from fivesentences.errors import InputError
+
+checkpoint = typer.Typer(no_args_is_help=True)
+
+
+@checkpoint.callback()
+def _root() -> None:
+    """Weights that others have trained.
+
+    Example:
+
+        fivesentences checkpoint import model_best.pth.tar -o scan --model scan
+    """
+
+
+@checkpoint.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="MODEL.pth.tar", help="a checkpoint of a released code")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="where safetensors and settings go")],
+    model: Annotated[str, typer.Option(help="vsepp, scan, vsrn, cvse, sgr or saf")],
+    concept_vectors: Annotated[
+        Path | None, typer.Option(metavar="FILE.npy", help="cvse: vectors of the concepts, which no checkpoint holds")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="what the file does not say of the model; again for more"),
+    ] = None,
+) -> None:
+    """Turn a released .pth.tar into safetensors, without running what is in it.
+
+    A .pth.tar is a pickle: a program that whoever made the file wrote. It is
+    read by torch's weights-only reader, which makes tensors, plain containers,
+    numbers and the command line of the training, and refuses all else.
+
+    The folder then holds released.safetensors (weights under their released
+    names) and checkpoint.json (settings, epoch, SHA-256 of the source):
+
+        from fivesentences.models.released_checkpoints import load_imported
+        model = load_imported("FOLDER")
+
+    Example:
+
+        fivesentences checkpoint import model_best.pth.tar -o scan --model scan
+    """
+    # torch takes seconds to import; the other commands do not wait for it.
+    from fivesentences.models.released_checkpoints import import_checkpoint
+
+    vectors = None if concept_vectors is None else _vectors(concept_vectors)
+    made = import_checkpoint(file, out, model, _options(option or []), vectors)
+    numbers = sum(parameter.numel() for parameter in made.parameters())
+    print(f"{out}: {model}, {numbers:,} numbers in {sum(1 for _ in made.parameters())} weights")
+
+
+def _vectors(path: Path) -> NDArray[np.float32]:
+    """``[C, dim]`` numbers.
+
+    Raises:
+        InputError: If the file is missing or holds something else.
+    """
+    try:
+        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False).astype(np.float32)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except (ValueError, EOFError, OSError, AttributeError) as error:
+        raise InputError(f"{path}: this is not a whole .npy file of numbers ({error}).") from None
+    return vectors
+
+
+def _options(given: list[str]) -> dict[str, object]:
+    """``name=value`` pairs; a value is a number, true, false or text.
+
+    Raises:
+        InputError: If there is no ``=``.
+    """
+    options: dict[str, object] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")
+        try:
+            options[name] = json.loads(value)
+        except json.JSONDecodeError:
+            options[name] = value
+    return options

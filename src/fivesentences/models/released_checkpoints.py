@@ -1,0 +1,253 @@
+"""Checkpoints of the released codes (``model_best.pth.tar``), read without running anything, kept as safetensors.
+
+A ``.pth.tar`` is a pickle, and a pickle is a program. Here it is read by torch's weights-only reader, which builds
+tensors, plain containers and numbers, and of classes nothing but ``ALLOWED``; the first other name ends in an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from fivesentences.errors import InputError
+from fivesentences.models import Matcher, from_released, model_class
+from fivesentences.storage import replacing, sha256_of, write_json
+
+FORMAT = 1
+KEY = "fivesentences"
+WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
+# What a released checkpoint holds beside tensors: its command line, and numbers of numpy. None runs code when built.
+SCALAR = np.float64(0).__reduce__()[0]  # makes a number of a type and its bytes; numpy 1 and 2 name it differently
+ALLOWED: list[Any] = [
+    argparse.Namespace,
+    np.dtype,
+    (SCALAR, "numpy.core.multiarray.scalar"),
+    (SCALAR, "numpy._core.multiarray.scalar"),
+    *{type(np.dtype(name)) for name in ("bool", "int32", "int64", "float32", "float64")},
+]
+# The released codes save a list of state dicts, in this order; a last one of CVSE has no weights.
+TWO = ("img_enc", "txt_enc")
+PARTS: dict[str, tuple[str, ...]] = {
+    "vsepp": TWO,
+    "scan": TWO,
+    "vsrn": TWO,
+    "sgr": (*TWO, "sim_enc"),
+    "saf": (*TWO, "sim_enc"),
+    "cvse": (
+        *TWO,
+        "V_self_atten_enhance",
+        "T_self_atten_enhance",
+        "V_consensus_level_embedding",
+        "T_consensus_level_embedding",
+        "C_GCN",
+        "Multi_feature_fusing",
+    ),
+}
+
+OPTIONAL = frozenset({"Multi_feature_fusing"})
+
+
+@dataclass(frozen=True)
+class ReleasedCheckpoint:
+    """What a ``.pth.tar`` holds.
+
+    Attributes:
+        weights: Released name, its part in front (``img_enc.fc.weight``) -> tensor.
+        settings: The command line it was trained with, as far as it is plain text and numbers.
+        facts: Epoch and best score, where they are there.
+    """
+
+    weights: dict[str, Tensor]
+    settings: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
+    """Read a checkpoint of a released code.
+
+    Args:
+        path: The file; zip or the older format of torch, of Python 2 or 3.
+        name: The model: a key of ``PARTS``.
+
+    Raises:
+        InputError: If the file is missing, damaged, holds a class that is not allowed, or is no such checkpoint.
+    """
+    model_class(name)  # says so if there is no such model
+    if name not in PARTS:
+        raise InputError(f"'{name}' has no released checkpoints that can be imported; there are: {', '.join(PARTS)}.")
+    content = _plain(Path(path))
+    parts = content.get("model") if isinstance(content, Mapping) else None
+    expected = PARTS[name]
+    if isinstance(parts, Mapping):  # one state dict with the parts in its names
+        weights = {str(key): value for key, value in parts.items()}
+    elif isinstance(parts, Sequence) and len(parts) in (len(expected), len(set(expected) - OPTIONAL)):
+        weights = {
+            f"{part}.{str(key).removeprefix('module.')}": value  # "module." where it was trained on several GPUs
+            for part, state in zip(expected, parts, strict=False)
+            for key, value in state.items()
+        }
+    else:
+        found = f"{len(parts)} parts" if isinstance(parts, Sequence) else type(parts).__name__
+        raise InputError(
+            f"{path}: 'model' holds {found}, but a checkpoint of {name} has {len(expected)}: {', '.join(expected)}."
+        )
+    odd = [key for key, value in weights.items() if not isinstance(value, Tensor)]
+    if odd or not weights:
+        raise InputError(f"{path}: {odd[0] if odd else 'the model'} holds no weights; is it a checkpoint of {name}?")
+    settings = content.get("opt")
+    settings = vars(settings) if isinstance(settings, argparse.Namespace) else settings
+    return ReleasedCheckpoint(
+        weights,
+        {str(key): _value(value) for key, value in settings.items()} if isinstance(settings, Mapping) else {},
+        {key: _value(content[key]) for key in ("epoch", "best_rsum", "Eiters") if key in content},
+    )
+
+
+def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of ``from_released`` that a released command line says and the weights do not."""
+    return OPTIONS[name](settings)
+
+
+def import_checkpoint(
+    path: Path | str,
+    folder: Path | str,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    concept_vectors: np.ndarray | None = None,
+) -> Matcher:
+    """Write a released checkpoint as ``released.safetensors`` and ``checkpoint.json``, and return its model.
+
+    Args:
+        path: The ``.pth.tar``.
+        folder: Made if need be.
+        name: The model.
+        options: What the command line in the checkpoint says otherwise, or not.
+        concept_vectors: ``[C, dim]`` CVSE's, which no checkpoint holds.
+
+    Raises:
+        InputError: As ``read_checkpoint``, or if the weights are not those of the model.
+    """
+    checkpoint = read_checkpoint(path, name)
+    chosen = options_of(name, checkpoint.settings) | dict(options or {})
+    extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
+    try:
+        model = from_released(name, checkpoint.weights, **chosen, **extra)
+    except TypeError as error:  # an option that the model has not, or of another kind
+        raise InputError(f"{name} cannot be built with the options {chosen} ({error}).") from None
+    tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
+    label = {"format": FORMAT, "model": name, "options": chosen}
+    with replacing(Path(folder) / WEIGHTS) as temporary:
+        temporary.write_bytes(save(tensors, {KEY: json.dumps(label, sort_keys=True)}))
+    write_json(
+        Path(folder) / SETTINGS,
+        {"sha256": sha256_of(path), **label, **checkpoint.facts, "released_settings": checkpoint.settings},
+    )
+    return model
+
+
+def load_imported(folder: Path | str) -> Matcher:
+    """The model of an imported checkpoint, in eval mode.
+
+    Raises:
+        InputError: If the file is missing, damaged or of another format.
+    """
+    path = Path(folder) / WEIGHTS
+    try:
+        with safe_open(path, framework="pt") as file:
+            label = json.loads((file.metadata() or {}).get(KEY, "{}"))
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is not a whole safetensors file ({error}); import the checkpoint again.") from None
+    if label.get("format") != FORMAT:
+        raise InputError(f"{path} is not an imported checkpoint of format {FORMAT}; import it again.")
+    extra = {"concept_vectors": tensors.pop("concept_vectors")} if "concept_vectors" in tensors else {}
+    return from_released(label["model"], tensors, **label["options"], **extra)
+
+
+def _plain(path: Path) -> Any:
+    """The file's content, built of tensors, containers, numbers and ``ALLOWED``."""
+    try:
+        with torch.serialization.safe_globals(ALLOWED), warnings.catch_warnings():
+            # latin1 reads the bytes that Python 2 called text; torch obeys, though it warns that it would not.
+            warnings.filterwarnings("ignore", "pickle_load_args only works")
+            return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except pickle.UnpicklingError as error:
+        told = [line.strip() for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line]
+        reason = told[0] if told else "it holds more than weights and settings"
+        raise InputError(f"{path} is refused, and nothing in it was run: {reason}") from None
+    except Exception as error:  # a damaged file can fail in any way
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{path} is not a checkpoint that torch can read ({reason}).") from None
+
+
+def _value(value: Any) -> Any:
+    """A setting as JSON can hold it; None for what is no text, number or list of such."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple)):
+        return [_value(entry) for entry in value]
+    plain = isinstance(value, (str, bool, int)) or (isinstance(value, float) and np.isfinite(value))
+    return value if plain else None
+
+
+# --- released command lines -> options ----------------------------------------------------------------------
+
+
+def _vsepp(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "measure": settings.get("measure") or "cosine",
+        "normalise_images": not settings.get("no_imgnorm", False),
+        "use_abs": bool(settings.get("use_abs", False)),
+    }
+
+
+def _scan(settings: Mapping[str, Any]) -> dict[str, Any]:
+    names = {
+        "cross_attn": "direction",
+        "agg_func": "aggregation",
+        "raw_feature_norm": "raw_norm",
+        "lambda_softmax": "softmax_temperature",
+        "lambda_lse": "pooling_temperature",
+    }
+    said = {ours: settings[theirs] for theirs, ours in names.items() if settings.get(theirs) is not None}
+    return said | {
+        "normalise_images": not settings.get("no_imgnorm", False),
+        "normalise_captions": not settings.get("no_txtnorm", False),
+    }
+
+
+def _cvse(settings: Mapping[str, Any]) -> dict[str, Any]:
+    coco = "coco" in str(settings.get("data_name", ""))
+    said = {"test_alpha": 0.9 if coco else 0.85}
+    ratio = settings.get("Concept_label_ratio")
+    return said if ratio is None else said | {"label_ratio": ratio}
+
+
+def _nothing(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+OPTIONS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "vsepp": _vsepp,
+    "scan": _scan,
+    "vsrn": _nothing,
+    "sgr": _nothing,
+    "saf": _nothing,
+    "cvse": _cvse,
+}

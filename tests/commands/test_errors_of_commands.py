@@ -1,0 +1,234 @@
+"""Errors name the file and what to type; what cannot be written is said before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fivesentences.commands import given, rescore
+from fivesentences.commands.shell_words import in_shell_words
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
+from fivesentences.retrieval import INFERENCE
+
+PYTHON_WORDS = ("similarity.T", "unique_images(", "image_of_caption;", "include_self=", "fivesentences[", "uv sync")
+
+
+@pytest.fixture
+def files(folder):
+    similarity = np.load("sims.npy")
+    np.save("square.npy", np.repeat(similarity, 5, axis=0))
+    np.save("uneven.npy", similarity[:, :97])
+    np.save("tall.npy", np.ones((97, 20)))
+    np.save("one.npy", similarity[:1, :5])
+    np.save("fine.npy", np.zeros((100, 20), dtype=np.float32))
+    broken = np.zeros((100, 20))
+    broken[3, 4] = np.nan
+    np.save("phinan.npy", broken)
+    images, texts = np.load("image_emb.npy")[::5].copy(), np.load("text_emb.npy")
+    images[3, 0], texts[7, 2] = np.inf, np.nan
+    np.save("image_bad.npy", images)
+    np.save("text_bad.npy", texts)
+    np.save("labels.npy", np.zeros((7, 3)))
+    labels = np.zeros((20, 3))
+    labels[4, 1] = 2
+    np.save("twos.npy", labels)
+    Path("dir.npy").mkdir()
+    Path("file").write_text("")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("evaluate square.npy", "square.npy has 100 rows but they repeat 20 images 5 times each"),
+        ("rescore square.npy --method csls -o o.npy", "square.npy has 100 rows but they repeat"),
+        ("evaluate uneven.npy", "uneven.npy is [20, 97]: 97 captions are not equal blocks for 20 images"),
+        ("evaluate uneven.npy", "--image-of-caption FILE"),
+        ("evaluate tall.npy", "tall.npy is [97, 20] and looks transposed"),
+        ("rescore one.npy --method inverted_softmax -o o.npy", "--include-self"),
+        ("evaluate sims.npy --phi fine.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan (image 4, caption 3)"),
+        ("compare sims.npy sims.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan"),
+        ("evaluate image_bad.npy text_emb.npy", "image_bad.npy: [3, 0] is inf"),
+        ("evaluate image_emb.npy text_bad.npy", "text_bad.npy: [7, 2] is nan"),
+        ("evaluate sims.npy --labels labels.npy", "labels.npy is [7, 3] but there are 20 images"),
+        ("evaluate sims.npy --labels twos.npy", "twos.npy: [4, 1] is 2.0; a label is 0 or 1"),
+        ("evaluate sims.npy --dataset coco-1k-5fold --cxc x.csv", "--dataset coco-1k-5fold scores parts of it"),
+        ("evaluate sims.npy --cxc x.csv", "give --image-ids FILE and --caption-ids FILE"),
+        ("evaluate nowhere.npy --json dir.npy", "dir.npy cannot be written (it is a folder)"),
+        ("compare nowhere.npy x.npy --csv file/o.csv", "file is no folder"),
+        ("rescore nowhere.npy --method csls -o dir.npy", "dir.npy cannot be written"),
+        ("rescore nowhere.npy --method csls -o file/o.npy", "file/o.npy cannot be written"),
+        ("phi cider nowhere.txt -o file/phi.npy", "file/phi.npy cannot be written"),
+        ("phi cider nowhere.txt -o file/best --top-k 3", "cannot be written"),
+        ("similarity nowhere -o file/s.npy", "file/s.npy cannot be written"),
+        ("similarity nowhere -o s.npy --captions dir.npy", "dir.npy cannot be written"),
+        ("similarity nowhere -o s.npy", "there is no weights.safetensors in it"),
+        ("doctor --json dir.npy", "dir.npy cannot be written"),
+    ],
+)
+def test_an_error_is_one_sentence_in_the_words_of_the_shell(run, files, arguments, sentence):
+    before = sorted(Path().rglob("*"))
+    said = run(*arguments.split())
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("Error: ") and said.err.count("\n") == 1 and sentence in said.err
+    assert not any(word in said.err for word in PYTHON_WORDS)
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_nan_is_located_in_the_file_whatever_the_fold(run, folder, monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-5fold", Protocol("coco-1k-5fold", 20, 100, 4, 5, "five folds of four"))
+    broken = np.load("sims.npy").astype(np.float64)
+    broken[13, 67] = np.nan
+    np.save("nan.npy", broken)
+    np.save("turned.npy", broken.T)
+    for arguments in (
+        ["evaluate", "nan.npy", "--dataset", "coco-1k-5fold"],
+        ["compare", "sims.npy", "nan.npy", "--dataset", "coco-1k-5fold"],
+    ):
+        assert "nan.npy: similarity[13, 67] is nan (image 13, caption 67)" in run(*arguments).err
+    assert "(image 13, caption 67)" in run("evaluate", "turned.npy", "--transposed").err
+
+
+def test_folds_say_the_size_of_the_file_and_of_a_gallery(run, folder, monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-5fold", Protocol("coco-1k-5fold", 20, 100, 4, 5, "five folds of four"))
+    said = run("evaluate", "sims.npy", "--dataset", "coco-1k-5fold", "--csv", "o.csv")
+    title = "sims.npy: 20 images, 100 captions; mean of 5 galleries of 4 images, 20 captions"
+    assert said.out.splitlines()[0] == title
+    header, first, *_ = Path("o.csv").read_text().splitlines()
+    assert header.startswith("file,protocol,images,captions,galleries,file_images,file_captions,tie_rule,metric,")
+    assert first.startswith("sims.npy,coco-1k-5fold,4,20,5,20,100,")
+
+
+def test_a_comparison_as_csv_says_of_what_it_is(run, folder):
+    run("compare", "sims.npy", "other.npy", "--resamples", "99", "--csv", "o.csv", "--quiet")
+    header, first, *_ = Path("o.csv").read_text().splitlines()
+    assert header.startswith(
+        "file_a,file_b,protocol,images,captions,galleries,file_images,file_captions,tie_rule,method,"
+    )
+    assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
+
+
+def test_phi_of_another_pairing_or_other_captions_is_refused(run, folder):
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(20), 5))
+    Path("images.txt").write_text("".join(f"{image}\n" for image in order))
+    Path("turned.txt").write_text("".join(reversed(Path("captions.txt").read_text().splitlines(keepends=True))))
+    run("phi", "cider", "captions.txt", "-o", "other.npy", "--image-of-caption", "images.txt")
+    run("phi", "cider", "turned.txt", "-o", "turned.npy")
+    for arguments in ("evaluate sims.npy --phi other.npy", "compare sims.npy sims.npy --phi other.npy"):
+        said = run(*arguments.split())
+        assert said.code == 1 and "other.npy: phi was made with another list of whose caption" in said.err
+    said = run("evaluate", "sims.npy", "--phi", "turned.npy", "--captions", "captions.txt", "--metric", "bleu2")
+    assert said.code == 1 and "turned.npy: phi was made of other captions" in said.err
+
+
+def test_compare_takes_both_rules_of_asp_and_kept_ground_truth(run, folder):
+    run("phi", "cider", "captions.txt", "-o", "cider.npy")
+    given = ("--phi", "cider.npy", "--all", "--resamples", "99", "--json", "o.json")
+    said = run("compare", "sims.npy", "other.npy", *given)
+    tests = json.loads(Path("o.json").read_text())["tests"]
+    assert {t["formula"] for t in tests if t["metric"] == "ASP"} == {"index", "average"}
+    assert {t["ground_truth"] for t in tests if t["metric"] == "SR@1"} == {"kept", "removed"}
+    assert "ties by average" in said.out
+
+
+def test_wrong_options_end_with_2(run, folder):
+    for arguments in (
+        "evaluate sims.npy --dataset bogus",
+        "evaluate sims.npy --ks 0",
+        "evaluate sims.npy --ncs-ms x",
+        "evaluate sims.npy --map-cutoffs 0",
+        "evaluate sims.npy --json - --csv -",
+        "evaluate sims.npy --json o --csv o",
+        "evaluate sims.npy --eccv --cxc x.csv",
+        "compare sims.npy sims.npy --method bogus",
+        "rescore sims.npy --method bogus -o o.npy",
+        "rescore sims.npy --method csls -k 0 -o o.npy",
+        "rescore sims.npy --method csls --direction up -o o.npy",
+        "similarity x --split bogus -o o.npy",
+    ):
+        said = run(*arguments.split())
+        assert said.code == 2 and "Usage: fivesentences" in said.err, arguments
+
+
+def test_choices_are_those_of_the_library():
+    assert set(given.DatasetName) == set(PROTOCOLS)
+    assert list(rescore.Method) == list(INFERENCE)
+
+
+def test_a_rescored_matrix_says_so_when_it_is_evaluated(run, folder):
+    said = run("rescore", "sims.npy", "--method", "inverted_softmax", "-o", "is.npy")
+    settings = "inverted_softmax, i2t (images are queries), beta = 30.0"
+    assert said.out == f"is.npy: {settings}, float32 [20 images, 100 captions]\n"
+    said = run("evaluate", "is.npy")
+    assert f"is.npy is sims.npy re-scored by {settings}" in said.out
+    assert "it serves i2t alone: leave the t2i numbers" in said.out
+    run("rescore", "sims.npy", "--method", "csls", "-o", "csls.npy")
+    said = run("evaluate", "csls.npy")
+    assert "re-scored by csls, k = 10, which looks at all queries at once" in said.out and "alone" not in said.out
+    np.save("csls.npy", np.load("sims.npy"))  # another file of that name
+    assert "re-scored" not in run("evaluate", "csls.npy").out
+
+
+def test_variants_are_asked_for_by_options(run, folder):
+    run("phi", "cider", "captions.txt", "-o", "cider.npy")
+    given = ("--soft", "--discounted", "--ncs-ms", "3,k", "--hub-ks", "1,4", "--ks", "1,5", "--no-asp")
+    assert run("evaluate", "sims.npy", "--phi", "cider.npy", *given, "--json", "o.json", "--quiet").code == 0
+    values = json.loads(Path("o.json").read_text())["values"]
+    found = {(v["metric"], v["formula"], v["m"], v["weighting"], v["discount"]) for v in values}
+    assert {
+        ("SR@5", "released", 2, "soft", ""),
+        ("N@5", "released", 0, "", "log"),
+        ("N@5", "paper", 3, "", ""),
+        ("N@5", "paper", 0, "", ""),
+        ("hubs max@4", "", 0, "", ""),
+    } <= found
+
+
+def test_the_released_slip_of_the_first_images_can_be_repeated(run, folder, monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-first", Protocol("coco-1k-first", 20, 100, 4, 1, "the first four"))
+    run("phi", "cider", "captions.txt", "-o", "cider.npy")
+    found = []
+    for pool in ("gallery", "given_rows"):
+        given = ("--dataset", "coco-1k-first", "--ideal-pool", pool, "--json", "o.json", "--quiet")
+        assert run("evaluate", "sims.npy", "--phi", "cider.npy", *given).code == 0
+        values = json.loads(Path("o.json").read_text())["values"]
+        found.append({(v["metric"], v["direction"], v["ground_truth"]): v["value"] for v in values})
+    similarity, phi = np.load("sims.npy")[:4, :20], np.load("cider.npy").astype(float)
+    best = phi[similarity.argmax(axis=1), np.arange(4)]
+    for values, rows in zip(found, (20, 100), strict=True):
+        wanted = 100 * np.mean(best / phi[:rows, :4].max(axis=0))
+        assert values["N@1", "i2t", "kept"] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_library_words_become_shell_words():
+    for theirs, ours in (
+        ("x is [4, 2] and looks transposed: rows are images; pass similarity.T.", "give --transposed."),
+        ('reading .pt needs PyTorch; install it with pip install "fivesentences[train]", or', 'pip install ".[train]"'),
+        ("k is 0; it must be a whole number", "-k is 0"),
+        ("beta is -1; it must", "--beta is -1"),
+        ("protocol is 'x'; it is", "--dataset is 'x'"),
+    ):
+        assert ours in in_shell_words(theirs)
+
+
+def test_help_keeps_its_square_brackets_and_says_the_version(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run("evaluate", "--help").out
+    assert "[images, captions]" in said and "[captions, dim]" in said and "[[" not in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert run("--version").out.startswith("fivesentences 0.")
+
+
+@pytest.mark.parametrize(
+    "command", ["phi", "train", "download", "jars", "evaluate", "compare", "rescore", "similarity"]
+)
+def test_every_command_can_be_quiet(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "--quiet" in run(command, "--help").out
+
+
+def test_phi_is_quiet(run, folder):
+    said = run("phi", "cider", "captions.txt", "-o", "p.npy", "--quiet")
+    assert (said.code, said.out, said.err) == (0, "", "")

@@ -1,0 +1,178 @@
+"""A released .pth.tar becomes safetensors, and nothing in it runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import struct
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.models import from_released
+from fivesentences.models.released_checkpoints import (
+    ALLOWED,
+    PARTS,
+    import_checkpoint,
+    load_imported,
+    options_of,
+    read_checkpoint,
+)
+
+# Fixture, the options that a checkpoint's command line gives, and what is no part of a checkpoint.
+FIXTURES = {
+    "vsepp": "vsepp",
+    "scan": "scan_bigru",
+    "vsrn": "vsrn_f30k",
+    "cvse": "cvse",
+    "sgr": "sgr",
+    "saf": "saf",
+}
+
+
+def fixture_of(folder: Path, name: str):
+    with np.load(folder / f"{FIXTURES[name]}.npz", allow_pickle=False) as fixture:
+        return {key: fixture[key] for key in fixture.files}
+
+
+def checkpoint_of(released, name: str, several_gpus: bool = False):
+    """The fixture's weights as a released code saves them."""
+    parts = []
+    for part in PARTS[name]:
+        begin, inner = f"param/{part}.", "module." if several_gpus else ""
+        parts.append(
+            OrderedDict(
+                (inner + key.removeprefix(begin), torch.as_tensor(value))
+                for key, value in released.items()
+                if key.startswith(begin)
+            )
+        )
+    settings = argparse.Namespace(data_name="f30k_precomp", lr=2e-4, word2idx={"a": 1}, best=np.float64(1.5), resume="")
+    return {"epoch": 7, "model": parts, "best_rsum": np.float64(412.5), "opt": settings, "Eiters": np.int64(99)}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("older", [False, True])
+def test_an_imported_checkpoint_scores_as_the_released_weights(parity_folder, tmp_path, name, older):
+    released = fixture_of(parity_folder, name)
+    file, folder = tmp_path / "model_best.pth.tar", tmp_path / "imported"
+    torch.save(checkpoint_of(released, name, several_gpus=older), file, _use_new_zipfile_serialization=not older)
+    vectors = released.get("in/concept_input_emb")
+    made = import_checkpoint(file, folder, name, concept_vectors=vectors)
+    again = load_imported(folder)
+    images, captions, lengths = (torch.as_tensor(released[f"in/{key}"]) for key in ("images", "captions", "lengths"))
+    extras = {"concept_labels": torch.as_tensor(released["in/concept_labels"])} if name == "cvse" else {}
+    weights = {
+        key.removeprefix("param/"): value
+        for key, value in released.items()
+        if key.startswith("param/") and not key.startswith("param/caption_model.")
+    }
+    given = {} if vectors is None else {"concept_vectors": vectors}
+    direct = from_released(name, weights, **given)
+    expected = direct(images, captions, lengths, **extras).detach().numpy()
+    for model in (made, again):
+        assert not model.training
+        np.testing.assert_array_equal(model(images, captions, lengths, **extras).detach().numpy(), expected)
+    note = json.loads((folder / "checkpoint.json").read_text())
+    assert (note["model"], note["epoch"], note["best_rsum"], note["Eiters"]) == (name, 7, 412.5, 99)
+    assert note["released_settings"]["lr"] == 2e-4 and note["released_settings"]["best"] == 1.5
+    assert note["released_settings"]["word2idx"] is None  # no plain value
+
+
+class Harm:
+    """A pickle that, if it is run, makes a folder."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_file_that_would_run_something_is_refused_by_name_and_does_not_run(tmp_path, older):
+    file, made = tmp_path / "model.pth.tar", tmp_path / "made"
+    torch.save({"model": [{}, {}], "opt": Harm(made)}, file, _use_new_zipfile_serialization=not older)
+    with pytest.raises(InputError, match=r"nothing in it was run: .*mkdir"):
+        read_checkpoint(file, "scan")
+    assert not made.exists()
+
+
+def test_every_allowed_class_is_plain_data():
+    classes = [entry[0] if isinstance(entry, tuple) else entry for entry in ALLOWED]
+    names = {f"{entry.__module__}.{entry.__qualname__}" for entry in classes if isinstance(entry, type)}
+    assert {name.partition(".")[0] for name in names} == {"argparse", "numpy"}
+    assert [entry for entry in classes if not isinstance(entry, type)] == [np.float64(0).__reduce__()[0]] * 2
+
+
+def test_a_file_of_python_2_is_read(tmp_path):
+    # Python 2 wrote text as bytes (opcode U); a float64 of numpy then holds bytes that are no UTF-8.
+    number = struct.pack("<d", -412.5)
+    storage = b"(U\x07storagectorch\nFloatStorage\nU\x011U\x03cpuK\x02NtQ"  # type, key "1", place, two numbers
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00K\x02\x85K\x01\x85\x89N\x74R"
+    scalar = b"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02f8K\x00K\x01tR"
+    scalar += b"(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tbU\x08" + number + b"tR"
+    settings = b"cargparse\nNamespace\n)\x81}(U\x09data_nameU\x0cf30k_precompub"
+    parts = b"](}(U\x07fc.bias" + tensor + b"u}e"
+    pickled = b"\x80\x02}(U\x05model" + parts + b"U\x09best_rsum" + scalar + b"U\x03opt" + settings + b"u."
+    head = b"".join(pickle.dumps(value, 2) for value in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))
+    file = tmp_path / "old.pth.tar"
+    file.write_bytes(head + pickled + b"\x80\x02](U\x011e." + struct.pack("<qff", 2, 0.5, -3.0))
+    found = read_checkpoint(file, "vsepp")
+    assert {key: value.tolist() for key, value in found.weights.items()} == {"img_enc.fc.bias": [0.5, -3.0]}
+    assert (found.settings, found.facts) == ({"data_name": "f30k_precomp"}, {"best_rsum": -412.5})
+
+
+def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path):
+    file = tmp_path / "model.pth.tar"
+    with pytest.raises(InputError, match="there is no such file"):
+        read_checkpoint(file, "scan")
+    file.write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match=r"model.pth.tar"):
+        read_checkpoint(file, "scan")
+    torch.save({"model": [{}, {}], "opt": None}, file)
+    with pytest.raises(InputError, match="has 3: img_enc, txt_enc, sim_enc"):
+        read_checkpoint(file, "sgr")
+    with pytest.raises(InputError, match="holds no weights"):
+        read_checkpoint(file, "scan")
+    torch.save({"model": [{"a": 1}, {}]}, file)
+    with pytest.raises(InputError, match=r"img_enc\.a holds no weights"):
+        read_checkpoint(file, "scan")
+    torch.save([1, 2], file)
+    with pytest.raises(InputError, match="'model' holds NoneType"):
+        read_checkpoint(file, "scan")
+    torch.save({"model": [{"fc.weight": torch.zeros(2, 3)}, {}]}, file)
+    with pytest.raises(InputError, match=r"txt_enc\.embed\.weight"):
+        import_checkpoint(file, tmp_path / "out", "vsepp")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match="did you mean 'scan'"):
+        read_checkpoint(file, "scam")
+    with pytest.raises(InputError, match="no such file"):
+        load_imported(tmp_path)
+    (tmp_path / "released.safetensors").write_bytes(b"short")
+    with pytest.raises(InputError, match="import the checkpoint again"):
+        load_imported(tmp_path)
+
+
+def test_what_the_released_command_line_says_becomes_options():
+    assert options_of("vsepp", {"measure": "order", "use_abs": True, "no_imgnorm": True}) == {
+        "measure": "order",
+        "use_abs": True,
+        "normalise_images": False,
+    }
+    said = options_of(
+        "scan", {"cross_attn": "i2t", "agg_func": "Mean", "lambda_softmax": 4.0, "raw_feature_norm": "softmax"}
+    )
+    assert said["direction"] == "i2t" and said["aggregation"] == "Mean" and said["softmax_temperature"] == 4.0
+    assert options_of("cvse", {"data_name": "coco_precomp", "Concept_label_ratio": 0.4}) == {
+        "test_alpha": 0.9,
+        "label_ratio": 0.4,
+    }
+    assert options_of("cvse", {}) == {"test_alpha": 0.85}

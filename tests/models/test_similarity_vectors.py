@@ -1,0 +1,237 @@
+"""SGR and SAF against released numbers, their blocks against one another, and their exact gradients."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.losses import TripletLoss
+from fivesentences.models import build_model, from_released, model_class
+from fivesentences.models.matching import l2_normalised, take
+from fivesentences.models.similarity_graph import GraphStep
+from fivesentences.models.similarity_vectors import EPS, RELEASED_NAMES, GapProjection
+
+NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
+# A gradient is compared at the scale of its own largest entry, but in float32 at no less than this share of the model's
+# largest: SGR's last query and key have gradients of a millionth of it.
+LEAST_SHARE = {torch.float64: 0.0, torch.float32: 1e-4}
+ZERO = 1e-12  # released gradients below are 0 in theory: a softmax or batch norm takes the constant away
+
+
+@pytest.fixture(scope="module", params=["sgr", "saf"])
+def released(request, parity_folder: Path):
+    with np.load(parity_folder / f"{request.param}.npz", allow_pickle=False) as fixture:
+        return {key: fixture[key] for key in fixture.files}
+
+
+def weights_of(released, dtype):
+    tensors = {
+        key.removeprefix("param/"): torch.as_tensor(v) for key, v in released.items() if key.startswith("param/")
+    }
+    return {key: value.to(dtype) if value.is_floating_point() else value for key, value in tensors.items()}
+
+
+def model_of(released, dtype, train=False):
+    settings = json.loads(str(released["hparams"]))
+    name = settings["module_name"].lower()
+    temperature = settings["attention_temperature"]
+    model = from_released(name, weights_of(released, dtype), dropout=0.0, temperature=temperature)
+    return model.train(train)
+
+
+def inputs(released, dtype):
+    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
+    return images.to(dtype), captions, lengths
+
+
+def released_name(released, name):
+    """The released name of a weight or buffer here."""
+    own = model_class(json.loads(str(released["hparams"]))["module_name"].lower())
+    prefixes = RELEASED_NAMES | own.released_reasoning(weights_of(released, torch.float32))[1]
+    theirs, prefix = max(
+        ((theirs, prefix) for theirs, prefix in prefixes.items() if name.startswith(prefix)), key=lambda p: len(p[1])
+    )
+    return theirs + name.removeprefix(prefix)
+
+
+def outputs(released, dtype, train):
+    """Everything that the project computes of what a file holds in this mode."""
+    margin = json.loads(str(released["hparams"]))["margin"]
+    model = model_of(released, dtype, train)
+    images, captions, lengths = inputs(released, dtype)
+    similarity = model(images, captions, lengths)
+    found = {"sim": similarity}
+    leaf = similarity.detach().requires_grad_()
+    for name, negatives in NEGATIVES.items():
+        found[name] = TripletLoss(margin, negatives)(leaf)
+        (found[f"d{name}_dsim"],) = torch.autograd.grad(found[name], leaf)
+    if train:
+        found |= {f"bn_after/{released_name(released, name)}": value for name, value in model.named_buffers()}
+        return {f"train/{name}": value for name, value in found.items()}
+    parts, texts = model.encode_images(images), model.encode_captions(captions, lengths)
+    found |= {"img_emb": parts.regions, "img_glo": parts.overall, "cap_emb": texts.words, "cap_glo": texts.overall}
+    words, overall = texts.words[None, 1:2, : lengths[1]], texts.overall[None, 1:2]
+    attention = model.attention(parts.regions, words).flatten(2)
+    found["caption1/context_img"] = l2_normalised(attention.transpose(1, 2) @ parts.regions, EPS)
+    whole, local = model.gaps(*parts, words, overall)
+    found["caption1/sim_emb"] = l2_normalised(torch.cat([whole[:, :, None], local], dim=2), EPS)[:, 0]
+    found["sim_first3_images"] = model.similarity(take(parts, slice(3)), texts)
+    return found
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
+def test_every_output_equals_the_released_code(released, out, dtype, atol):
+    found = outputs(released, dtype, train=False) | outputs(released, dtype, train=True)
+    keys = [key for key in released if key.startswith(f"{out}/")]
+    assert keys
+    for key in keys:
+        value = found[key.removeprefix(f"{out}/")].detach().numpy()
+        np.testing.assert_allclose(value, released[key], atol=atol, rtol=atol, err_msg=key)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+@pytest.mark.parametrize("block", [None, 200])
+def test_every_gradient_equals_the_released_code(released, dtype, tolerance, block):
+    margin = json.loads(str(released["hparams"]))["margin"]
+    left = {key for key in released if key.startswith("grad64/")}
+    for mode, loss in {tuple(key.rpartition("/")[0].removeprefix("grad64/").rpartition("/")[::2]) for key in left}:
+        model = model_of(released, dtype, train=mode == "train")
+        model.block_elements = model.kept_elements = block
+        TripletLoss(margin, NEGATIVES[loss])(model(*inputs(released, dtype))).backward()
+        folder = f"grad64/{mode}/{loss}" if mode else f"grad64/{loss}"
+        largest = max(np.abs(released[key]).max() for key in left if key.startswith(f"{folder}/"))
+        for name, parameter in model.named_parameters():
+            key = f"{folder}/{released_name(released, name)}"
+            own = np.abs(released[key]).max()
+            scale = largest if own < ZERO else max(own, LEAST_SHARE[dtype] * largest)
+            assert np.abs(parameter.grad.numpy() - released[key]).max() / scale <= tolerance, key
+            left.discard(key)
+    assert not left
+
+
+def small(name, **sizes):
+    torch.manual_seed(0)
+    sizes = {
+        "image_dim": 7,
+        "vocabulary_size": 40,
+        "embedding": 6,
+        "word": 5,
+        "similarity_dim": 4,
+        "regions": 3,
+    } | sizes
+    model = build_model(name, dropout=0.0, **sizes).double()
+    images, lengths = torch.randn(5, 3, 7, dtype=torch.float64), torch.tensor([3, 9, 1, 4, 9, 2])
+    captions = torch.randint(3, 40, (6, 9)) * (torch.arange(9) < lengths[:, None])
+    return model, (images, captions, lengths)
+
+
+def gradient_of(model, batch, cotangent):
+    model.zero_grad()
+    (model(*batch) * cotangent).sum().backward()
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+
+@pytest.mark.parametrize("name", ["sgr", "saf"])
+@pytest.mark.parametrize("train", [False, True])
+def test_blocks_and_companions_do_not_change_a_score(name, train):
+    model, batch = small(name)
+    images, captions = model.encode_images(batch[0]), model.encode_captions(*batch[1:])
+    model.train(train)
+    whole = model.similarity(images, captions)
+    by_caption = [model.similarity(images, take(captions, slice(c, c + 1))) for c in range(6)]
+    torch.testing.assert_close(torch.cat(by_caption, dim=1), whole, rtol=0, atol=1e-13)
+    if not train:
+        by_image = [model.similarity(take(images, slice(i, i + 1)), captions) for i in range(5)]
+        torch.testing.assert_close(torch.cat(by_image), whole, rtol=0, atol=1e-13)
+    cotangent = torch.randn(5, 6, dtype=torch.float64)
+    expected = gradient_of(model, batch, cotangent)
+    for block, kept in ((1, None), (30, 1), (200, 1)):
+        model.block_elements, model.kept_elements = block, kept
+        torch.testing.assert_close(model.similarity(images, captions), whole, rtol=0, atol=1e-13)
+        torch.testing.assert_close(gradient_of(model, batch, cotangent), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_pairs_one_by_one_and_rectangles_give_sgr_the_gradient_of_plain_autograd():
+    model, batch = small("sgr")
+    cotangent = torch.zeros(5, 6, dtype=torch.float64)
+    cotangent[torch.arange(4), torch.tensor([0, 1, 2, 5])] = torch.tensor([1.0, -2.0, 0.5, 3.0], dtype=torch.float64)
+    sparse = gradient_of(model, batch, cotangent)
+    # A vanishing gradient everywhere else makes the same sum go through rectangles.
+    dense = gradient_of(model, batch, cotangent + 1e-300)
+    torch.testing.assert_close(sparse, dense, rtol=1e-10, atol=1e-13)
+    images, captions, lengths = batch
+    parts, texts = model.encode_images(images), model.encode_captions(captions, lengths)
+    plain = 0.0
+    for image, caption in cotangent.nonzero().tolist():
+        words = texts.words[None, caption : caption + 1, : lengths[caption]]
+        pair = [tensor[image : image + 1] for tensor in parts]
+        score = model.scores(*pair, words, texts.overall[None, caption : caption + 1], None)
+        plain = plain + score.squeeze() * cotangent[image, caption]
+    model.zero_grad()
+    plain.backward()
+    expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+    torch.testing.assert_close(sparse, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_a_batch_without_any_gradient_changes_nothing():
+    for name in ("sgr", "saf"):
+        model, batch = small(name)
+        assert (gradient_of(model, batch, torch.zeros(5, 6, dtype=torch.float64)) == 0).all()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_gap_projection_has_the_gradient_of_finite_differences(shared):
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(3, 2, 4), (3, 2, 5), (1 if shared else 3, 4, 5), (2, 5), (2,)]
+    tensors = [torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for shape in shapes]
+    assert torch.autograd.gradcheck(lambda *given: GapProjection.apply(*given, None), tensors)
+    zero = torch.zeros(3, 2, 4, dtype=torch.float64, requires_grad=True)  # attended vectors of length 0
+    GapProjection.apply(zero, *tensors[1:], None).sum().backward()
+    assert torch.isfinite(zero.grad).all()
+
+
+def test_one_product_of_query_and_key_is_the_released_attention_of_two():
+    torch.manual_seed(0)
+    step, nodes = GraphStep(4).double(), torch.randn(3, 5, 4, dtype=torch.float64)
+    torch.nn.init.normal_(step.query.bias)
+    torch.nn.init.normal_(step.key.bias)
+    attention = torch.softmax(step.query(nodes) @ step.key(nodes).transpose(1, 2), dim=2)
+    expected = torch.relu(step.out(attention @ nodes))
+    torch.testing.assert_close(step(nodes, None, False), expected, rtol=0, atol=1e-13)
+    torch.testing.assert_close(step(nodes, None, True), expected[:, :1], rtol=0, atol=1e-13)
+
+
+def test_running_values_of_saf_move_once_a_caption_in_their_order():
+    model, batch = small("saf")
+    model.train()
+    again, _ = small("saf")
+    again.train()
+    images, captions = model.encode_images(batch[0]), model.encode_captions(*batch[1:])
+    model.similarity(images, captions)
+    for caption in range(6):
+        again.similarity(images, take(captions, slice(caption, caption + 1)))
+    assert model.gate_norm.num_batches_tracked == again.gate_norm.num_batches_tracked == 6
+    torch.testing.assert_close(model.gate_norm.running_mean, again.gate_norm.running_mean, rtol=1e-12, atol=0)
+    torch.testing.assert_close(model.gate_norm.running_var, again.gate_norm.running_var, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("name", ["sgr", "saf"])
+def test_fresh_weights_are_drawn_as_released(name):
+    torch.manual_seed(3)
+    model = build_model(name, image_dim=40, vocabulary_size=500, embedding=20, word=10, regions=4)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            bound = math.sqrt(6 / (module.in_features + module.out_features))
+            assert 0.8 * bound < module.weight.abs().max().item() <= bound
+            assert (module.bias == 0).all()
+        if isinstance(module, torch.nn.BatchNorm1d):
+            assert (module.weight == 1).all() and (module.bias == 0).all()
+    assert 0.095 < model.text.words.weight.abs().max().item() <= 0.1
+    assert model.image_pooling.local_norm.num_features == 4
