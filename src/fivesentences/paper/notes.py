@@ -11,7 +11,7 @@ from fivesentences.paper.metric_notes import notes_on_inference, notes_on_metric
 from fivesentences.paper.names import INFERENCES, listed, phi_in_words, unique
 from fivesentences.paper.published import PrintedRow, printed_alone
 from fivesentences.paper.results import Results
-from fivesentences.paper.rows import Row
+from fivesentences.paper.rows import NO_TIME, Row
 
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
 
@@ -167,6 +167,8 @@ def _on_print(
             notes.append(f"Print: {theirs}{features}, as here; differences are ours minus print.")
     roles = {row.role for row in kept}
     alone = [row for row, below in printed_alone(spec, printed, "also_print") if roles & set(below)]
+    in_place = [row.published for row in rows if row.left_out in NO_TIME and row.role in roles]
+    alone += [printed[name] for name in unique(filter(None, in_place)) if name not in {row.published for row in kept}]
     if alone:
         theirs = ", ".join(unique(row.where for row in alone))
         features = _features_in_print(setting, [(row.role, None) for row in alone], ", ", " features")

@@ -31,6 +31,8 @@ from fivesentences.errors import InputError
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
+# Why a line is left out that another scale, or the target `complete`, makes: print is shown in its place.
+NO_TIME = ("cell", "loss", "features")
 Trained = RunSpec | EnsembleRun
 Named = TypeVar("Named", bound=Trained)
 

@@ -19,7 +19,7 @@ from fivesentences.paper.names import INFERENCES, unique
 from fivesentences.paper.notes import notes_of_table
 from fivesentences.paper.published import PrintedRow, printed_alone, printed_row, read_published
 from fivesentences.paper.results import Measure, Results
-from fivesentences.paper.rows import Row, expand_rows
+from fivesentences.paper.rows import NO_TIME, Row, expand_rows
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
 CSV = (
@@ -33,8 +33,6 @@ CSV = (
     ("difference", "difference"),
 )
 DECIMALS = 1
-# Rows that another scale, or the target `complete`, makes.
-NO_TIME = ("cell", "loss", "features")
 
 
 class Asked(NamedTuple):
