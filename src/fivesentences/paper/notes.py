@@ -13,6 +13,7 @@ from fivesentences.paper.published import PrintedRow, printed_alone
 from fivesentences.paper.results import Results
 from fivesentences.paper.rows import NO_TIME, Row
 
+FEW = 4  # what is listed, where more is counted
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
 
 
@@ -109,13 +110,16 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
         for part in unique(_part_in_words(row) for row in left_out if row.model == model):
             of_part = [row for row in wanted if row.model == model and _part_in_words(row) == part]
             losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in of_part if row.left_out == "cell")
-            every = all(row.left_out == "cell" for row in of_part)
-            by_losses.setdefault(("every row",) if every else tuple(losses), []).append(part)
-        parts = [f"at {listed(parts)} {'; '.join(losses)}" for losses, parts in by_losses.items()]
-        said.append(f"{labels.get(model, model)} {', and '.join(parts)}")
+            if len(losses) == len(of_part):
+                losses = ["every row"]
+            elif len(losses) > FEW:
+                losses = [f"{len(losses)} of {len(of_part)} rows"]
+            by_losses.setdefault(tuple(losses), []).append(part)
+        parts = [f"{'; '.join(losses)} at {listed(parts)}" for losses, parts in by_losses.items()]
+        said.append(f"{labels.get(model, model)}: {', '.join(parts)}")
     return [
         f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time; the "
-        f"target “complete” makes the others too. They are {' · '.join(said)}."
+        f"target “complete” makes the others too ({' · '.join(said)})."
     ]
 
 
@@ -172,8 +176,10 @@ def _on_print(
     if alone:
         theirs = ", ".join(unique(row.where for row in alone))
         features = _features_in_print(setting, [(row.role, None) for row in alone], ", ", " features")
+        said = unique(row.said for row in alone)
+        named = said if len(said) <= FEW else unique(row.method for row in alone)
         notes.append(
-            f"Rows marked “print” ({', '.join(unique(row.said for row in alone))}) are as printed "
+            f"Rows marked “print” ({', '.join(named)}) are as printed "
             f"({theirs}{features}) and have no row of ours here: for orientation, not for comparison."
         )
     return notes
@@ -213,10 +219,11 @@ def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int,
     fractions = {seeds: unique(_part_in_words(row) for row in of_seeds) for seeds, of_seeds in found.items()}
     if len({name for names in fractions.values() for name in names}) == sum(map(len, fractions.values())):
         return {seeds: f" at {listed(names)}" for seeds, names in fractions.items()}
+    most = max(found, key=lambda seeds: len(found[seeds]))
     models = {seeds: unique(labels.get(row.model, row.model) for row in of_seeds) for seeds, of_seeds in found.items()}
     if len({name for names in models.values() for name in names}) == sum(map(len, models.values())):
-        return {seeds: f" for {listed(names)}" for seeds, names in models.items()}
-    most = max(found, key=lambda seeds: len(found[seeds]))
+        few = {seeds for seeds, names in models.items() if seeds != most or len(names) < FEW}
+        return {seeds: f" for {listed(models[seeds])}" if seeds in few else " for all other rows" for seeds in models}
     cells = {
         seeds: unique(f"{labels.get(row.model, row.model)} at {_part_in_words(row)}" for row in of_seeds)
         for seeds, of_seeds in found.items()

@@ -56,6 +56,7 @@ class PrintedRow:
         """The method, with the settings that a reader needs to tell its rows apart."""
         kept = {"yes": "with the triplet", "no": "without the triplet", None: None}
         settings = (
+            self.setting.get("architecture"),
             self.setting.get("daa_semantic_metric"),
             f"τ = {self.setting['tau']}" if "tau" in self.setting else None,
             self.setting.get("sampling"),
