@@ -288,3 +288,6 @@ def test_notes_say_which_rows_have_which_seeds(studies, make_scale, made_up, pub
     mixed = notes(both, [{"model": "sgr", "fraction": 0.1, "seeds": [0, 1]}])
     assert mixed[0].endswith("2 seeds (0, 1) for SGR at 10%.")
     assert mixed[1] == "One seed (0) for all other rows, so no spread is known."
+    by_loss = notes(both, [{"loss": "fixed_random", "seeds": [0, 1]}])
+    assert by_loss[0].endswith("2 seeds (0, 1) where a spread is shown.")
+    assert by_loss[1] == "One seed (0) in the other rows, so no spread is known."

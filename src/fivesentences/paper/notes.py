@@ -49,7 +49,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
             "released; this tells which captions belong together."
         )
     if kept:
-        for seeds, where in _seeds_of(kept, labels).items():
+        for seeds, where in sorted(_seeds_of(kept, labels).items(), key=lambda one: "other" in one[1]):
             named = ", ".join(str(seed) for seed in seeds)
             notes.append(
                 f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
@@ -228,6 +228,8 @@ def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int,
         seeds: unique(f"{labels.get(row.model, row.model)} at {_part_in_words(row)}" for row in of_seeds)
         for seeds, of_seeds in found.items()
     }
+    if len({name for names in cells.values() for name in names}) < sum(map(len, cells.values())):
+        return {seeds: " where a spread is shown" if len(seeds) > 1 else " in the other rows" for seeds in found}
     return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in found}
 
 
