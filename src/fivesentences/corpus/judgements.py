@@ -87,27 +87,57 @@ def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
         InputError: If the file is missing or no such table, a line is malformed, a score is not in 0 to 5, a pair
             occurs twice or is called a caption with its own image and is not, or no pair is of this corpus.
     """
+    found, read = _Pairs(corpus), False
+    for rating in cxc_ratings(path):
+        found.add(str(rating.image), str(rating.caption), rating.score, rating.where, own=rating.method == CXC_ORIGINAL)
+        read = True
+    if not read:
+        raise InputError(f"{Path(path).name} holds no judgement; fetch it again.")
+    return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
+
+
+@dataclass(frozen=True)
+class CxcRating:
+    """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was drawn."""
+
+    where: str
+    image: int
+    caption: int
+    score: float
+    method: str
+
+
+def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Iterator[CxcRating]:
+    """The lines of a SITS file of Crisscrossed Captions, in its order.
+
+    Args:
+        path: The CSV.
+        columns: Those that it must have, the first three at least; ``method`` is empty without the fourth.
+
+    Raises:
+        InputError: If the file is missing or no such table, a line is malformed, or a score is not in 0 to 5.
+    """
     name = Path(path).name
     lines = lines_of(text_of(read_bytes(path), name))
     header = [column.strip() for column in lines[0].split(",")] if lines else []
-    missing = [column for column in CXC_COLUMNS if column not in header]
+    missing = [column for column in columns if column not in header]
     if missing:
         raise InputError(
-            f"{name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(CXC_COLUMNS)}: is it a SITS "
+            f"{name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(columns)}: is it a SITS "
             "file of Crisscrossed Captions?"
         )
-    places = [header.index(column) for column in CXC_COLUMNS]
-    found = _Pairs(corpus)
+    places = [header.index(column) for column in columns]
+    if len(lines) == 1:
+        return
     for where, fields in _fields(lines, name, ",", len(header), first=1):
-        caption, image, score, method = (fields[place].strip() for place in places)
+        caption, image, score, *method = (fields[place].strip() for place in places)
         caption_match, image_match = _CXC_CAPTION.fullmatch(caption), _CXC_IMAGE.fullmatch(image)
         if not caption_match:
             raise InputError(f"{where}: caption is '{caption[:60]}'; expected COCO_val2014:sentid:<number>.")
         if not image_match:
             raise InputError(f"{where}: image is '{image[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
-        human = _number(score, where, "agg_score", 5.0)
-        found.add(str(int(image_match[1])), str(int(caption_match[1])), human, where, own=method == CXC_ORIGINAL)
-    return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
+        rating = _number(score, where, "agg_score", 5.0)
+        yield CxcRating(where, int(image_match[1]), int(caption_match[1]), rating, "".join(method))
 
 
 def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,15 +9,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fivesentences.corpus.judgements import CXC_COLUMNS
-from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.corpus.judgements import CXC_COLUMNS, cxc_ratings
 from fivesentences.errors import InputError
 from fivesentences.metrics.positives import Positives
 
 CXC_THRESHOLD = 3.0  # of the mean rating, 0 to 5, from which Parekh et al. count a pair as a match
-
-_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
-_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
 
 Ids = Sequence[int | str] | NDArray
 
@@ -44,11 +39,15 @@ def cxc_positives(
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 5:
         raise InputError(f"threshold is {threshold!r}; ratings lie in 0 to 5.")
     column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
-    images, captions = [], []
-    for image, caption, rating in _rated_pairs(Path(sits_csv)):
-        if rating >= threshold and image in row_of and caption in column_of:
-            images.append(row_of[image])
-            captions.append(column_of[caption])
+    images, captions, seen = [], [], set()
+    for rated in cxc_ratings(sits_csv, CXC_COLUMNS[:3]):
+        pair = rated.image, rated.caption
+        if pair in seen:
+            raise InputError(f"{rated.where}: caption {pair[1]} and image {pair[0]} are rated a second time.")
+        seen.add(pair)
+        if rated.score >= threshold and rated.image in row_of and rated.caption in column_of:
+            images.append(row_of[rated.image])
+            captions.append(column_of[rated.caption])
     if not images:
         raise InputError(
             f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images and {len(column_of)} "
@@ -108,39 +107,3 @@ def listed(
             else:
                 outside[place] += 1
     return queries, items, outside
-
-
-def _rated_pairs(path: Path) -> Iterable[tuple[int, int, float]]:
-    lines = lines_of(text_of(read_bytes(path), path.name))
-    header = [column.strip() for column in lines[0].split(",")] if lines else []
-    wanted = CXC_COLUMNS[:3]
-    missing = [column for column in wanted if column not in header]
-    if missing:
-        raise InputError(
-            f"{path.name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(wanted)}: is it a SITS "
-            "file of Crisscrossed Captions?"
-        )
-    places = [header.index(column) for column in wanted]
-    seen: set[tuple[int, int]] = set()
-    for number, line in enumerate(lines[1:], 2):
-        where = f"{path.name}, line {number}"
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) != len(header):
-            raise InputError(f"{where} has {len(fields)} fields; expected {len(header)}: fetch the file again.")
-        caption_text, image_text, score = (fields[place] for place in places)
-        caption, image = _CAPTION.fullmatch(caption_text), _IMAGE.fullmatch(image_text)
-        if not caption:
-            raise InputError(f"{where}: caption is '{caption_text[:60]}'; expected COCO_val2014:sentid:<number>.")
-        if not image:
-            raise InputError(f"{where}: image is '{image_text[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
-        try:
-            rating = float(score)
-        except ValueError:
-            rating = float("nan")
-        if not 0 <= rating <= 5:
-            raise InputError(f"{where}: agg_score is '{score[:60]}'; it is a number from 0 to 5.")
-        pair = int(image[1]), int(caption[1])
-        if pair in seen:
-            raise InputError(f"{where}: caption {pair[1]} and image {pair[0]} are rated a second time.")
-        seen.add(pair)
-        yield *pair, rating

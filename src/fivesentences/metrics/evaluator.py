@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
-from fivesentences.metrics.frame import MetricValue, as_frame
+from fivesentences.metrics.frame import MetricKey, MetricValue, as_frame
 from fivesentences.metrics.ncs import Scores, paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
@@ -42,22 +42,13 @@ RECALL_ONLY = ("CxC",)  # positives of which neither R-precision nor mAP@R is re
 KEPT_BYTES = 2**30  # of ranks by phi; more are made anew at every call
 
 
-class QueryValues(TypedDict):
+class QueryValues(MetricKey):
     """One metric's value for every query: the keys of ``MetricValue``, with ``values`` for ``value``.
 
     ``values`` is ``[queries]``, in the metric's unit, NaN where the metric leaves a query out; their mean without NaN
     is the metric's value.
     """
 
-    metric: str
-    direction: str
-    formula: str
-    ground_truth: str
-    m: int
-    style: str
-    weighting: str
-    discount: str
-    phi: str
     values: NDArray[np.float64]
 
 
@@ -380,18 +371,6 @@ class _Numbers:
             self.per_query.append({**_key(metric, self.direction, **variant), "values": values})
 
 
-class _Key(TypedDict):
-    metric: str
-    direction: str
-    formula: str
-    ground_truth: str
-    m: int
-    style: str
-    weighting: str
-    discount: str
-    phi: str
-
-
 def _key(
     metric: str,
     direction: str,
@@ -402,7 +381,7 @@ def _key(
     weighting: str = "",
     discount: str = "",
     phi: str = "",
-) -> _Key:
+) -> MetricKey:
     return {
         "metric": metric,
         "direction": direction,

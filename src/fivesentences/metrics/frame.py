@@ -17,7 +17,21 @@ VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discoun
 BOTH = "both"  # wide form: where sums over the directions stand
 
 
-class MetricValue(TypedDict):
+class MetricKey(TypedDict):
+    """What a number is; see ``MetricValue``."""
+
+    metric: str
+    direction: str
+    formula: str
+    ground_truth: str
+    m: int
+    style: str
+    weighting: str
+    discount: str
+    phi: str
+
+
+class MetricValue(MetricKey):
     """One number and what it is, in the columns of the tidy table.
 
     ``metric`` is "R@1", "true R@1", "Med r", "Mean r", "Rsum", "mR", "N@1", "Nsum", "SR@1" (any cut-off), "ASP",
@@ -33,15 +47,6 @@ class MetricValue(TypedDict):
     categories and of positives) are fractions; ranks start at 1.
     """
 
-    metric: str
-    direction: str
-    formula: str
-    ground_truth: str
-    m: int
-    style: str
-    weighting: str
-    discount: str
-    phi: str
     value: float
 
 
