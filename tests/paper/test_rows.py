@@ -43,6 +43,17 @@ def test_the_repositorys_studies_and_scales_fit_together(root, studies):
         assert bool(runs) == bool(scale.roles) and all(run.name == name for name, run in runs.items())
 
 
+def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_settings(root, studies):
+    """What one machine has trained is what the other one finds."""
+    laptop, gpu = (
+        runs_of_scale(studies, read(Scale, root / "config" / f"{n}.yaml")) for n in ("flickr8k", "flickr8k_gpu")
+    )
+    assert {name: gpu.get(name) for name in laptop} == laptop
+    settings = {name.rpartition("=")[0] for name in gpu}
+    assert {f"{name}={seed}" for name in settings for seed in range(3)} <= set(gpu)
+    assert len(settings) > len({name.rpartition("=")[0] for name in laptop})
+
+
 def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
     study = small_study(
         {"a": {}, "b": {"triplet": "all"}}, [{"role": "flickr30k", "fraction": [0.1, 0.25], "loss": ["a", "b"]}]
