@@ -283,7 +283,9 @@ class SimilarityVectors(Matcher):
         attention = self.attention(regions, words).flatten(2)  # [X, K, Y * L]
         weight, bias = self.local_gap.weight, self.local_gap.bias
         low = torch.get_autocast_dtype(words.device.type) if torch.is_autocast_enabled(words.device.type) else None
-        local = GapProjection.apply(attention.to(words.dtype), regions, words.flatten(1, 2), weight, bias, low)
+        # Under autocast contexts and gaps stay in the weight's precision; only the large products' factors are rounded.
+        exact = [tensor.to(weight.dtype) for tensor in (attention, regions, words.flatten(1, 2))]
+        local = GapProjection.apply(*exact, weight, bias, low)
         whole = self.overall_gap((overall[:, None] - caption_overall).square())
         return whole, local.view(len(regions), *words.shape[1:3], len(weight))
 
