@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from fivesentences.models.attention import Limits, attention_weights
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.single_rows import batch_normalised
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released
@@ -96,7 +97,10 @@ class AttentionPooling(nn.Module):
     def forward(self, items: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
         """``[n, items, width]``, ``[n, width]``, ``[n, items]`` (None: all real) -> ``[n, width]``, L2 norm 1."""
         local = self.dropout(torch.tanh(self.local_norm(self.local(items))))
-        overall = self.dropout(torch.tanh(self.overall_norm(self.overall(mean))))
+        whole = self.overall(mean)
+        if isinstance(self.overall_norm, nn.BatchNorm1d):
+            whole = batch_normalised(self.overall_norm, whole)
+        overall = self.dropout(torch.tanh(whole))
         scores = self.score(local * overall[:, None]).squeeze(2)
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
