@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.models.attention import caption_groups, in_caption_order, run_block
-from fivesentences.models.matching import l2_normalised
+from fivesentences.models.matching import FEW, l2_normalised
 from fivesentences.models.similarity_vectors import (
     EPS,
     CaptionParts,
@@ -20,8 +20,6 @@ from fivesentences.models.similarity_vectors import (
     xavier_linear,
 )
 from fivesentences.models.words import inside
-
-SPARSE = 1 / 6  # below this share of pairs with a gradient, the backward pass takes them one by one
 
 
 class GraphStep(nn.Module):
@@ -59,6 +57,7 @@ class SGR(SimilarityVectors):
     Attributes:
         few_gradients: Off, everything is kept for the backward pass (up to ``kept_elements``): a quarter less work and
             twice the memory if the loss gives most pairs a gradient, as the sum over all negatives does at first.
+            Training switches it by what it sees.
     """
 
     title: ClassVar[str] = "SGR"
@@ -159,7 +158,7 @@ class _OnDemand(torch.autograd.Function):
         totals = [torch.zeros_like(tensor) for tensor in (regions, overall, words, caption_overall)]
         of_weights = [torch.zeros_like(weight) for weight in weights]
         device, dtype, enabled = ctx.autocast
-        blocks = _paired_blocks if grad.count_nonzero() < SPARSE * grad.numel() else _rectangles
+        blocks = _paired_blocks if grad.count_nonzero() < FEW * grad.numel() else _rectangles
         for rows, columns, longest, paired, mask, of_scores in blocks(model, lengths, regions, grad):
             inputs = [regions[rows], overall[rows], words[columns, :longest], caption_overall[columns]]
             inputs = [tensor.detach().requires_grad_() for tensor in inputs]
