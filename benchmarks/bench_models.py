@@ -8,7 +8,7 @@ the same, and scores and gradients are compared. The loop is credible only while
 released functions themselves (``RELEASED``, measured once on 2 cores of an AMD EPYC; they repeat within 30%).
 
 Losses: ``hardest`` is what all of these models train with; ``all`` gives every pair a gradient. SGR's backward pass
-visits only pairs that have one, so that its figures differ.
+visits only pairs that have one, unless its ``few_gradients`` is off, as it is here for ``all``.
 """
 
 from __future__ import annotations
@@ -155,6 +155,7 @@ def child(arguments: argparse.Namespace) -> None:
     seconds, found = {}, {}
     for what in WHAT:
         best = [np.inf, np.inf]
+        model.few_gradients = what != "all"  # type: ignore[assignment]  # SGR's switch
         for _ in range(arguments.repeat if side == "ours" else 1):
             leaves = [regions.clone().requires_grad_(), words.clone().requires_grad_()]
             model.zero_grad()

@@ -59,3 +59,23 @@ def test_the_norm_of_zero_is_zero_with_a_finite_gradient():
         l2_normalised(zero, eps).sum().backward()
         assert torch.isfinite(zero.grad).all()
     torch.testing.assert_close(l2_normalised(torch.tensor([3.0, 4.0]), 5.0), torch.tensor([0.3, 0.4]))
+
+
+@pytest.mark.parametrize("name", ["scan", "sgr", "saf"])
+@pytest.mark.parametrize("few", [True, False])
+def test_under_autocast_scores_and_gradients_are_those_of_float32_but_for_rounding(name, few):
+    torch.manual_seed(0)
+    options = {"regions": 3, "dropout": 0.0} if name in ("sgr", "saf") else {}
+    model = build_model(name, image_dim=6, vocabulary_size=20, embedding=16, word=8, **options)
+    model.few_gradients = few
+    images, tokens, lengths = torch.randn(5, 3, 6), torch.randint(1, 20, (5, 4)), torch.tensor([4, 2, 3, 4, 1])
+    found = []
+    for low in (False, True):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=low):
+            scores = model(images, tokens, lengths)
+        (scores.float() * torch.randn(5, 5, generator=torch.Generator().manual_seed(0))).sum().backward()
+        found.append((scores.float().detach(), model.image_projection.weight.grad.clone()))
+    torch.testing.assert_close(found[1][0], found[0][0], rtol=0.05, atol=0.02)
+    cosine = torch.nn.functional.cosine_similarity(found[0][1].flatten(), found[1][1].flatten(), dim=0)
+    assert cosine > 0.97

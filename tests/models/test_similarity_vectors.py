@@ -166,6 +166,11 @@ def test_pairs_one_by_one_and_rectangles_give_sgr_the_gradient_of_plain_autograd
     # A vanishing gradient everywhere else makes the same sum go through rectangles.
     dense = gradient_of(model, batch, cotangent + 1e-300)
     torch.testing.assert_close(sparse, dense, rtol=1e-10, atol=1e-13)
+    model.few_gradients = False
+    for block, kept in ((None, None), (50, None), (50, 1)):
+        model.block_elements, model.kept_elements = block, kept
+        torch.testing.assert_close(gradient_of(model, batch, cotangent), sparse, rtol=1e-10, atol=1e-13)
+    model.few_gradients = True
     images, captions, lengths = batch
     parts, texts = model.encode_images(images), model.encode_captions(captions, lengths)
     plain = 0.0

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
 from fivesentences.paper.figures import build_figure, labels_of_lines, read_texts, write_figure
-from fivesentences.paper.rows import expand_rows
-from fivesentences.paper.semantic_recall_figure import spread_apart
+from fivesentences.paper.rows import expand_rows, runs_of_scale
+from fivesentences.paper.semantic_recall_figure import looks_of_lines, spread_apart
 
 
 @pytest.fixture
@@ -89,6 +90,41 @@ def test_lines_are_named_by_what_tells_them_apart(studies, make_scale):
     four = [replace(row, model=model) for model in ("vsepp", "scan") for row in rows[:2]]
     assert labels_of_lines(four, study)[3] == "SCAN (both), all negatives"
     assert labels_of_lines([rows[0], replace(rows[0], fraction=0.25)], study) == ["100%", "25%"]
+
+
+def test_a_model_and_its_loss_are_one_label(studies, make_scale):
+    study = studies["five_sentences"]
+    rows = expand_rows(study.rows_of("figure3"), study, make_scale())
+    assert labels_of_lines([rows[4], rows[5]], study) == [
+        "VSE++ + SAM τ = 10, closest, released",
+        "SGR, hardest negative",
+    ]
+
+
+@pytest.mark.parametrize("lines", [[5], [5, 1, 1, 1, 1, 1, 1], [5] * 6, [1] * 12, [9], [2, 3]])
+def test_no_two_lines_look_alike_and_a_model_has_one_colour(lines):
+    table = pd.DataFrame(
+        [
+            {"model": f"m{model}", "label": f"m{model} l{line}"}
+            for model, count in enumerate(lines)
+            for line in range(count)
+        ]
+    )
+    looks = looks_of_lines(pd.concat([table, table]))  # several points a line
+    assert len(looks) == len(table) and len({(look % 7, dashes % 7) for look, dashes in looks}) == len(looks)
+    if len(lines) > 1:
+        assert [look for look, _ in looks] == [int(model[1:]) for model in table["model"]]
+
+
+def test_the_demo_draws_every_model_that_it_keeps_and_trains_none_for_the_figure(studies, root):
+    demo = read(Scale, root / "config/demo.yaml")
+    study = studies["five_sentences"]
+    kept = [row for row in expand_rows(study.rows_of("figure3"), study, demo) if row.runs]
+    assert {row.model for row in kept} == {"vsepp", "sgr", "saf", "scan_t2i", "scan_i2t", "vsrn", "cvse"}
+    made = {name: studies[name] for name in demo.studies}
+    rows = study.figures["figure3"].model_copy(update={"rows": study.figures["figure3"].rows[:1]})
+    without = study.model_copy(update={"figures": study.figures | {"figure3": rows}})
+    assert runs_of_scale(made, demo).keys() == runs_of_scale(made | {"five_sentences": without}, demo).keys()
 
 
 def test_labels_keep_their_order_and_distance():

@@ -1,14 +1,20 @@
-"""`fivesentences similarity`: a finished run scores a split again, with the bits that training wrote."""
+"""`fivesentences similarity`: a finished run scores a split with the bits of training; an imported checkpoint too."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 
 from fivesentences import cli
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.scoring import score_split
+from fivesentences.evaluation.scoring import score_imported, score_split
+from fivesentences.features import FeatureTable
+from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
 from fivesentences.training import train_run
 
 
@@ -48,3 +54,101 @@ def test_a_checkpoint_scores_a_split_as_training_did(inputs, spec_of, tmp_path, 
 def test_a_folder_without_weights_is_no_run(tmp_path):
     with pytest.raises(InputError, match=r"no weights\.safetensors"):
         score_split(tmp_path)
+
+
+# --- an imported checkpoint ---------------------------------------------------------------------------------
+
+NUMBER = {word: at for at, word in enumerate(("<pad>", "<start>", "<end>", "<unk>", "a", "dog", "cat", "red", "."))}
+
+
+@pytest.fixture
+def checkpoint(tmp_path, monkeypatch):
+    """Makes a checkpoint as VSE++ and SCAN release it, imports it, and writes its authors' vocabulary."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(name: str) -> str:
+        torch.manual_seed(0)
+        gru = torch.nn.GRU(3, 6)
+        text = {f"rnn.{key}": value.detach() for key, value in gru.named_parameters()}
+        text["embed.weight"] = torch.randn(len(NUMBER), 3)
+        image = {"fc.weight": torch.randn(6, 20), "fc.bias": torch.randn(6)}
+        torch.save({"model": [image, text]}, "model_best.pth.tar")
+        import_checkpoint("model_best.pth.tar", name, name)
+        Path("words.json").write_text(json.dumps({"word2idx": NUMBER, "idx2word": {}, "idx": len(NUMBER)}))
+        return name
+
+    return made
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Runs the command line: exit code, and all that was printed."""
+
+    def run(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["fivesentences", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code or 0, "".join(capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["vsepp", "scan"])
+def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(name, checkpoint, inputs_of, call):
+    folder, inputs = checkpoint(name), inputs_of(name)
+    data = ("--corpus", inputs.corpus, "--features", inputs.features, "--vocabulary", "words.json")
+    lines = ("--captions", "c.txt", "--image-of-caption", "i.txt")
+    code, said = call("similarity", folder, "-o", "sims.npy", *data, *lines)
+    assert (code, said) == (0, "sims.npy: similarity, float32 [8 images, 24 captions] of tiny/test\n")
+    gallery, model, matrix = Corpus.read(inputs.corpus).split("test"), load_imported(folder), np.load("sims.npy")
+    images = torch.from_numpy(FeatureTable.open(inputs.features).rows(gallery.images["image_id"].tolist()))
+    for column, caption in enumerate(gallery.captions):
+        words = [*caption.lower().removesuffix(".").split(), "."]
+        tokens = torch.tensor([[1, *(NUMBER.get(word, 3) for word in words), 2]])
+        with torch.inference_mode():
+            expected = model(images, tokens, torch.tensor([tokens.shape[1]]))
+        np.testing.assert_allclose(matrix[:, column], expected[:, 0].numpy(), atol=1e-6)
+    assert len(np.unique(matrix)) > len(matrix)
+    code, said = call("evaluate", "sims.npy", "--captions", "c.txt", "--image-of-caption", "i.txt", "--quiet")
+    assert code == 0 and "N@k" in said
+
+
+def test_a_bar_counts_the_captions(checkpoint, inputs, capsys):
+    files = (inputs.corpus, inputs.features, "words.json")
+    score_imported(checkpoint("vsepp"), "test", *files, label="score test")
+    assert "score test: 24/24" in capsys.readouterr().err
+
+
+def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint, inputs, grid_inputs, call, tmp_path):
+    folder, corpus = checkpoint("vsepp"), ("--corpus", inputs.corpus)
+    features, words = ("--features", inputs.features), ("--vocabulary", "words.json")
+    Path("few.json").write_text(json.dumps({"word2idx": {word: NUMBER[word] for word in list(NUMBER)[:6]}}))
+    wider = tmp_path / "wide.npy"
+    np.save(wider, np.zeros((40, 21), dtype=np.float32))
+    wider.with_suffix(".images.parquet").write_bytes(inputs.features.with_suffix(".images.parquet").read_bytes())
+    for given, what in (
+        ((*corpus, *features), "give --corpus, --features and --vocabulary"),
+        ((*features, *words), "give --corpus, --features and --vocabulary"),
+        ((*corpus, *features, "--vocabulary", "none.json"), "name the vocabulary"),
+        ((*corpus, "--features", "none.npy", *words), "name the features"),
+        ((*corpus, *features, "--vocabulary", "few.json"), "few.json has 6 words, but vsepp was trained with 9"),
+        ((*corpus, "--features", grid_inputs.features, *words), "reads one vector an image"),
+        ((*corpus, "--features", wider, *words), "does not fit the weights"),
+    ):
+        code, said = call("similarity", folder, "-o", "sims.npy", *given)
+        assert code == 1 and said.startswith("Error: ") and what in said and said.count("\n") == 1, said
+    assert not Path("sims.npy").exists()
+
+
+def test_a_checkpoint_that_reads_more_than_captions_is_refused(checkpoint, inputs, monkeypatch):
+    folder = checkpoint("vsepp")
+    monkeypatch.setattr("fivesentences.models.VSEPP.needs", frozenset({"concepts", "concept_labels"}))
+    with pytest.raises(InputError, match="also reads concept_labels, concepts"):
+        score_imported(folder, "test", inputs.corpus, inputs.features, "words.json")
+
+
+def test_a_run_of_ours_takes_no_other_vocabulary(inputs, spec_of, tmp_path, call):
+    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    code, said = call("similarity", tmp_path / "run", "-o", tmp_path / "s.npy", "--vocabulary", "words.json")
+    assert code == 1 and "leave --vocabulary out" in said

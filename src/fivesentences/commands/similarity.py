@@ -1,7 +1,8 @@
-"""`fivesentences similarity`: a trained run scores a split."""
+"""`fivesentences similarity`: a trained run, or an imported checkpoint, scores a split."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +15,8 @@ from fivesentences.commands import given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.storage import check_writable, replacing
+
+RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
 
 class SplitName(StrEnum):
@@ -33,7 +36,7 @@ class Device(StrEnum):
 
 
 def similarity(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="folder of a finished run: weights, vocabulary, run.yaml")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="folder of a finished run, or of an imported checkpoint")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the matrix, .npy")],
     split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
     corpus: Annotated[
@@ -41,6 +44,9 @@ def similarity(
     ] = None,
     features: Annotated[
         Path | None, typer.Option(metavar="FILE", help="its features, .npy (default: those of run.yaml)")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="of an imported checkpoint: the authors' words, *_vocab.json")
     ] = None,
     captions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="also write the captions there, one a line")
@@ -51,27 +57,48 @@ def similarity(
     device: Annotated[Device, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = Device.CPU,
     quiet: given.Quiet = False,
 ) -> None:
-    """Score every image of a split with every caption of it, by a trained run.
+    """Score every image of a split with every caption of it, by a trained run or an imported checkpoint.
 
     The matrix is float32, a row an image, a column a caption, in the corpus's
     order. RUN is a folder such as results/training/SOME/RUN.
 
-    Example:
+    RUN may also be what "fivesentences checkpoint import" made. It says
+    neither corpus nor features, and has the authors' own words: name all
+    three. Features are read as they are stored, of the kind (bottom-up
+    regions, mostly) and size that the authors trained with.
+
+    Examples:
 
         fivesentences similarity RUN -o sims.npy --captions captions.txt
+
+        fivesentences similarity scan -o sims.npy --corpus f30k.parquet
+        --features f30k.npy --vocabulary f30k_precomp_vocab.json
     """
     if out.suffix != ".npy":
         raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
     for path in (out, captions, image_of_caption):
         if path is not None:
             check_writable(path)
-    if not (run / "weights.safetensors").is_file():
-        raise InputError(f"{run}: there is no weights.safetensors in it; name the folder of a finished run.")
+    imported = not (run / RUN).is_file() and (run / IMPORTED).is_file()
+    if not imported and not (run / RUN).is_file():
+        raise InputError(
+            f"{run}: there is no {RUN} in it; name the folder of a finished run, or of an imported checkpoint."
+        )
+    if not imported and vocabulary is not None:
+        raise InputError(f"{run} is a run of ours and has its own words; leave --vocabulary out.")
     given.need("torch", "train", "scoring by a trained run")
-    from fivesentences.evaluation.scoring import score_split
+    from fivesentences.evaluation.scoring import score_imported, score_split
 
-    with quietly(quiet), given.working(f"score {split} by {run}"):
-        gallery, matrix = score_split(run, split, corpus, features, device)
+    label = f"score {split} by {run}" if sys.stderr.isatty() else ""
+    with quietly(quiet):
+        if imported:
+            if corpus is None or features is None or vocabulary is None:
+                raise InputError(
+                    f"{run} is an imported checkpoint, which names no data; give --corpus, --features and --vocabulary."
+                )
+            gallery, matrix = score_imported(run, split, corpus, features, vocabulary, device, label=label)
+        else:
+            gallery, matrix = score_split(run, split, corpus, features, device, label=label)
     with replacing(out) as temporary:
         np.save(temporary, matrix)
     if captions is not None:

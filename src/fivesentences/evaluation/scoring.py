@@ -1,4 +1,4 @@
-"""A trained run scores a split: the similarity that evaluation reads. PyTorch is imported when it is needed."""
+"""A trained run or an imported checkpoint scores a split: what evaluation reads. PyTorch is imported when needed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
+    from fivesentences.models import Matcher
+    from fivesentences.training.data import Split
 
 
 def score_split(
@@ -20,6 +22,8 @@ def score_split(
     corpus: Path | str | None = None,
     features: Path | str | None = None,
     device: str = "cpu",
+    *,
+    label: str = "",
 ) -> tuple[Corpus, NDArray[np.float32]]:
     """Similarities of every image of a split with every caption of it, by the weights of a finished run.
 
@@ -29,6 +33,7 @@ def score_split(
         corpus: A corpus as parquet; default the one that ``run.yaml`` names.
         features: Its features; default those that ``run.yaml`` names.
         device: "cpu", "cuda" or "auto".
+        label: Stands before a progress bar; empty: there is none.
 
     Returns:
         The split and ``[images, captions]`` float32 in its order; on the CPU the same numbers that training wrote.
@@ -39,27 +44,20 @@ def score_split(
     folder = Path(run)
     if not (folder / "weights.safetensors").is_file():
         raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
-    try:
-        import torch
-    except ImportError:
-        raise InputError(
-            'scoring by a trained run needs PyTorch; install it with pip install "fivesentences[train]".'
-        ) from None
+    _need_torch("scoring by a trained run")
+    import torch
+
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable
     from fivesentences.training.batches import EncodedCaptions
     from fivesentences.training.checkpoint import load_trained
     from fivesentences.training.data import Split
-    from fivesentences.training.loop import reproducible
-    from fivesentences.training.run import device_of, read_run
-    from fivesentences.training.scoring import similarity_of
+    from fivesentences.training.run import read_run
 
     if corpus is None or features is None:
         _, noted_corpus, noted_features = read_run(folder / "run.yaml")
         corpus, features = corpus or noted_corpus, features or noted_features
-    for what, path in (("corpus", Path(corpus)), ("features", Path(features))):
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such file; run.yaml is read from where you are: name the {what}.")
+    _check_files("run.yaml is read from where you are: ", corpus=corpus, features=features)
     trained = load_trained(folder)
     gallery = Corpus.read(corpus).split(split)
     stored = FeatureTable.open(features).rows(gallery.images["image_id"].tolist())
@@ -75,13 +73,99 @@ def score_split(
         torch.from_numpy(gallery.image_of_caption),
         trained.extras(gallery.captions, gallery.image_of_caption),
     )
+    return gallery, _scored(trained.model, part, trained.spec.threads, device, features, label)
+
+
+def score_imported(
+    checkpoint: Path | str,
+    split: str,
+    corpus: Path | str,
+    features: Path | str,
+    vocabulary: Path | str,
+    device: str = "cpu",
+    *,
+    label: str = "",
+) -> tuple[Corpus, NDArray[np.float32]]:
+    """As ``score_split``, by a checkpoint of an authors' code that ``fivesentences checkpoint import`` brought in.
+
+    Args:
+        checkpoint: Its folder: ``released.safetensors``.
+        split: "train", "dev" or "test"; all of it.
+        corpus: A corpus as parquet.
+        features: Features of the kind that the authors trained with; they are read as they are stored.
+        vocabulary: The authors' own, ``*_vocab.json``.
+        device: "cpu", "cuda" or "auto".
+        label: Stands before a progress bar; empty: there is none.
+
+    Returns:
+        The split and ``[images, captions]`` float32 in its order.
+
+    Raises:
+        InputError: If a file is missing or damaged, vocabulary or features do not fit the weights, or the model reads
+            more than images and captions (CVSE: labels over concepts whose words no checkpoint holds).
+    """
+    _need_torch("scoring by a checkpoint")
+    import torch
+
+    from fivesentences.corpus import Corpus
+    from fivesentences.features import FeatureTable, Preparation
+    from fivesentences.models.released_checkpoints import load_imported, words_of
+    from fivesentences.training.batches import EncodedCaptions
+    from fivesentences.training.data import Split, images_of
+    from fivesentences.training.released_vocabulary import ReleasedVocabulary
+
+    _check_files("", corpus=corpus, features=features, vocabulary=vocabulary)
+    model, words = load_imported(checkpoint), ReleasedVocabulary.read(vocabulary)
+    if model.needs:
+        raise InputError(
+            f"{checkpoint} also reads {', '.join(sorted(model.needs))}, which no checkpoint holds; in Python, "
+            "load_imported gives the model, and you give it those."
+        )
+    if len(words) != words_of(checkpoint):
+        raise InputError(
+            f"{vocabulary} has {len(words)} words, but {checkpoint} was trained with {words_of(checkpoint)}; name the "
+            "vocabulary that came with the checkpoint."
+        )
+    gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
+    if table.array.ndim != (2 if model.layout == "global" else 3):
+        wanted = "one vector" if model.layout == "global" else "several vectors"
+        raise InputError(f"{features} is {list(table.array.shape)}, but {checkpoint} reads {wanted} an image.")
+    part = Split(
+        gallery,
+        images_of(table, gallery.images["image_id"].tolist(), Preparation("as_stored")),
+        EncodedCaptions.of(gallery.captions, words),
+        torch.from_numpy(gallery.image_of_caption),
+    )
+    return gallery, _scored(model, part, torch.get_num_threads(), device, features, label)
+
+
+def _need_torch(what: str) -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise InputError(f'{what} needs PyTorch; install it with pip install "fivesentences[train]".') from None
+
+
+def _check_files(why: str, **files: Path | str) -> None:
+    for what, path in files.items():
+        if not Path(path).is_file():
+            raise InputError(f"{path}: there is no such file; {why}name the {what}.")
+
+
+def _scored(
+    model: Matcher, part: Split, threads: int, device: str, features: Path | str, label: str
+) -> NDArray[np.float32]:
+    from fivesentences.training.loop import reproducible
+    from fivesentences.training.run import device_of
+    from fivesentences.training.scoring import similarity_of
+
     place = device_of(device)
-    with reproducible(trained.spec.threads, place):
+    with reproducible(threads, place):
         try:
-            return gallery, similarity_of(trained.model.to(place), part, part.extras)
+            return similarity_of(model.to(place), part, part.extras, label)
         except RuntimeError as error:
-            if "shape" not in str(error):
+            if not any(said in str(error) for said in ("shape", "running_mean")):  # a number of regions: batch norm
                 raise
             raise InputError(
-                f"{features} does not fit the run's weights ({error}); name the features that it was trained with."
+                f"{features} does not fit the weights ({error}); name the features that they were trained with."
             ) from None

@@ -15,6 +15,9 @@ from fivesentences.errors import InputError
 # What an encoder returns: every tensor has one row an item. A model with several tensors uses a NamedTuple of its own.
 Encoded = Tensor | tuple[Tensor, ...]
 
+# Pairs of a batch with a gradient are few below this share: SGR is then faster if it computes them one by one.
+FEW = 1 / 2
+
 
 @dataclass(frozen=True)
 class TrainingScores:
@@ -42,10 +45,14 @@ class Matcher(nn.Module, ABC):
         layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).
         needs: What it takes beyond images and captions: ``"concepts"`` (a concept graph when it is built),
             ``"concept_labels"``, ``"caption_labels"`` (keyword arguments of the same name, one row a caption).
+        few_gradients: Whether the loss gives few (``FEW``) of a batch's pairs a gradient, for a model whose way to
+            compute them depends on it (the gradients do not); None: it makes no difference. Training sets it as
+            batches pass.
     """
 
     layout: ClassVar[Literal["global", "grid"]] = "global"
     needs: ClassVar[frozenset[str]] = frozenset()
+    few_gradients: bool | None = None
 
     def __init__(self, *, image_dim: int, vocabulary_size: int, **options: Any):
         super().__init__()

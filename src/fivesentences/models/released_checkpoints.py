@@ -28,6 +28,7 @@ from fivesentences.storage import replacing, sha256_of, write_json
 FORMAT = 1
 KEY = "fivesentences"
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
+WORD_VECTORS = "txt_enc.embed.weight"  # in every released code
 # What a released checkpoint holds beside tensors: its command line, and numbers of numpy. None runs code when built.
 SCALAR = np.float64(0).__reduce__()[0]  # makes a number of a type and its bytes; numpy 1 and 2 name it differently
 ALLOWED: list[Any] = [
@@ -176,6 +177,18 @@ def load_imported(folder: Path | str) -> Matcher:
         raise InputError(f"{path} is not an imported checkpoint of format {FORMAT}; import it again.")
     extra = {"concept_vectors": tensors.pop("concept_vectors")} if "concept_vectors" in tensors else {}
     return from_released(label["model"], tensors, **label["options"], **extra)
+
+
+def words_of(folder: Path | str) -> int:
+    """Words that an imported checkpoint was trained with, from its weights' shapes.
+
+    Raises:
+        InputError: If its word vectors are missing.
+    """
+    with safe_open(Path(folder) / WEIGHTS, framework="pt") as file:
+        if WORD_VECTORS not in file.keys():  # noqa: SIM118 (not a dict)
+            raise InputError(f"{folder}: {WEIGHTS} lacks {WORD_VECTORS}; import the checkpoint again.")
+        return int(file.get_slice(WORD_VECTORS).get_shape()[0])
 
 
 def _plain(path: Path) -> Any:

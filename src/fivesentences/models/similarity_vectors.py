@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from fivesentences.models.attention import Limits, attention_weights
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.single_rows import batch_normalised
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released
@@ -96,7 +97,10 @@ class AttentionPooling(nn.Module):
     def forward(self, items: Tensor, mean: Tensor, mask: Tensor | None = None) -> Tensor:
         """``[n, items, width]``, ``[n, width]``, ``[n, items]`` (None: all real) -> ``[n, width]``, L2 norm 1."""
         local = self.dropout(torch.tanh(self.local_norm(self.local(items))))
-        overall = self.dropout(torch.tanh(self.overall_norm(self.overall(mean))))
+        whole = self.overall(mean)
+        if isinstance(self.overall_norm, nn.BatchNorm1d):
+            whole = batch_normalised(self.overall_norm, whole)
+        overall = self.dropout(torch.tanh(whole))
         scores = self.score(local * overall[:, None]).squeeze(2)
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
@@ -283,7 +287,9 @@ class SimilarityVectors(Matcher):
         attention = self.attention(regions, words).flatten(2)  # [X, K, Y * L]
         weight, bias = self.local_gap.weight, self.local_gap.bias
         low = torch.get_autocast_dtype(words.device.type) if torch.is_autocast_enabled(words.device.type) else None
-        local = GapProjection.apply(attention.to(words.dtype), regions, words.flatten(1, 2), weight, bias, low)
+        # Under autocast contexts and gaps stay in the weight's precision; only the large products' factors are rounded.
+        exact = [tensor.to(weight.dtype) for tensor in (attention, regions, words.flatten(1, 2))]
+        local = GapProjection.apply(*exact, weight, bias, low)
         whole = self.overall_gap((overall[:, None] - caption_overall).square())
         return whole, local.view(len(regions), *words.shape[1:3], len(weight))
 

@@ -81,7 +81,8 @@ def labels_of_lines(rows: Sequence[Row], study: Study, always: str = "loss") -> 
     """What the lines of a figure are called: by whatever tells them apart, be it model, loss, fraction or dataset."""
     parts = ("dataset", "model", "loss", "fraction", "inference")
     telling = [part for part in parts if len({getattr(row, part) for row in rows}) > 1] or [always]
-    return [", ".join(_in_words(row, part, study) for part in telling) for row in rows]
+    labels = (", ".join(_in_words(row, part, study) for part in telling) for row in rows)
+    return [label.replace(", + ", " + ") for label in labels]  # "VSE++ + SAM"
 
 
 def _in_words(row: Row, part: str, study: Study) -> str:

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from fivesentences.paper.canvas import COLOURS, WIDTH
 
 HEIGHT, PANEL, APART, LABEL_SIZE = 4.9, 1.97, 0.21, 7.5  # inches: of the canvas, a panel, between labels; points
-LINES = ("-", "--", ":", "-.")
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
 STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
@@ -46,13 +46,12 @@ def draw(canvas: Canvas, data: pd.DataFrame) -> None:
 
 
 def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
-    """Draw one line a loss with its band; return (label, colour, last m, last mean) of each."""
+    """Draw one line a row with its band; return (label, colour, last m, last mean) of each."""
     ends = []
-    for index, (label, line) in enumerate(data.groupby("label", sort=False)):
-        colour = COLOURS[index % len(COLOURS)]
+    for (label, line), (look, dashes) in zip(data.groupby("label", sort=False), looks_of_lines(data), strict=True):
+        colour = COLOURS[look % len(COLOURS)]
         m, mean, spread = (line[name].to_numpy(dtype=float) for name in ("m", "mean", "spread"))
-        # Lines beyond the number of colours are told apart by their dashes.
-        how = {"marker": MARKERS[index % len(MARKERS)], "linestyle": LINES[index // len(COLOURS) % len(LINES)]}
+        how = {"marker": MARKERS[look % len(MARKERS)], "linestyle": LINES[dashes % len(LINES)]}
         panel.plot(m, mean, color=colour, linewidth=1.3, markersize=3.6, zorder=3, **how)
         if np.isfinite(spread).all():
             panel.fill_between(m, mean - spread, mean + spread, color=colour, alpha=0.14, linewidth=0)
@@ -63,6 +62,22 @@ def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]
     panel.set_axisbelow(True)
     panel.margins(x=0.04)
     return ends
+
+
+def looks_of_lines(data: pd.DataFrame) -> list[tuple[int, int]]:
+    """Number of colour and marker, and of dashes, of each line in its order; no two lines look alike.
+
+    Of several models each has its colour and marker, and dashes tell its lines apart. Lines of one model have colours
+    of their own, and dashes once these are used up.
+    """
+    models = data.drop_duplicates("label")["model"].tolist()
+    several = list(dict.fromkeys(models))
+    if len(several) == 1:
+        return [(line, line // len(COLOURS)) for line in range(len(models))]
+    looks = [(several.index(model), models[:line].count(model)) for line, model in enumerate(models)]
+    # An eighth model has the colour of the first one, and dashes behind those that a model of that colour needs.
+    most = max(dashes for _, dashes in looks) + 1
+    return [(look, dashes + most * (look // len(COLOURS))) for look, dashes in looks]
 
 
 def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.training.vocabulary import PAD, Vocabulary
+from fivesentences.training.vocabulary import PAD
 
 BUCKET = 50  # batches whose captions are sorted by length together
+
+
+class Encoder(Protocol):
+    """A vocabulary: ours, or a released one."""
+
+    def encode(self, caption: str) -> list[int]:
+        """A caption as numbers."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class EncodedCaptions:
     lengths: np.ndarray
 
     @classmethod
-    def of(cls, captions: Sequence[str], vocabulary: Vocabulary) -> EncodedCaptions:
+    def of(cls, captions: Sequence[str], vocabulary: Encoder) -> EncodedCaptions:
         """Encode captions."""
         encoded = [vocabulary.encode(caption) for caption in captions]
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))

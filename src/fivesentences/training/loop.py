@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from fivesentences.config import RunSpec
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
+from fivesentences.models.matching import FEW
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, bucketed_order, epoch_order
@@ -131,6 +132,8 @@ class Training:
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()
         scores = self.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+        if self.model.few_gradients is not None:
+            scores.similarity.retain_grad()  # type: ignore[no-untyped-call]
         loss = self.objective(scores, batch.rows)
         value = loss.item()
         if not math.isfinite(value):
@@ -139,8 +142,18 @@ class Training:
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.gradient_clip)
         self.optimizer.step(self.learning_rate())
+        self._notice_gradients(scores.similarity.grad if self.model.few_gradients is not None else None)
         self.loss_sum += value
         self.step += 1
+
+    def _notice_gradients(self, of_similarity: Tensor | None) -> None:
+        """Have the model compute the next batch as suits the share of pairs that got a gradient in this one.
+
+        Not the loss's name decides: the sum over all negatives reaches every pair of a fresh model, and few pairs of
+        one that has learned. A last, smaller batch says nothing about a whole one.
+        """
+        if of_similarity is not None and len(of_similarity) == self.spec.batch_size:
+            self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
 
     def _end_epoch(self) -> None:
         similarity = similarity_of(self.model, self.dev, self.dev.extras)
@@ -175,6 +188,7 @@ class Training:
             "step": self.step,
             "loss_sum": self.loss_sum,
             "model": self.model.state_dict(),
+            "few_gradients": self.model.few_gradients,  # either way gives other bits
             "optimizer": self.optimizer.state_dict(),
             "objective": self.objective.state_dict(),
             "random": torch.get_rng_state(),
@@ -187,6 +201,7 @@ class Training:
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a state."""
         self.model.load_state_dict(state["model"])
+        self.model.few_gradients = state["few_gradients"]
         self.optimizer.load_state_dict(state["optimizer"])
         self.objective.load_state_dict(state["objective"])
         self.epoch, self.step, self.loss_sum = state["epoch"], state["step"], state["loss_sum"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fivesentences.console import Bar
 from fivesentences.models import Matcher
 from fivesentences.models.matching import concatenate
 from fivesentences.training.batches import batches_by_length
@@ -17,7 +19,9 @@ IMAGES_AT_ONCE = 512
 CAPTIONS_AT_ONCE = 256
 
 
-def similarity_of(model: Matcher, split: Split, extras: Mapping[str, Tensor] | None = None) -> np.ndarray:
+def similarity_of(
+    model: Matcher, split: Split, extras: Mapping[str, Tensor] | None = None, label: str = ""
+) -> np.ndarray:
     """``[images, captions]`` float32, the model in eval mode.
 
     Images are encoded once; captions pass by in blocks of similar length.
@@ -26,11 +30,13 @@ def similarity_of(model: Matcher, split: Split, extras: Mapping[str, Tensor] | N
         model: Any model.
         split: Images and captions.
         extras: What ``model.needs`` names of captions, one row a caption of the split.
+        label: Stands before a progress bar; empty: there is none.
     """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
-    with torch.inference_mode():
+    bar = Bar(label, len(split.captions)) if label else None
+    with torch.inference_mode(), bar or nullcontext():
         starts = range(0, len(split.images), IMAGES_AT_ONCE)
         images = concatenate(
             [model.encode_images(split.images[start : start + IMAGES_AT_ONCE].to(device)) for start in starts]
@@ -42,5 +48,7 @@ def similarity_of(model: Matcher, split: Split, extras: Mapping[str, Tensor] | N
             of_captions = {name: values[columns].to(device) for name, values in (extras or {}).items()}
             captions = model.encode_captions(tokens.to(device), lengths, **of_captions)
             similarity[:, columns] = model.similarity(images, captions).float().cpu()
+            if bar is not None:
+                bar.advance(len(rows))
     model.train(was_training)
     return similarity.numpy()

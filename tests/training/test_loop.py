@@ -1,0 +1,105 @@
+"""What the loop decides while it trains."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fivesentences.config import LossSpec, SamSpec
+from fivesentences.models import MODELS
+from fivesentences.models.matching import FEW
+from fivesentences.training.data import RunData
+from fivesentences.training.loop import Training
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def training_of(inputs_of, model_spec_of):
+    def training(name: str, **changes) -> Training:
+        spec = model_spec_of(name, **changes)
+        return Training(spec, RunData.read(spec, *inputs_of(name)), CPU)
+
+    return training
+
+
+def train_batches(training: Training, count: int) -> list[bool]:
+    """Train some batches of an epoch; after each, whether few pairs are expected to get a gradient."""
+    batches = training.loader.batches(iter([range_of(training, number) for number in range(count)]))
+    seen = []
+    for batch in batches:
+        training._train_batch(batch)
+        seen.append(training.model.few_gradients)
+    return seen
+
+
+def range_of(training, number):
+    size = training.spec.batch_size
+    return training._order()[number * size : (number + 1) * size]
+
+
+@pytest.mark.parametrize(
+    ("loss", "few"),
+    [
+        (LossSpec(triplet="hardest"), True),
+        (LossSpec(triplet="hardest", sam=SamSpec(negatives="random")), True),
+        (LossSpec(triplet=3), True),
+        (LossSpec(triplet="all"), False),
+        (LossSpec(triplet=15), False),
+        (LossSpec(triplet=None, hal={"epsilon": 0.0}), False),
+        (LossSpec(triplet="hardest", soft_rank={"temperature": 0.1}), False),
+    ],
+    ids=lambda value: value.folder if isinstance(value, LossSpec) else None,
+)
+def test_sgr_visits_single_pairs_where_the_loss_gives_few_a_gradient(training_of, loss, few):
+    training = training_of("sgr", loss=loss)
+    assert training.model.few_gradients is True
+    assert train_batches(training, 2) == [few, few]
+
+
+def test_a_last_smaller_batch_decides_nothing(training_of):
+    training = training_of("sgr", loss=LossSpec(triplet="hardest"), batch_size=69)  # 72 captions
+    assert train_batches(training, 2) == [True, True]
+
+
+def test_a_sum_that_few_pairs_are_left_in_is_computed_pair_by_pair(training_of):
+    training = training_of("sgr", loss=LossSpec(triplet="all"))
+    for share, few in ((1.0, False), (1.01 * FEW, False), (0.9 * FEW, True), (0.0, True)):
+        size = training.spec.batch_size
+        gradient = torch.zeros(size, size)
+        gradient.view(-1)[: round(share * size * size)] = 1e-30
+        training._notice_gradients(gradient)
+        assert training.model.few_gradients is few
+
+
+def test_the_gradients_of_a_batch_are_the_same_either_way(training_of):
+    found = []
+    for few in (True, False):
+        training = training_of("sgr", loss=LossSpec(triplet="all"))
+        training.model.double().few_gradients = few
+        (batch,) = training.loader.batches(iter([range_of(training, 0)]))
+        torch.manual_seed(0)  # dropout
+        scores = training.model.training_scores(batch.images.double(), batch.tokens, batch.lengths)
+        training.objective(scores, batch.rows).backward()
+        found.append([parameter.grad for parameter in training.model.parameters()])
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-12)
+
+
+def test_models_that_compute_one_way_are_left_alone(training_of):
+    for name in ("vsepp", "cvse", "saf"):
+        training = training_of(name, loss=LossSpec(triplet="all"))
+        assert train_batches(training, 1) == [None]
+
+
+def test_the_choice_is_part_of_the_state(training_of):
+    training, again = (training_of("sgr", loss=LossSpec(triplet="all")) for _ in range(2))
+    train_batches(training, 1)
+    again.restore(training.state())
+    assert again.model.few_gradients is False
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_last_batch_of_one_pair_is_trained_on(name, training_of):
+    training = training_of(name, loss=LossSpec(triplet="all"), batch_size=71)  # 72 captions
+    train_batches(training, 2)
+    assert all(parameter.isfinite().all() for parameter in training.model.parameters())
