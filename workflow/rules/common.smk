@@ -4,7 +4,17 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Places, Scale, Study, check, evaluation_jobs, members_of, read, training_jobs
+from fivesentences.config import (
+    Catalogue,
+    Places,
+    Scale,
+    Study,
+    check,
+    evaluation_jobs,
+    members_of,
+    read,
+    training_jobs,
+)
 from fivesentences.config.places import prepared_cider
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
