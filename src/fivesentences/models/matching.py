@@ -24,9 +24,11 @@ class TrainingScores:
     """What a model gives its losses, for one batch of matching pairs.
 
     Attributes:
-        similarity: ``[B, B]`` images x captions, as evaluation sees it.
+        similarity: ``[B, B]`` images x captions, what semantic losses see; as evaluation sees it, but for CVSE, whose
+            evaluation mixes in the consensus level.
         ranked: Weight and ``[B, B]`` similarity of each term of the triplet loss; left empty: ``similarity`` alone.
-        extra: The model's own loss, a scalar already weighted and summed over the batch like the triplet loss.
+        extra: The model's own loss, a scalar already weighted and on the scale of the triplet loss (a sum over the batch) as
+            its release has it.
     """
 
     similarity: Tensor

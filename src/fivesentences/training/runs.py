@@ -36,7 +36,7 @@ def train_runs(
 
     Each run's outputs are kept in its ``finished`` folder too. A run that was finished before (by a job that was
     killed later, or in which another run failed) is brought back from there and not trained again, if its settings,
-    the content of its inputs, the code and the versions are the same.
+    the content of its inputs and the code are the same; torch's version and the device may differ.
 
     Args:
         runs: In their order.
