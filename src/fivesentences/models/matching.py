@@ -27,8 +27,8 @@ class TrainingScores:
         similarity: ``[B, B]`` images x captions, what semantic losses see; as evaluation sees it, but for CVSE, whose
             evaluation mixes in the consensus level.
         ranked: Weight and ``[B, B]`` similarity of each term of the triplet loss; left empty: ``similarity`` alone.
-        extra: The model's own loss, a scalar already weighted and on the scale of the triplet loss (a sum over the batch) as
-            its release has it.
+        extra: The model's own loss, a scalar already weighted, on the scale that its release has beside the triplet
+            loss (a sum over the batch).
     """
 
     similarity: Tensor

@@ -20,7 +20,7 @@ class Objective(nn.Module):
     """The sum of the losses of a run.
 
     Retrieval losses (triplet, HAL) are summed over all similarities that a model wants ranked; semantic ones (SAM, soft
-    rank) see the one that evaluation sees (of CVSE its fused vectors), as released. A model's own loss is added as it is.
+    rank) see the one that evaluation sees (of CVSE its fused vectors), as released. A model's own loss is added as is.
 
     ``state_dict()`` is part of the state of a run: it holds what shuffled margins draw next.
 
