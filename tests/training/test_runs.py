@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from fivesentences.config import LossSpec
+from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
+from fivesentences.semantics import write_phi
 from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import fingerprint as fingerprint_module
 from fivesentences.training import runs as runs_module
@@ -104,6 +106,15 @@ def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_pa
     assert len(trained) == 6
     train_runs(three[:2], *inputs)
     assert len(trained) == 6
+
+
+def test_a_matrix_that_is_given_or_no_longer_given_trains_again(inputs, three, tmp_path, trained):
+    train = Corpus.read(inputs.corpus).split("train")
+    write_phi("cider", train.captions, train.image_of_caption, tmp_path / "cider.npy")
+    for number, files in enumerate(({}, {"cider": tmp_path / "cider.npy"}, {}), start=1):
+        for _ in range(2):
+            train_runs([Run(three[0].spec, three[0].folder, files)], *inputs)
+            assert len(trained) == number
 
 
 def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, three):

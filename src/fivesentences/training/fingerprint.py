@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -40,6 +40,17 @@ def fingerprint(
         "the version of torch": str(torch.__version__),
         "the device": f"{device.type} {platform.machine()}",
     }
+
+
+def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collection[str] = ()) -> list[str]:
+    """What two fingerprints differ in, a thing that only one of them has too (a matrix that is given no longer).
+
+    Args:
+        known: Of earlier work.
+        now: Of what is asked for.
+        apart: Keys that are not compared.
+    """
+    return [key for key in {**now, **known} if key not in apart and known.get(key) != now.get(key)]
 
 
 def _sha256(path: Path) -> str:
