@@ -68,6 +68,7 @@ def test_what_needs_an_extra_says_which(bare):
     lines = {
         "train run.yaml --out again": '".[train]"',
         "similarity run -o made.npy": '".[train]"',
+        "checkpoint import model.pth.tar -o again --model scan": '".[train]"',
         "evaluate sims.pt": '".[train]"',
         "evaluate sims.npy --eccv": '".[eccv]"',
     }

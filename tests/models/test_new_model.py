@@ -7,14 +7,23 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 import fivesentences.models as models
+from fivesentences.config import Scale, Study
 from fivesentences.losses import TripletLoss
 from fivesentences.models import build_model, from_released
 from fivesentences.models.matching import TrainingScores, concatenate
+from fivesentences.paper.rows import runs_of_scale
+from fivesentences.training.building import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+YAML = [
+    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+]
 
 
 @pytest.fixture
@@ -62,3 +71,18 @@ def test_a_loss_of_its_own_is_added_as_the_page_says(means, batch):
     model = build_model("means", image_dim=16, vocabulary_size=50, embedding=8)
     scores = model.training_scores(**batch)
     assert scores.extra.ndim == 0 and scores.ranked == ((1.0, scores.similarity),)
+
+
+def test_the_study_and_the_scale_of_the_page_train_it_on_the_grid(means):
+    content = yaml.safe_load((PAGE.parents[1] / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    training = {"training": content["training"] | YAML[1]["training"]}
+    scale, study = Scale.model_validate(content | YAML[1] | training), Study.model_validate(YAML[0])
+    runs = runs_of_scale({"mine": study}, scale).values()
+    assert {(run.model.folder, run.features) for run in runs} == {
+        ("means", scale.grid_features),
+        ("means,embedding=2048", scale.grid_features),
+    }
+    # An exception for a model holds for its variants; an option is the class's last word.
+    sizes = {run.model.folder: build(run.model, [9, 16], 50).words.embedding_dim for run in runs}
+    assert sizes == {"means": 512, "means,embedding=2048": 2048}
+    assert {run.learning_rate for run in runs} == {0.0005}

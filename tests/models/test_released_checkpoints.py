@@ -161,6 +161,55 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path):
         load_imported(tmp_path)
 
 
+def of_vsepp(**changes):
+    """A small checkpoint of VSE++: names without the part -> weights."""
+    gru = torch.nn.GRU(3, 4)
+    text = {f"rnn.{key}": value.detach() for key, value in gru.named_parameters()} | {"embed.weight": torch.ones(9, 3)}
+    image = {"fc.weight": torch.ones(4, 5), "fc.bias": torch.ones(4)}
+    return [{key: changes.get(key, value) for key, value in part.items()} for part in (image, text)]
+
+
+def test_weights_that_are_none_of_the_model_end_in_a_sentence(tmp_path):
+    file = tmp_path / "model.pth.tar"
+    endless: list = []
+    endless.append(endless)
+    whole = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.items()} for part in of_vsepp()]
+    for content, what in (
+        ({"model": [[1, 2], {}]}, "img_enc is a list"),
+        ({"model": "ab"}, "img_enc is a str"),
+        ({"model": of_vsepp(), "opt": {"a": endless}}, "without end"),
+        ({"model": of_vsepp(), "epoch": endless}, "without end"),
+        (
+            {"model": of_vsepp(**{"fc.weight": torch.ones(4)})},
+            r"img_enc\.fc\.weight' is \[4\], but it must be a matrix",
+        ),
+        ({"model": of_vsepp(**{"embed.weight": torch.ones(0, 3)})}, r"txt_enc\.embed\.weight' is \[0, 3\]"),
+        ({"model": whole}, "none of the weights is of floating point"),
+    ):
+        torch.save(content, file)
+        with pytest.raises(InputError, match=what):
+            import_checkpoint(file, tmp_path / "out", "vsepp")
+    torch.save({"model": of_vsepp()}, file)
+    with pytest.raises(InputError, match="cannot be built with the options"):
+        import_checkpoint(file, tmp_path / "out", "vsepp", {"use": 1})
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["module.{}.{}", "{}.module.{}", "{}.{}"])
+def test_one_dict_of_weights_is_read_as_a_list_of_parts_is(tmp_path, name):
+    image, text = of_vsepp()
+    one = {
+        name.format(part, key): value
+        for part, state in zip(PARTS["vsepp"], (image, text), strict=True)
+        for key, value in state.items()
+    }
+    for number, model in enumerate(([image, text], one)):
+        torch.save({"model": model}, tmp_path / f"{number}.pth.tar")
+    first, second = (read_checkpoint(tmp_path / f"{number}.pth.tar", "vsepp").weights for number in range(2))
+    assert first.keys() == second.keys()
+    import_checkpoint(tmp_path / "1.pth.tar", tmp_path / "out", "vsepp")
+
+
 def test_what_the_released_command_line_says_becomes_options():
     assert options_of("vsepp", {"measure": "order", "use_abs": True, "no_imgnorm": True}) == {
         "measure": "order",

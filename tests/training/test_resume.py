@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 import torch
 
+from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
+from fivesentences.semantics import write_phi
 from fivesentences.training import run as run_module
 from fivesentences.training import train_run
 from fivesentences.training.checkpoint import ResumeFolder
@@ -105,6 +107,26 @@ def test_a_changed_setting_or_input_starts_over_and_says_so(
     said = capsys.readouterr().err
     assert "the run's settings, the features file changed; training starts over" in said
     train_run(changed, *inputs, tmp_path / "alone")
+    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("first", ["with the matrix", "without it"])
+def test_a_matrix_that_is_given_or_no_longer_given_starts_over(
+    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, capsys, first
+):
+    train = Corpus.read(inputs.corpus).split("train")
+    matrix = tmp_path / "cider.npy"
+    write_phi("cider", train.captions, train.image_of_caption, matrix)
+    np.save(matrix, np.load(matrix)[:, ::-1])  # not what is computed without it
+    ways = {"with the matrix": {"cider": matrix}, "without it": {}}
+    with monkeypatch.context() as patch:
+        stop_after(patch, Training, "_train_batch", 7)
+        with pytest.raises(Stopped):
+            train_run(spec_of(), *inputs, tmp_path / "run", phi_files=ways.pop(first))
+    (then,) = ways.values()
+    train_run(spec_of(), *inputs, tmp_path / "run", phi_files=then)
+    assert "the matrix of cider changed; training starts over" in capsys.readouterr().err
+    train_run(spec_of(), *inputs, tmp_path / "alone", phi_files=then)
     assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "alone")
 
 

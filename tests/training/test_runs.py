@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 
+import h5py
 import numpy as np
 import pytest
 
 from fivesentences.config import LossSpec
+from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable, describe_precomp
+from fivesentences.semantics import write_phi
 from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import fingerprint as fingerprint_module
 from fivesentences.training import runs as runs_module
@@ -104,6 +108,45 @@ def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_pa
     assert len(trained) == 6
     train_runs(three[:2], *inputs)
     assert len(trained) == 6
+
+
+def test_a_matrix_that_is_given_or_no_longer_given_trains_again(inputs, three, tmp_path, trained):
+    train = Corpus.read(inputs.corpus).split("train")
+    write_phi("cider", train.captions, train.image_of_caption, tmp_path / "cider.npy")
+    for number, files in enumerate(({}, {"cider": tmp_path / "cider.npy"}, {}), start=1):
+        for _ in range(2):
+            train_runs([Run(three[0].spec, three[0].folder, files)], *inputs)
+            assert len(trained) == number
+
+
+@pytest.mark.parametrize("layout", ["npy", "folder", "hdf5"])
+def test_other_features_of_equal_shape_in_a_precomp_folder_train_again(inputs, spec_of, tmp_path, trained, layout):
+    corpus, table = Corpus.read(inputs.corpus), FeatureTable.open(inputs.features)
+    folder, described = tmp_path / "precomp", tmp_path / "features.json"
+    (folder / "train").mkdir(parents=True)
+
+    def write(split, scale):
+        rows = scale * table.rows(corpus.split(split).images["image_id"].tolist())
+        if split != "train" or layout == "npy":
+            np.save(folder / f"{split}_ims.npy", rows)
+        elif layout == "hdf5":
+            with h5py.File(folder / "train.h5", "w") as file:
+                file["feat"] = rows
+        else:
+            np.save(folder / "train" / "0.npy", table.rows(corpus.split("train").images["image_id"].tolist())[0])
+            for image in range(1, len(rows)):  # the first file, which is looked at when it is described, stays
+                np.save(folder / "train" / f"{image}.npy", rows[image])
+
+    for split in ("train", "dev", "test"):
+        write(split, 1)
+    describe_precomp(folder, corpus, described)
+    run = Run(spec_of(epochs=1), tmp_path / "run")
+    for _ in range(2):
+        train_runs([run], inputs.corpus, described)
+    assert len(trained) == 1
+    write("train", 2)
+    train_runs([run], inputs.corpus, described)
+    assert len(trained) == 2
 
 
 def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, three):

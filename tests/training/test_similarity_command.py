@@ -15,6 +15,8 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_imported, score_split
 from fivesentences.features import FeatureTable
 from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
+from fivesentences.training import data as data_module
+from fivesentences.training import scoring as scoring_module
 from fivesentences.training import train_run
 
 
@@ -49,6 +51,18 @@ def test_a_checkpoint_scores_a_split_as_training_did(inputs, spec_of, tmp_path, 
         score_split("run", features=wider)
     with pytest.raises(InputError, match="name the corpus"):
         score_split("run", corpus="elsewhere.parquet")
+
+
+def test_a_large_split_is_not_held_in_memory_and_scores_to_the_same_bits(inputs, spec_of, tmp_path, monkeypatch):
+    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
+    monkeypatch.setattr(scoring_module, "IMAGES_AT_ONCE", 8)
+    _, expected = score_split(tmp_path / "run", "train")
+    asked, original = [], FeatureTable.take
+    monkeypatch.setattr(data_module, "HELD_IN_MEMORY", 0)
+    monkeypatch.setattr(FeatureTable, "take", lambda self, where: (asked.append(len(where)), original(self, where))[1])
+    _, matrix = score_split(tmp_path / "run", "train")
+    np.testing.assert_array_equal(matrix, expected)
+    assert asked == [8, 8, 8]
 
 
 def test_a_folder_without_weights_is_no_run(tmp_path):

@@ -91,6 +91,38 @@ def test_the_runs_of_a_scale_that_fit_a_pattern_are_trained(command, inputs, gri
     assert names == {name for name in said.splitlines() if "vsepp+sam" not in name}
 
 
+def change(path, **changes):
+    content = yaml.safe_load(path.read_text())
+    for key, value in changes.items():
+        content[key] |= value
+    path.write_text(yaml.safe_dump(content))
+
+
+def test_a_matrix_that_a_loss_of_a_scale_needs_is_missed_before_a_run_is_trained(
+    command, inputs, grid_inputs, tmp_path
+):
+    write_scale(tmp_path, inputs, grid_inputs)
+    losses = {"all": {"triplet": "all"}, "sam": {"sam": {"phi": "bleu_daa"}}}
+    change(tmp_path / "config/studies/p.yaml", losses=losses)
+    code, said = command("config/s.yaml")
+    matrix = "results/semantics/d/train/bleu_daa.npy"
+    assert code == 1 and "Traceback" not in said
+    assert f"{matrix}: there is no such file" in said.replace("\n", " ")
+    assert f"uv run snakemake {matrix} --configfile config/s.yaml" in said.replace("\n", " ")
+    assert not (tmp_path / "results/training").exists()
+    assert command("config/s.yaml", "--only", "d/vsepp/*")[0] == 0  # a run that does not read it
+    train = Corpus.read(inputs.corpus).split("train")
+    write_phi("bleu_daa", train.captions, train.image_of_caption, tmp_path / matrix)
+    assert command("config/s.yaml", "--only", "d/vsepp+*")[0] == 0
+
+
+def test_a_scale_that_asks_for_tensorboard_gets_it(command, inputs, grid_inputs, tmp_path):
+    write_scale(tmp_path, inputs, grid_inputs)
+    change(tmp_path / "config/s.yaml", training={"tensorboard": True})
+    assert command("config/s.yaml", "--only", "d/vsepp/*")[0] == 0
+    assert list((tmp_path / "results/training").rglob("tensorboard/events*"))
+
+
 def test_a_matrix_of_the_training_split_is_read(command, inputs, spec_of, tmp_path):
     train = Corpus.read(inputs.corpus).split("train")
     write_phi("bleu1", train.captions, train.image_of_caption, tmp_path / "bleu1.npy")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import RunSpec, Scale, Study, evaluation_jobs, read, training_jobs
+from fivesentences.config import Places, RunSpec, Scale, Study, evaluation_jobs, read, training_jobs
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.paper.asked import figures_of, tables_of
 from fivesentences.paper.rows import ensembles_of_scale, runs_of_scale
@@ -81,6 +81,23 @@ def test_the_target_complete_makes_every_row_and_trains_nothing_that_the_default
     jobs_of_others = training_jobs(others, scale.training.runs_per_job, "complete")
     trained = {rule for rule in jobs(output) if rule.startswith(("train_", "complete_"))}
     assert trained == {*training_jobs(usual, scale.training.runs_per_job), *jobs_of_others}
+
+
+def test_the_target_training_inputs_makes_every_file_that_the_runs_read(tmp_path: Path) -> None:
+    path = Path(__file__).with_name("tiny.yaml")
+    done = snakemake("-n", "training_inputs", "--configfile", str(path), directory=tmp_path)
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    places, scale = Places(), read(Scale, path)
+    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in scale.studies}
+    runs = runs_of_scale(studies, scale).values()
+    files = {str(file) for spec in runs for file in places.phi_files(spec).values()}
+    files |= {str(places.corpus(spec.dataset)) for spec in runs}
+    files |= {str(places.features(spec.dataset, spec.features)) for spec in runs}
+    assert {Path(file).suffix for file in files} == {".parquet", ".npy", ".npz"}
+    assert "results/semantics/scenes/train/bleu_daa.npy" in files
+    assert all(file in output for file in files)
+    assert not any(rule.startswith(("train_", "evaluate_")) for rule in jobs(output))
 
 
 def test_a_bare_snakemake_asks_for_the_page_of_the_demo(tmp_path: Path) -> None:

@@ -137,6 +137,13 @@ def phi_files_of_runs(runs):
     return sorted({path for run in runs for path in phi_files_of_run(run).values()})
 
 
+def inputs_of_runs(runs):
+    """Everything that training them reads; the command `fivesentences train` needs no more."""
+    corpora = {str(PLACES.corpus(RUNS[run].dataset)) for run in runs}
+    features = {str(features_of_run(run)) for run in runs}
+    return sorted(corpora | features) + phi_files_of_runs(runs)
+
+
 def outputs_of_runs(runs, name):
     return [TRAINING / run / name for run in runs]
 

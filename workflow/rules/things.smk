@@ -87,6 +87,7 @@ def targets():
     return {name: [everything[thing]] for name, thing in short_names(everything).items()} | {
         "corpora": [CORPUS / f"{dataset}.parquet" for dataset in SCALE.datasets],
         "features": [features_of_run(run) for run in DEFAULT],
+        "training_inputs": inputs_of_runs(DEFAULT),
         "semantics": [SEMANTICS / dataset / "test" / f"{phi}.npy" for dataset in SCALE.datasets for phi in MATRICES],
         "runs": [TRAINING / run / "weights.safetensors" for run in DEFAULT],
         "tables": list(PAPER_TABLES.values()),

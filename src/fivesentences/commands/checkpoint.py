@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from fivesentences.commands import given
 from fivesentences.errors import InputError
 
 checkpoint = typer.Typer(no_args_is_help=True)
@@ -54,6 +55,8 @@ def import_(
 
         fivesentences checkpoint import model_best.pth.tar -o scan --model scan
     """
+    given.need("torch", "train", "importing a checkpoint")
+    given.need("safetensors", "train", "importing a checkpoint")
     # torch takes seconds to import; the other commands do not wait for it.
     from fivesentences.models.released_checkpoints import import_checkpoint
 
@@ -78,14 +81,14 @@ def _vectors(path: Path) -> NDArray[np.float32]:
     return vectors
 
 
-def _options(given: list[str]) -> dict[str, object]:
+def _options(pairs: list[str]) -> dict[str, object]:
     """``name=value`` pairs; a value is a number, true, false or text.
 
     Raises:
         InputError: If there is no ``=``.
     """
     options: dict[str, object] = {}
-    for pair in given:
+    for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.isidentifier():
             raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")

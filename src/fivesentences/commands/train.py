@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,10 @@ from fivesentences.errors import InputError
 from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
-    from fivesentences.config import Places, RunSpec
+    from fivesentences.config import Places, RunSpec, Scale
+    from fivesentences.training import Run
+
+    Groups = dict[tuple[Path, Path], list[Run]]
 
 
 def train(
@@ -54,7 +57,7 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Places, RunSpec, check, read_yaml
+    from fivesentences.config import Places, RunSpec, Scale, check, read_yaml
 
     if not list_only:
         given.need("torch", "train", "training")
@@ -65,12 +68,15 @@ def train(
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
-        specs = _fitting(_runs_of_scale(what, content), only, what)
+        scale = check(Scale, content, str(what))
+        specs = _fitting(_runs_of_scale(what, scale), only, what)
         if list_only:
             print("\n".join(specs))
             return
+        groups = _groups(list(specs.values()), places, scale)
+        _check_inputs(groups, places, what)
         with quietly(quiet):
-            _train(list(specs.values()), places, device, tensorboard, _precomp_datasets(content))
+            _train(groups, device, tensorboard or scale.training.tensorboard)
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -108,19 +114,48 @@ def _train_one(
     train_runs([Run(spec, folder, files)], corpus, features, device=device, tensorboard=tensorboard)
 
 
-def _train(specs: Sequence[RunSpec], places: Places, device: str, tensorboard: bool, precomp: set[str]) -> None:
-    """All runs, those of one corpus and features together; every one is tried before a mistake ends the command."""
-    from fivesentences.training import Run, train_runs
+def _groups(specs: Sequence[RunSpec], places: Places, scale: Scale) -> Groups:
+    """Runs by the corpus and the features that they read."""
+    from fivesentences.training import Run
 
-    groups: dict[tuple[Path, Path], list[Run]] = {}
+    groups: Groups = {}
     for spec in specs:
-        features = places.features(spec.dataset, spec.features, spec.dataset in precomp)
-        inputs = places.corpus(spec.dataset), features
+        precomp = scale.datasets[spec.dataset].loader == "precomp"
+        inputs = places.corpus(spec.dataset), places.features(spec.dataset, spec.features, precomp)
         groups.setdefault(inputs, []).append(Run(spec, places.run(spec), _phi_files(places, spec)))
-    for inputs in groups:
-        for path in inputs:
-            if not path.is_file():
-                raise InputError(f"{path}: there is no such file; make it with the workflow: snakemake {path}.")
+    return groups
+
+
+def _check_inputs(groups: Groups, places: Places, scale: Path) -> None:
+    """Look for every file that the runs read, before hours are spent on some of them.
+
+    Prepared CIDEr may be missing: a run then computes it.
+
+    Raises:
+        InputError: If one is missing; how the workflow makes it.
+    """
+    needed = [path for inputs in groups for path in inputs]
+    needed += [
+        path
+        for runs in groups.values()
+        for run in runs
+        for path in places.phi_files(run.spec).values()
+        if path.suffix == ".npy"
+    ]
+    missing = [path for path in dict.fromkeys(needed) if not path.is_file()]
+    if missing:
+        more = f" (and {len(missing) - 1} more are missing)" if len(missing) > 1 else ""
+        targets = " ".join(str(Path("results") / path.relative_to(places.results)) for path in missing)
+        raise InputError(
+            f"{missing[0]}: there is no such file{more}; make it with the workflow: "
+            f"uv run snakemake {targets} --configfile {scale}."
+        )
+
+
+def _train(groups: Groups, device: str, tensorboard: bool) -> None:
+    """All runs, those of one corpus and features together; every one is tried before a mistake ends the command."""
+    from fivesentences.training import train_runs
+
     mistakes = []
     for (corpus, features), runs in groups.items():
         try:
@@ -142,16 +177,11 @@ def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
     return {name: path for name, path in places.phi_files(spec).items() if path.is_file()}
 
 
-def _runs_of_scale(path: Path, content: Any) -> dict[str, RunSpec]:
-    from fivesentences.config import Scale, Study, check, read
+def _runs_of_scale(path: Path, scale: Scale) -> dict[str, RunSpec]:
+    from fivesentences.config import Study, read
     from fivesentences.paper.rows import runs_of_scale
 
-    scale = check(Scale, content, str(path))
     return runs_of_scale({name: read(Study, path.parent / "studies" / f"{name}.yaml") for name in scale.studies}, scale)
-
-
-def _precomp_datasets(content: Any) -> set[str]:
-    return {name for name, data in content["datasets"].items() if data.get("loader") == "precomp"}
 
 
 def _fitting(specs: dict[str, RunSpec], patterns: list[str] | None, what: Path) -> dict[str, RunSpec]:

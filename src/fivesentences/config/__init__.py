@@ -47,9 +47,10 @@ from fivesentences.config.figures import (
 )
 from fivesentences.config.jobs import evaluation_jobs, training_jobs
 from fivesentences.config.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
-from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec, registered_models
+from fivesentences.config.models import WIDTHS, ModelSettings, ModelSpec
 from fivesentences.config.places import Places
 from fivesentences.config.reading import check, read, read_yaml
+from fivesentences.config.registry import registered_models
 from fivesentences.config.runs import FeatureSpec, RunFile, RunSpec
 from fivesentences.config.scales import (
     JUDGED_LOADER,

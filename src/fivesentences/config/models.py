@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
-import importlib.util
-import sys
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from fivesentences.config.blocks import Name, Strict, Variant
+from fivesentences.config.registry import Layout, layout_of, registered_models
 
 Width = Annotated[int, Field(ge=1, le=65536)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -90,9 +87,9 @@ class ModelSettings(Strict):
         return ",".join([self.name, *(f"{key}={_shown(value)}" for key, value in (given | self.options).items())])
 
     @property
-    def layout(self) -> Literal["global", "grid"]:
+    def layout(self) -> Layout:
         """Which features the model reads, if a scale does not say otherwise."""
-        return "global" if self.name == "vsepp" else "grid"
+        return layout_of(self.name)
 
     def with_widths(self, widths: Mapping[str, int]) -> ModelSpec:
         """The model with those of a scale's widths that it has."""
@@ -143,29 +140,6 @@ class ModelSpec(ModelSettings):
 
 
 WIDTHS = tuple(key for key in ModelSpec.model_fields if key not in ModelSettings.model_fields)
-
-
-def registered_models() -> tuple[str, ...]:
-    """Names in ``fivesentences.models.MODELS``, read and not run: importing a model takes torch, seconds a start.
-
-    Empty if they cannot be read from the text; then a model is looked up when it is built.
-    """
-    imported = sys.modules.get("fivesentences.models")
-    return _names_in_the_text() if imported is None else tuple(getattr(imported, "MODELS", ()))
-
-
-@cache
-def _names_in_the_text() -> tuple[str, ...]:
-    spec = importlib.util.find_spec("fivesentences.models")
-    if spec is None or spec.origin is None:
-        return ()
-    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
-        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "MODELS"):
-            continue
-        if isinstance(node.value, ast.Dict):
-            keys = [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
-            return tuple(key for key in keys if isinstance(key, str))
-    return ()
 
 
 def _shown(value: Any) -> str:

@@ -51,7 +51,7 @@ def score_split(
     from fivesentences.features import FeatureTable
     from fivesentences.training.batches import EncodedCaptions
     from fivesentences.training.checkpoint import load_trained
-    from fivesentences.training.data import Split
+    from fivesentences.training.data import Split, check_layout, images_of
     from fivesentences.training.run import read_run
 
     if corpus is None or features is None:
@@ -59,16 +59,12 @@ def score_split(
         corpus, features = corpus or noted_corpus, features or noted_features
     _check_files("run.yaml is read from where you are: ", corpus=corpus, features=features)
     trained = load_trained(folder)
-    gallery = Corpus.read(corpus).split(split)
-    stored = FeatureTable.open(features).rows(gallery.images["image_id"].tolist())
-    if stored.ndim != (2 if trained.model.layout == "global" else 3):
-        raise InputError(
-            f"{features} holds {list(stored.shape)} for {split}, but the run reads {trained.spec.features.stem}; name "
-            "the features that it was trained with."
-        )
+    gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
+    cure = f"name the features that it was trained with ({trained.spec.features.stem})"
+    check_layout(trained.model.layout, table, str(folder), cure)
     part = Split(
         gallery,
-        torch.from_numpy(trained.preparation.apply(stored)),
+        images_of(table, gallery.images["image_id"].tolist(), trained.preparation),
         EncodedCaptions.of(gallery.captions, trained.vocabulary),
         torch.from_numpy(gallery.image_of_caption),
         trained.extras(gallery.captions, gallery.image_of_caption),
@@ -111,7 +107,7 @@ def score_imported(
     from fivesentences.features import FeatureTable, Preparation
     from fivesentences.models.released_checkpoints import load_imported, words_of
     from fivesentences.training.batches import EncodedCaptions
-    from fivesentences.training.data import Split, images_of
+    from fivesentences.training.data import Split, check_layout, images_of
     from fivesentences.training.released_vocabulary import ReleasedVocabulary
 
     _check_files("", corpus=corpus, features=features, vocabulary=vocabulary)
@@ -127,9 +123,7 @@ def score_imported(
             "vocabulary that came with the checkpoint."
         )
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
-    if table.array.ndim != (2 if model.layout == "global" else 3):
-        wanted = "one vector" if model.layout == "global" else "several vectors"
-        raise InputError(f"{features} is {list(table.array.shape)}, but {checkpoint} reads {wanted} an image.")
+    check_layout(model.layout, table, str(checkpoint), "name features of the kind that its authors trained with")
     part = Split(
         gallery,
         images_of(table, gallery.images["image_id"].tolist(), Preparation("as_stored")),

@@ -7,7 +7,7 @@ or repeats each image's row for every one of its captions, as the releases do fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,12 @@ class Part:
     shape: list[int]
     dtype: str
     size: int
+
+    @property
+    def files(self) -> Iterator[Path]:
+        """The file; of a folder the file of each image, in their order."""
+        names = (f"{image}.npy" for image in range(self.images))
+        return (Path(self.path) / name for name in names) if self.kind == "folder" else iter([Path(self.path)])
 
     @cached_property
     def rows(self) -> Any:

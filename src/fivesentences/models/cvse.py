@@ -161,7 +161,7 @@ class CVSE(Matcher):
         """
         embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", "CVSE")
         sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "CVSE")
-        (regions,) = shape_of(state_dict, "V_self_atten_enhance.embedding_1.1.weight", "CVSE")
+        (regions,) = shape_of(state_dict, "V_self_atten_enhance.embedding_1.1.weight", "CVSE", 1)
         count, _ = shape_of(state_dict, "C_GCN.adj_all", "CVSE")
         dim, _ = shape_of(state_dict, "C_GCN.gc1.weight", "CVSE")
         vectors = np.asarray(np.zeros(0) if concept_vectors is None else concept_vectors)

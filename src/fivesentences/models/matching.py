@@ -144,7 +144,7 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         title: Named in errors.
 
     Raises:
-        InputError: If weights are missing, unknown, or of another shape than the model's.
+        InputError: If weights are missing, unknown, of another shape than the model's, or whole numbers.
     """
     renamed = {}
     for key, tensor in state_dict.items():
@@ -152,7 +152,9 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         if prefix is None:
             raise InputError(f"{title}: '{key}' is not a weight of this model; known names begin with: {list(names)}.")
         renamed[names[prefix] + key.removeprefix(prefix)] = tensor
-    floating = next(tensor.dtype for tensor in renamed.values() if tensor.is_floating_point())
+    floating = next((tensor.dtype for tensor in renamed.values() if tensor.is_floating_point()), None)
+    if floating is None:
+        raise InputError(f"{title}: none of the weights is of floating point; the file is damaged, or of another kind.")
     model.to(floating)
     try:
         model.load_state_dict(renamed)
@@ -161,12 +163,16 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         raise InputError(f"{title}: the weights do not fit the model: {' '.join(lines)}") from None
 
 
-def shape_of(state_dict: Mapping[str, Tensor], name: str, title: str) -> torch.Size:
+def shape_of(state_dict: Mapping[str, Tensor], name: str, title: str, dimensions: int = 2) -> torch.Size:
     """Shape of a released weight.
 
     Raises:
-        InputError: If it is missing.
+        InputError: If it is missing, has not so many dimensions, or is empty.
     """
     if name not in state_dict:
         raise InputError(f"{title}: the weight '{name}' is missing; the file holds: {', '.join(state_dict)}.")
-    return state_dict[name].shape
+    shape = state_dict[name].shape
+    if len(shape) != dimensions or 0 in shape:
+        kind = "a vector" if dimensions == 1 else "a matrix"
+        raise InputError(f"{title}: the weight '{name}' is {list(shape)}, but it must be {kind}; fetch the file again.")
+    return shape

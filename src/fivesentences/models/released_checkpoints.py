@@ -92,13 +92,16 @@ def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
     parts = content.get("model") if isinstance(content, Mapping) else None
     expected = PARTS[name]
     if isinstance(parts, Mapping):  # one state dict with the parts in its names
-        weights = {str(key): value for key, value in parts.items()}
+        weights = {_bare(str(key)): value for key, value in parts.items()}
     elif isinstance(parts, Sequence) and len(parts) in (len(expected), len(set(expected) - OPTIONAL)):
-        weights = {
-            f"{part}.{str(key).removeprefix('module.')}": value  # "module." where it was trained on several GPUs
-            for part, state in zip(expected, parts, strict=False)
-            for key, value in state.items()
-        }
+        weights = {}
+        for part, state in zip(expected, parts, strict=False):
+            if not isinstance(state, Mapping):
+                raise InputError(
+                    f"{path}: {part} is a {type(state).__name__}, but a part of a model is names and weights; is it a "
+                    f"checkpoint of {name}?"
+                )
+            weights |= {_bare(f"{part}.{key}"): value for key, value in state.items()}
     else:
         found = f"{len(parts)} parts" if isinstance(parts, Sequence) else type(parts).__name__
         raise InputError(
@@ -109,11 +112,14 @@ def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
         raise InputError(f"{path}: {odd[0] if odd else 'the model'} holds no weights; is it a checkpoint of {name}?")
     settings = content.get("opt")
     settings = vars(settings) if isinstance(settings, argparse.Namespace) else settings
-    return ReleasedCheckpoint(
-        weights,
-        {str(key): _value(value) for key, value in settings.items()} if isinstance(settings, Mapping) else {},
-        {key: _value(content[key]) for key in ("epoch", "best_rsum", "Eiters") if key in content},
-    )
+    try:
+        return ReleasedCheckpoint(
+            weights,
+            {str(key): _value(value) for key, value in settings.items()} if isinstance(settings, Mapping) else {},
+            {key: _value(content[key]) for key in ("epoch", "best_rsum", "Eiters") if key in content},
+        )
+    except RecursionError:  # a pickle can make a list that holds itself
+        raise InputError(f"{path}: a setting is lists within lists without end; no released code saves that.") from None
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,6 +213,12 @@ def _plain(path: Path) -> Any:
     except Exception as error:  # a damaged file can fail in any way
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is not a checkpoint that torch can read ({reason}).") from None
+
+
+def _bare(key: str) -> str:
+    """A weight's name without the ``module.`` that training on several GPUs puts before all of it or of its part."""
+    part, dot, rest = key.removeprefix("module.").partition(".")
+    return part + dot + rest.removeprefix("module.")
 
 
 def _value(value: Any) -> Any:

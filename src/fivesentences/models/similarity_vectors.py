@@ -245,7 +245,7 @@ class SimilarityVectors(Matcher):
         embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", cls.title)
         sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.cap_rnn.", cls.title)
         sizes["similarity_dim"] = shape_of(state_dict, "sim_enc.sim_tranloc_w.weight", cls.title)[0]
-        sizes["regions"] = shape_of(state_dict, "sim_enc.v_global_w.embedding_local.1.weight", cls.title)[0]
+        sizes["regions"] = shape_of(state_dict, "sim_enc.v_global_w.embedding_local.1.weight", cls.title, 1)[0]
         own_sizes, own_names = cls.released_reasoning(state_dict)
         model = cls(image_dim=image_dim, embedding=embedding, **sizes, **own_sizes, **options)
         load_released(model, state_dict, RELEASED_NAMES | own_names, cls.title)

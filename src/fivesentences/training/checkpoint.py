@@ -22,6 +22,7 @@ from fivesentences.models.concepts import ConceptGraph
 from fivesentences.storage import replacing
 from fivesentences.training.building import build
 from fivesentences.training.extras import extras_of
+from fivesentences.training.fingerprint import differences
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 1
@@ -148,8 +149,7 @@ class ResumeFolder:
         except Exception as error:  # a state that cannot be read is no reason to fail: training starts over
             reason = f"it cannot be read ({type(error).__name__})"
             return None, f"{self.path} is not used, since {reason}; training starts over."
-        changed = [key for key, value in self.fingerprint.items() if saved.get(key) != value]
-        if changed:
+        if changed := differences(saved, self.fingerprint):
             return None, f"{self.path} is not used, since {', '.join(changed)} changed; training starts over."
         return state, f"Going on from {self.path}: epoch {state['epoch'] + 1}, batch {state['step']}."
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import ModelSpec, RunSpec
+from fivesentences.config import RunSpec
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
@@ -22,6 +22,9 @@ from fivesentences.training.vocabulary import Vocabulary
 
 # Prepared features of a split up to so many bytes are held in memory; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
+
+
+Layout = Literal["global", "grid"]
 
 
 class Images(Protocol):
@@ -125,7 +128,12 @@ class RunData:
             InputError: If a split has no images, the features lack an image, hold NaN or have the wrong layout.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
-        check_layout(spec.model, table)
+        layout, name = model_class(spec.model.name).layout, spec.model.name
+        check_layout(
+            *(layout, table, f"the model '{name}'"),
+            f"set features.layout to '{layout}', for a scale by training.exceptions: "
+            f"[{{model: {name}, features: {layout}}}]",
+        )
         whole_train = whole.split("train")
         train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
         vocabulary = Vocabulary.of_captions(train.captions, spec.min_word_count)
@@ -148,16 +156,18 @@ class RunData:
         )
 
 
-def check_layout(model: ModelSpec, table: FeatureTable) -> None:
+def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) -> None:
     """Make sure that a model can read the features.
 
+    Args:
+        layout: The model's.
+        table: The features.
+        reader: What reads them, for the message.
+        cure: What to do, for the message.
+
     Raises:
-        InputError: If it reads one vector an image and they are several, or the reverse.
+        InputError: If the model reads one vector an image and they are several, or the reverse.
     """
-    layout = model_class(model.name).layout
     if table.array.ndim != (2 if layout == "global" else 3):
-        raise InputError(
-            f"{table.path}: the features are {list(table.array.shape)}, but the model '{model.name}' reads "
-            f"{'one vector' if layout == 'global' else 'several vectors'} an image; "
-            f"set features.layout to '{layout}'."
-        )
+        wanted = "one vector" if layout == "global" else "several vectors"
+        raise InputError(f"{table.path} is {list(table.array.shape)}, but {reader} reads {wanted} an image; {cure}.")

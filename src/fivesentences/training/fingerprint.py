@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ import torch
 import fivesentences
 from fivesentences.config import RunSpec
 from fivesentences.errors import InputError
+from fivesentences.features.precomp import read_precomp
 from fivesentences.storage import sha256_of
 
 # Rooms of the package whose code has a part in training a run.
@@ -33,13 +34,34 @@ def fingerprint(
     return {name: _sha256(path) for name, path in read.items()} | {
         "the run's settings": spec.model_dump_json(),
         "the corpus file": _sha256(corpus),
-        "the features file": _sha256(features),
+        "the features file": _features(features),
         "the features' table of images": _sha256(features.with_suffix(".images.parquet")),
         "the code of fivesentences": _code(),
         "the version of fivesentences": version("fivesentences"),
         "the version of torch": str(torch.__version__),
         "the device": f"{device.type} {platform.machine()}",
     }
+
+
+def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collection[str] = ()) -> list[str]:
+    """What two fingerprints differ in, a thing that only one of them has too (a matrix that is given no longer).
+
+    Args:
+        known: Of earlier work.
+        now: Of what is asked for.
+        apart: Keys that are not compared.
+    """
+    return [key for key in {**now, **known} if key not in apart and known.get(key) != now.get(key)]
+
+
+def _features(path: Path) -> str:
+    """The content of features; those of a precomp folder lie in files that a small ``.json`` names."""
+    if path.suffix != ".json":
+        return _sha256(path)
+    digest = hashlib.sha256(_sha256(path).encode())
+    for file in (file for part in read_precomp(path).parts for file in part.files):
+        digest.update(_sha256(file).encode())
+    return digest.hexdigest()
 
 
 def _sha256(path: Path) -> str:

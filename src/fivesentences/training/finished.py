@@ -10,6 +10,7 @@ from typing import Any
 
 from fivesentences.errors import InputError
 from fivesentences.storage import read_json, write_json
+from fivesentences.training.fingerprint import differences
 
 NAME, RECORD = "finished", "fingerprint.json"
 # A run finished on a GPU elsewhere and brought here is as good as one of this machine.
@@ -55,8 +56,7 @@ class FinishedFolder:
         return True
 
     def _same(self, known: Any) -> bool:
-        keys = self.fingerprint.keys() - NOT_COMPARED
-        return isinstance(known, dict) and all(known.get(key) == self.fingerprint[key] for key in keys)
+        return isinstance(known, dict) and not differences(known, self.fingerprint, NOT_COMPARED)
 
 
 def _link(source: Path, target: Path) -> None:
