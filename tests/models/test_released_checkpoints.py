@@ -86,6 +86,14 @@ def test_an_imported_checkpoint_scores_as_the_released_weights(parity_folder, tm
     assert note["released_settings"]["word2idx"] is None  # no plain value
 
 
+@pytest.mark.parity
+def test_an_option_outside_its_range_ends_in_a_sentence(parity_folder, tmp_path):
+    file = tmp_path / "model.pth.tar"
+    torch.save(checkpoint_of(fixture_of(parity_folder, "sgr"), "sgr"), file)
+    with pytest.raises(InputError, match=r"cannot be built with the options \{.*'dropout': 3"):
+        import_checkpoint(file, tmp_path / "out", "sgr", {"dropout": 3})
+
+
 class Harm:
     """A pickle that, if it is run, makes a folder."""
 

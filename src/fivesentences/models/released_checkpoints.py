@@ -151,7 +151,7 @@ def import_checkpoint(
     extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
     try:
         model = from_released(name, checkpoint.weights, **chosen, **extra)
-    except TypeError as error:  # an option that the model has not, or of another kind
+    except (TypeError, ValueError) as error:  # an option that the model has not, or of another kind or size
         raise InputError(f"{name} cannot be built with the options {chosen} ({error}).") from None
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
