@@ -130,7 +130,7 @@ def test_notes_say_what_is_missing_and_what_was_used(studies, make_scale, frame,
     table = build_table("five_sentences", "table2", studies["five_sentences"], scale, frame, published)
     notes = "\n".join(table.notes)
     for part in (
-        "No dataset plays the role of MS-COCO at the scale tiny: its 104 rows are left out.",
+        "No dataset plays the role of MS-COCO at the scale tiny: its 128 rows are left out.",
         "to save time: SAM τ = 10, random, released.",
         "Training fractions left out at the scale tiny to save time: 25%.",
         "Mean ± sample standard deviation over 3 seeds (0, 1, 2).",
@@ -238,7 +238,7 @@ def test_print_stands_in_place_of_a_row_that_the_scale_does_not_make(studies, ma
     assert rows[1] == [("ours", "5"), ("print", "6"), ("print", "7"), ("print", "8")]
     note = next(note for note in table.notes if "complete" in note)
     assert note.startswith(
-        "3 of 104 rows are made at the scale tiny to save time; the target “complete” makes the others"
+        "3 of 176 rows are made at the scale tiny to save time; the target “complete” makes the others"
     )
     assert "CVSE: 12 of 13 rows at 10% and 25% · SGR: every row at 10% and 25%" in note
 
