@@ -240,7 +240,7 @@ def test_print_stands_in_place_of_a_row_that_the_scale_does_not_make(studies, ma
     assert note.startswith(
         "3 of 176 rows are made at the scale tiny to save time; the target “complete” makes the others"
     )
-    assert "CVSE: 12 of 13 rows at 10% and 25% · SGR: every row at 10% and 25%" in note
+    assert "CVSE: 15 of 16 rows at 10% and 25% · SGR: every row at 10% and 25%" in note
 
 
 def test_an_ensemble_is_a_row_and_the_notes_say_of_what(studies, make_scale, made_up, published):
