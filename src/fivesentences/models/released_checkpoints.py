@@ -7,7 +7,6 @@ tensors, plain containers and numbers, and of classes nothing but ``ALLOWED``; t
 from __future__ import annotations
 
 import argparse
-import json
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,16 +16,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.errors import InputError
 from fivesentences.models import Matcher, from_released, model_class
-from fivesentences.storage import replacing, sha256_of, write_json
+from fivesentences.models.labelled_weights import FORMAT, read_labelled, write_labelled
+from fivesentences.storage import sha256_of, write_json
 
-FORMAT = 1
-KEY = "fivesentences"
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
 WORD_VECTORS = "txt_enc.embed.weight"  # in every released code
 # What a released checkpoint holds beside tensors: its command line, and numbers of numpy. None runs code when built.
@@ -155,8 +152,7 @@ def import_checkpoint(
         raise InputError(f"{name} cannot be built with the options {chosen} ({error}).") from None
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
-    with replacing(Path(folder) / WEIGHTS) as temporary:
-        temporary.write_bytes(save(tensors, {KEY: json.dumps(label, sort_keys=True)}))
+    write_labelled(Path(folder) / WEIGHTS, tensors, label)
     write_json(
         Path(folder) / SETTINGS,
         {"sha256": sha256_of(path), **label, **checkpoint.facts, "released_settings": checkpoint.settings},
@@ -170,17 +166,7 @@ def load_imported(folder: Path | str) -> Matcher:
     Raises:
         InputError: If the file is missing, damaged or of another format.
     """
-    path = Path(folder) / WEIGHTS
-    try:
-        with safe_open(path, framework="pt") as file:
-            label = json.loads((file.metadata() or {}).get(KEY, "{}"))
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); import the checkpoint again.") from None
-    if label.get("format") != FORMAT:
-        raise InputError(f"{path} is not an imported checkpoint of format {FORMAT}; import it again.")
+    label, tensors = read_labelled(Path(folder) / WEIGHTS, "an imported checkpoint", "import the checkpoint again")
     extra = {"concept_vectors": tensors.pop("concept_vectors")} if "concept_vectors" in tensors else {}
     return from_released(label["model"], tensors, **label["options"], **extra)
 

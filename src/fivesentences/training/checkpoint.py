@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +10,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from fivesentences.config import RunSpec, check
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
+from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.storage import replacing
 from fivesentences.training.building import build
 from fivesentences.training.extras import extras_of
 from fivesentences.training.fingerprint import differences
 from fivesentences.training.vocabulary import Vocabulary
 
-FORMAT = 1
-KEY = "fivesentences"  # one metadata entry: safetensors writes several in no fixed order
 MODEL, PREPARATION, CONCEPTS = "model.", "preparation.", "concepts."
 GRAPH = ("vectors", "together", "totals")  # what of a concept graph is stored as tensors
 
@@ -75,15 +71,13 @@ def write_weights(
     tensors = {MODEL + name: value.detach().cpu().contiguous() for name, value in weights.items()}
     for name, array in preparation.to_arrays().items():
         tensors[PREPARATION + name] = torch.from_numpy(array.copy())
-    label: dict[str, Any] = {"format": FORMAT, "image_dim": image_shape[-1], "spec": spec.model_dump(mode="json")}
+    label: dict[str, Any] = {"image_dim": image_shape[-1], "spec": spec.model_dump(mode="json")}
     if len(image_shape) == 2:
         label["regions"] = image_shape[0]
     if concepts is not None:
         label["concepts"] = concepts.words
         tensors |= {CONCEPTS + name: torch.from_numpy(np.ascontiguousarray(getattr(concepts, name))) for name in GRAPH}
-    with replacing(path) as temporary:
-        # Not save_file: it makes files that only their owner may read.
-        temporary.write_bytes(save(tensors, {KEY: json.dumps(label, sort_keys=True)}))
+    write_labelled(path, tensors, label)
 
 
 def load_trained(folder: Path | str) -> TrainedModel:
@@ -94,16 +88,7 @@ def load_trained(folder: Path | str) -> TrainedModel:
     """
     path = Path(folder) / "weights.safetensors"
     vocabulary = Vocabulary.read(Path(folder) / "vocabulary.json")
-    try:
-        with safe_open(path, framework="pt") as file:
-            label = json.loads((file.metadata() or {}).get(KEY, "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); train the run again.") from None
-    if label.get("format") != FORMAT:
-        raise InputError(f"{path} is not a run of format {FORMAT}; train it again.")
+    label, tensors = read_labelled(path, "a run", "train the run again")
     spec = check(RunSpec, label["spec"], str(path))
 
     def beginning(prefix: str) -> dict[str, torch.Tensor]:
