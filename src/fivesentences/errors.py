@@ -2,9 +2,77 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+
+# Options whose name on the command line is not the argument's with dashes.
+_OPTIONS = {"k": "-k", "protocol": "--dataset"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a function, which a command offers as an option.
+
+    Attributes:
+        name: As Python names it, such as ``image_of_caption``.
+    """
+
+    name: str
+
+    @property
+    def option(self) -> str:
+        """As the command line names it, such as ``--image-of-caption``."""
+        return _OPTIONS.get(self.name, f"--{self.name.replace('_', '-')}")
+
+
+@dataclass(frozen=True)
+class Cure:
+    """What to do about a mistake, for the two kinds of readers.
+
+    Attributes:
+        python: For a caller of the library: "pass similarity.T".
+        shell: For somebody who typed a command: "give --transposed".
+    """
+
+    python: str
+    shell: str
+
 
 class InputError(ValueError):
-    """Something that was given is wrong; the message is one sentence: what, where, which value, what to do.
+    """Something that a user provided is wrong.
 
-    The command line and the workflow print it without a traceback and end with exit code 1.
+    The command line and the workflow print it without a traceback and end with exit code 1. ``str(error)`` is worded
+    for a caller of the library; ``in_shell_words()`` for the command line.
+
+    Args:
+        what: What is wrong, with the value: "there is no such file", "is 0; it must be at least 1". A whole sentence
+            is accepted too.
+        where: The file, key or matrix that it is about, set before ``what`` with a colon; an ``Argument`` is set before
+            it without one ("k is 0"), under the name that the reader knows.
+        cure: What to do, set behind ``what`` with a semicolon.
+
+    Attributes:
+        what: As given.
+        where: As given; None if ``what`` says it.
+        cure: As given; None if ``what`` says it.
     """
+
+    def __init__(
+        self, what: str, *, where: str | os.PathLike[str] | Argument | None = None, cure: str | Cure | None = None
+    ):
+        self.what, self.where, self.cure = what, where, cure
+        super().__init__(self._worded(shell=False))
+
+    def in_shell_words(self) -> str:
+        """The sentence as somebody reads it who typed a command."""
+        return self._worded(shell=True)
+
+    def _worded(self, *, shell: bool) -> str:
+        if self.where is None:
+            sentence = self.what
+        elif isinstance(self.where, Argument):
+            sentence = f"{self.where.option if shell else self.where.name} {self.what}"
+        else:
+            sentence = f"{os.fspath(self.where)}: {self.what}"
+        cure = (self.cure.shell if shell else self.cure.python) if isinstance(self.cure, Cure) else self.cure
+        return sentence if cure is None else f"{sentence}; {cure}."

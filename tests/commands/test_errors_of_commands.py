@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences.commands import given, rescore
+from fivesentences.commands import arguments as given
+from fivesentences.commands import rescore
 from fivesentences.commands.shell_words import in_shell_words
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.retrieval import INFERENCE

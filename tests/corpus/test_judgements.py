@@ -19,8 +19,8 @@ from fivesentences.corpus import (
     load_karpathy,
     truth_as_judge,
 )
-from fivesentences.corpus.scenes.generate import compose, truth_of
 from fivesentences.errors import InputError
+from fivesentences.scenes.generate import compose, truth_of
 
 
 def corpus_of(ids, splits=None):

@@ -25,7 +25,7 @@ def test_rows_follow_the_images_asked_for(path: Path) -> None:
 
 
 def test_the_labels_of_the_drawn_scenes_are_read(tmp_path: Path) -> None:
-    from fivesentences.corpus.scenes import generate
+    from fivesentences.scenes import generate
 
     corpus = generate(tmp_path, seed=3, train=2, dev=1, test=3).split("test")
     labels = read_labels(tmp_path / "labels.parquet", list(corpus.images["image_id"]))

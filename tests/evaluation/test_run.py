@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import EnsembleRun, FeatureSpec, ModelSpec, RunSpec
+from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect, evaluate_run, summary, write_tidy
@@ -17,6 +17,9 @@ from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
 from fivesentences.metrics.asp import asp
 from fivesentences.metrics.plausible_match import pmrp
+from fivesentences.plan.ensembles import EnsembleRun
+from fivesentences.plan.models import ModelSpec
+from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics import write_phi
 from fivesentences.storage import read_json
 

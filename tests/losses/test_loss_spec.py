@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from fivesentences.config import HalSpec, LossSpec, SamSpec, SoftRankSpec, check
+from fivesentences.config import check
 from fivesentences.errors import InputError
+from fivesentences.plan.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 
 NAMES = {
     # Names of settings from before the controls: stored runs keep them.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from fivesentences.config import Study, check
+from fivesentences.config import check
+from fivesentences.plan.studies import Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 

@@ -10,11 +10,12 @@ import torch
 import yaml
 
 import fivesentences.models as models
-from fivesentences.config import Scale, Study
+from fivesentences.config import Scale
 from fivesentences.losses import TripletLoss
 from fivesentences.models import build_model, from_released
 from fivesentences.models.matching import TrainingScores, concatenate
-from fivesentences.paper.rows import runs_of_scale
+from fivesentences.plan.rows import runs_of_scale
+from fivesentences.plan.studies import Study
 from fivesentences.training.building import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"

@@ -13,7 +13,7 @@ import torch
 from fivesentences.losses import TripletLoss
 from fivesentences.models import build_model, from_released, model_class
 from fivesentences.models.matching import l2_normalised, take
-from fivesentences.models.similarity_graph import GraphStep
+from fivesentences.models.sgr import GraphStep
 from fivesentences.models.similarity_vectors import EPS, RELEASED_NAMES, GapProjection
 
 NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}

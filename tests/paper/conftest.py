@@ -11,15 +11,18 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.config import EnsembleRun, JudgeSpec, RunSpec, Scale, Study, read
+from fivesentences.config import JudgeSpec, Scale, read
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.evaluation.meaning import FORMAT, meaning
 from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
 from fivesentences.evaluation.retrievals import compare_retrievals
 from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
-from fivesentences.paper.asked import judged_phis
-from fivesentences.paper.rows import runs_of_scale
+from fivesentences.plan.asked import judged_phis
+from fivesentences.plan.ensembles import EnsembleRun
+from fivesentences.plan.rows import runs_of_scale
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
 from fivesentences.storage import write_json
 
 ROOT = Path(__file__).parents[2]

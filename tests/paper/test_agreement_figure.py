@@ -8,8 +8,8 @@ import pytest
 
 from fivesentences.config import Judge
 from fivesentences.errors import InputError
-from fivesentences.paper.agreement_figure import BINS, bin_pairs
-from fivesentences.paper.figures import read_texts
+from fivesentences.paper.figures.agreement import BINS, bin_pairs
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.making import make_figure
 
 

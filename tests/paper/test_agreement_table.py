@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.config import Study
 from fivesentences.errors import InputError
-from fivesentences.paper.agreement_table import build_agreement_table
-from fivesentences.paper.form import Table
-from fivesentences.paper.writing import csv, latex, markdown
+from fivesentences.paper.tables.agreement import build_agreement_table
+from fivesentences.paper.tables.table import Table
+from fivesentences.paper.tables.writing import csv, latex, markdown
+from fivesentences.plan.studies import Study
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from PIL import Image
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.paper.figures import build_figure, labels_of_lines, read_texts, write_figure
-from fivesentences.paper.rows import expand_rows, runs_of_scale
-from fivesentences.paper.semantic_recall_figure import looks_of_lines, spread_apart
+from fivesentences.paper.figures.semantic_recall import build_figure, labels_of_lines, read_texts, write_figure
+from fivesentences.paper.figures.semantic_recall_drawing import looks_of_lines, spread_apart
+from fivesentences.plan.rows import expand_rows, runs_of_scale
 
 
 @pytest.fixture

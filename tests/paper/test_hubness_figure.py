@@ -7,9 +7,9 @@ from PIL import Image
 from scipy.stats import binom
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures import read_texts
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.making import make_figure
-from fivesentences.paper.rows import runs_of_figure
+from fivesentences.plan.rows import runs_of_figure
 from fivesentences.storage import read_json, write_json
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.config import Study
-from fivesentences.paper.asked import labels_are_asked, matrices_of, single_phis
-from fivesentences.paper.rows import runs_of_scale
-from fivesentences.paper.tables import build_table
-from fivesentences.paper.writing import csv, latex, markdown
+from fivesentences.paper.tables.runs import build_table
+from fivesentences.paper.tables.writing import csv, latex, markdown
+from fivesentences.plan.asked import labels_are_asked, matrices_of, single_phis
+from fivesentences.plan.rows import runs_of_scale
+from fivesentences.plan.studies import Study
 
 PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
 

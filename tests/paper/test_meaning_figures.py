@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.captions import as_written, wrapped
-from fivesentences.paper.figures import read_texts
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.making import make_figure
+from fivesentences.paper.text.captions import as_written, wrapped
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.paper.figures import read_texts
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.making import make_figure
-from fivesentences.paper.rows import runs_of_scale
+from fivesentences.plan.rows import runs_of_scale
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
-from fivesentences.paper.asked import drawn_phis, figures_of, tables_of
 from fivesentences.paper.html import Picture
 from fivesentences.paper.making import make_figure, make_table
 from fivesentences.paper.page import write_page
-from fivesentences.paper.rows import runs_of_scale
-from fivesentences.paper.tables import build_table
-from fivesentences.paper.writing import write_table
+from fivesentences.paper.tables.runs import build_table
+from fivesentences.paper.tables.writing import write_table
+from fivesentences.plan.asked import drawn_phis, figures_of, tables_of
+from fivesentences.plan.rows import runs_of_scale
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.paper.figures import read_texts
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.making import make_figure
-from fivesentences.paper.rows import compared_rows
+from fivesentences.plan.rows import compared_rows
 from fivesentences.storage import read_json
 
 

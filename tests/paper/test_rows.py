@@ -4,9 +4,9 @@ import functools
 
 import pytest
 
-from fivesentences.config import Scale, Study, read
+from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.paper.rows import (
+from fivesentences.plan.rows import (
     ensembles_of_scale,
     evaluated_of_rows,
     expand_rows,
@@ -16,6 +16,7 @@ from fivesentences.paper.rows import (
     runs_of_study,
     runs_of_table,
 )
+from fivesentences.plan.studies import Study
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import csv
 import numpy as np
 import pytest
 
-from fivesentences.config import Study
 from fivesentences.errors import InputError
-from fivesentences.paper.form import Table
 from fivesentences.paper.results import Measure
-from fivesentences.paper.rows import expand_rows, runs_of_scale
-from fivesentences.paper.tables import build_table
+from fivesentences.paper.tables.runs import build_table
+from fivesentences.paper.tables.table import Table
+from fivesentences.plan.rows import expand_rows, runs_of_scale
+from fivesentences.plan.studies import Study
 
 
 @pytest.fixture

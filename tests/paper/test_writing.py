@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from fivesentences.paper.agreement_table import build_agreement_table
 from fivesentences.paper.html import table_sheet
-from fivesentences.paper.rows import runs_of_scale
-from fivesentences.paper.tables import build_table
-from fivesentences.paper.writing import csv, escape_latex, latex, markdown, write_table
+from fivesentences.paper.tables.agreement import build_agreement_table
+from fivesentences.paper.tables.runs import build_table
+from fivesentences.paper.tables.writing import csv, escape_latex, latex, markdown, write_table
+from fivesentences.plan.rows import runs_of_scale
 
 
 @pytest.fixture(params=["scenes", "paper", "one seed", "agreement"])

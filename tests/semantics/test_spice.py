@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fivesentences.corpus.scenes.generate import compose
 from fivesentences.errors import InputError
+from fivesentences.scenes.generate import compose
 from fivesentences.semantics.scene_graphs import Concepts, scene_graph
 from fivesentences.semantics.scoring import fill
 from fivesentences.semantics.spice import SpiceScorer, spice_matrix

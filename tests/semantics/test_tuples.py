@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fivesentences.corpus.scenes.generate import generate
 from fivesentences.errors import InputError
+from fivesentences.scenes.generate import generate
 from fivesentences.semantics.tuples import GENERATOR, read_tuples
 from fivesentences.storage import sha256_of
 

@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec, LossSpec, ModelSpec, RunSpec, SamSpec
+from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
+from fivesentences.plan.losses import LossSpec, SamSpec
+from fivesentences.plan.models import ModelSpec
+from fivesentences.plan.runs import RunSpec
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]
 WORDS = [*NOUNS, "red", "blue", "small", "large", "runs", "sits", "jumps", "sleeps", "near", "under"]

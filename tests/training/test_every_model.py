@@ -16,13 +16,14 @@ import pandas as pd
 import pytest
 import torch
 
-from fivesentences.config import FeatureSpec, LossSpec, ModelSpec
-from fivesentences.config.models import OF_CONCEPTS, TAKES
+from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.models import MODELS
 from fivesentences.models.matching import Matcher
+from fivesentences.plan.losses import LossSpec
+from fivesentences.plan.models import OF_CONCEPTS, TAKES, ModelSpec
 from fivesentences.training import data as data_module
 from fivesentences.training import load_trained, train_run
 from fivesentences.training.building import takes

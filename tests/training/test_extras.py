@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.config import ModelSpec
 from fivesentences.errors import InputError
 from fivesentences.models import MODELS
 from fivesentences.models.concepts import ConceptGraph
+from fivesentences.plan.models import ModelSpec
 from fivesentences.training import train_run
 from fivesentences.training.data import RunData
 from fivesentences.training.extras import concepts_of

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.config import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import HAL, SemanticAdaptiveMargin, SoftRankLoss, TripletLoss
 from fivesentences.losses.semantic_adaptive_margin import Rules
 from fivesentences.models.matching import TrainingScores
+from fivesentences.plan.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.training import train_run
 from fivesentences.training.loop import Training
 from fivesentences.training.objective import Objective, sam_of

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 import torch
 
-from fivesentences.config import FeatureSpec, LossSpec, ModelSpec, SamSpec
+from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
+from fivesentences.plan.losses import LossSpec, SamSpec
+from fivesentences.plan.models import ModelSpec
 from fivesentences.training import load_trained, read_run, train_run
 
 

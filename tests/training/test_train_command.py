@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from fivesentences import cli
-from fivesentences.config import LossSpec, Places, SamSpec
 from fivesentences.corpus import Corpus
+from fivesentences.plan.losses import LossSpec, SamSpec
+from fivesentences.plan.places import Places
 from fivesentences.semantics import write_phi
 from fivesentences.training import train_run
 from fivesentences.training.run import OUTPUTS

@@ -13,10 +13,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import Places, RunSpec, Scale, Study, evaluation_jobs, read, training_jobs
+from fivesentences.config import Scale, read
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from fivesentences.paper.asked import figures_of, tables_of
-from fivesentences.paper.rows import ensembles_of_scale, runs_of_scale
+from fivesentences.plan.asked import figures_of, tables_of
+from fivesentences.plan.jobs import evaluation_jobs, training_jobs
+from fivesentences.plan.places import Places
+from fivesentences.plan.rows import ensembles_of_scale, runs_of_scale
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
 
 PROJECT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.name != "datasets.yaml")

@@ -4,22 +4,16 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import (
-    Catalogue,
-    Places,
-    Scale,
-    Study,
-    check,
-    evaluation_jobs,
-    members_of,
-    read,
-    training_jobs,
-)
-from fivesentences.config.places import prepared_cider
+from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.plan.places import Places
+from fivesentences.plan.studies import Study
+from fivesentences.plan.jobs import evaluation_jobs, training_jobs
+from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.places import prepared_cider
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.errors import InputError
-from fivesentences.paper.asked import labels_are_asked, single_phis
-from fivesentences.paper.rows import ensembles_of_scale, inferences_of_runs, runs_of_scale
+from fivesentences.plan.asked import labels_are_asked, single_phis
+from fivesentences.plan.rows import ensembles_of_scale, inferences_of_runs, runs_of_scale
 
 DATA, CORPUS, FEATURES = Path("data"), Path("results/corpus"), Path("results/features")
 SEMANTICS, TRAINING = Path("results/semantics"), Path("results/training")

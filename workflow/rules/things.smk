@@ -1,16 +1,11 @@
 # What tables and figures are made of, and named targets.
 from types import SimpleNamespace
 
-from fivesentences.config import (
-    AgreementFigureSpec,
-    AgreementTableSpec,
-    MeaningFigureSpec,
-    MetricAgreementFigureSpec,
-    RetrievalsFigureSpec,
-)
-from fivesentences.paper.asked import drawn_phis, figures_of, judged_phis, matrices_of, short_names, tables_of
-from fivesentences.paper.figures import labels_of_lines
-from fivesentences.paper.rows import compared_rows, evaluated_of_rows, expand_rows
+from fivesentences.plan.figures import AgreementFigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec, RetrievalsFigureSpec
+from fivesentences.plan.tables import AgreementTableSpec
+from fivesentences.plan.asked import drawn_phis, figures_of, judged_phis, matrices_of, short_names, tables_of
+from fivesentences.paper.figures.semantic_recall import labels_of_lines
+from fivesentences.plan.rows import compared_rows, evaluated_of_rows, expand_rows
 
 TABLES, FIGURES = tables_of(STUDIES, SCALE), figures_of(STUDIES, SCALE)
 JUDGED, MATRICES = judged_phis(STUDIES, SCALE), matrices_of(STUDIES, SCALE)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from fivesentences.config import read_run_or_ensemble
 from fivesentences.console import log_to
 from fivesentences.evaluation import evaluate_run
+from fivesentences.plan.ensembles import read_run_or_ensemble
 
 with log_to(snakemake.log[0]):
     given = (snakemake.params.specs, snakemake.input.similarity, snakemake.params.inferences, snakemake.output.metrics)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, Study, check, read
+from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.paper.examples import read_examples
 from fivesentences.paper.page import write_page
+from fivesentences.plan.studies import Study
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, Study, check, read
+from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
 from fivesentences.paper.making import make_figure
+from fivesentences.plan.studies import Study
 
 with log_to(snakemake.log[0]):
     scale, study = check(Scale, snakemake.params.scale, "the scale"), read(Study, snakemake.input.study)

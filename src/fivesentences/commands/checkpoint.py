@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.errors import InputError
 
 checkpoint = typer.Typer(no_args_is_help=True)

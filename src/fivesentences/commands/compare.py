@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.evaluate import GALLERY, labelled
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 from fivesentences.errors import InputError

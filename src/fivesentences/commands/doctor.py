@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 

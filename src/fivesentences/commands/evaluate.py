@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.rescore import read_rescored
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 from fivesentences.errors import InputError

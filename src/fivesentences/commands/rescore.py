@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.storage import check_writable, read_json, sha256_of, write_json

@@ -201,7 +201,7 @@ def markdown(sheet: Sheet) -> str:
 
 def latex(sheet: Sheet) -> str:
     """A ``tabular`` for a document that loads booktabs."""
-    from fivesentences.paper.latex import escape_latex
+    from fivesentences.paper.text.latex import escape_latex
 
     width = len(sheet.stub)
     lines = [r"% needs \usepackage{booktabs}"]

@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.storage import check_writable, replacing

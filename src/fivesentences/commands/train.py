@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivesentences.commands import given
+from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
-    from fivesentences.config import Places, RunSpec, Scale
+    from fivesentences.config import Scale
+    from fivesentences.plan.places import Places
+    from fivesentences.plan.runs import RunSpec
     from fivesentences.training import Run
 
     Groups = dict[tuple[Path, Path], list[Run]]
@@ -57,7 +59,9 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Places, RunSpec, Scale, check, read_yaml
+    from fivesentences.config import Scale, check, read_yaml
+    from fivesentences.plan.places import Places
+    from fivesentences.plan.runs import RunSpec
 
     if not list_only:
         given.need("torch", "train", "training")
@@ -81,7 +85,7 @@ def train(
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
     if isinstance(content, dict) and "run" in content:
-        from fivesentences.config.runs import RunFile
+        from fivesentences.plan.runs import RunFile
 
         noted = check(RunFile, content, str(what))
         spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
@@ -178,8 +182,9 @@ def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
 
 
 def _runs_of_scale(path: Path, scale: Scale) -> dict[str, RunSpec]:
-    from fivesentences.config import Study, read
-    from fivesentences.paper.rows import runs_of_scale
+    from fivesentences.config import read
+    from fivesentences.plan.rows import runs_of_scale
+    from fivesentences.plan.studies import Study
 
     return runs_of_scale({name: read(Study, path.parent / "studies" / f"{name}.yaml") for name in scale.studies}, scale)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fivesentences.config.blocks import Name, Split, Strict
+from fivesentences.config.types import Name, Split, Strict
 
 LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
 

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from fivesentences.config.datasets import LOADERS
-from fivesentences.config.figures import DRAWINGS
 from fivesentences.errors import InputError
 
 Block = TypeVar("Block", bound=BaseModel)
@@ -25,7 +23,8 @@ def check(kind: type[Block], content: Any, where: str) -> Block:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise InputError("\n".join(_sentence(kind, where, mistake) for mistake in _told_once(error.errors()))) from None
+        mistakes = [(_keys_as_written(mistake, content), mistake) for mistake in error.errors()]
+        raise InputError("\n".join(_sentence(kind, where, *one) for one in _deepest(mistakes))) from None
 
 
 def read_yaml(path: Path | str) -> Any:
@@ -51,18 +50,17 @@ def read(kind: type[Block], path: Path | str) -> Block:
     return check(kind, read_yaml(path), str(path))
 
 
-def _told_once(mistakes: list[Any]) -> list[Any]:
+def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], Any]]:
     """Where a value may be of several kinds, pydantic complains once for each; the deepest complaint stays."""
     kept: dict[tuple[str, ...], Any] = {}
-    for mistake in sorted(mistakes, key=lambda mistake: -len(_keys_as_written(mistake["loc"]))):
-        keys = tuple(_keys_as_written(mistake["loc"]))
-        if not any(longer[: len(keys)] == keys for longer in kept):
-            kept[keys] = mistake
-    return [mistake for mistake in mistakes if any(mistake is one for one in kept.values())]
+    for keys, mistake in sorted(mistakes, key=lambda one: -len(one[0])):
+        path = tuple(keys)
+        if not any(longer[: len(path)] == path for longer in kept):
+            kept[path] = mistake
+    return [(keys, mistake) for keys, mistake in mistakes if any(mistake is one for one in kept.values())]
 
 
-def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:
-    keys = _keys_as_written(mistake["loc"])
+def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) -> str:
     key, value, context = ".".join(keys) or "the file", mistake["input"], mistake.get("ctx", {})
     if mistake["type"] == "extra_forbidden":
         close = difflib.get_close_matches(keys[-1], sorted(_known_keys(kind)), n=1)
@@ -82,13 +80,21 @@ def _sentence(kind: type[BaseModel], where: str, mistake: Any) -> str:
     return f"{where}: {key} is {shown}; {message[0].lower()}{message[1:]}."
 
 
-def _keys_as_written(location: tuple[int | str, ...]) -> list[str]:
-    """The keys a person wrote: pydantic puts the names of union branches between them."""
-    parts = [str(part) for part in location]
-    for block, tags in (("datasets", LOADERS), ("figures", DRAWINGS)):
-        if parts[:1] == [block] and parts[2:3] and parts[2] in tags:
-            del parts[2]
-    return [part for part in parts if "[" not in part and part not in {"int", "float", "str", "constrained-int"}]
+def _keys_as_written(mistake: Any, content: Any) -> list[str]:
+    """The keys that a person wrote: pydantic puts the names of union branches and validators between them."""
+    keys: list[str] = []
+    for part in mistake["loc"]:
+        inner = _entries(content)
+        if str(part) in inner:
+            content = inner[str(part)]
+            keys.append(str(part))
+    return [*keys, str(mistake["loc"][-1])] if mistake["type"] == "missing" else keys
+
+
+def _entries(content: Any) -> dict[str, Any]:
+    """What a mapping or list holds, by its keys as pydantic names them."""
+    pairs = content.items() if isinstance(content, dict) else enumerate(content if isinstance(content, list) else ())
+    return {str(key): value for key, value in pairs}
 
 
 def _known_keys(annotation: Any) -> set[str]:

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.blocks import (
+from fivesentences.config.datasets import Dataset
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.types import (
     CaptionsPerImage,
     EvaluationPhi,
     Fraction,
@@ -16,11 +18,9 @@ from fivesentences.config.blocks import (
     Name,
     PhiName,
     Strict,
+    Width,
     as_list,
 )
-from fivesentences.config.datasets import Dataset
-from fivesentences.config.models import Width
-from fivesentences.config.runs import FeatureSpec
 
 Epochs = Annotated[int, Field(ge=1)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]

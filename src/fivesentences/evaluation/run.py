@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.config import EnsembleRun, RunSpec, members_of
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.ranking import DIRECTIONS
+from fivesentences.plan.ensembles import EnsembleRun, members_of
+from fivesentences.plan.runs import RunSpec
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.matrices import Direction
 from fivesentences.semantics import read_phi, read_phi_note

@@ -17,9 +17,9 @@ import torch
 from fivesentences.errors import InputError
 from fivesentences.models.cvse import CVSE
 from fivesentences.models.matching import Matcher
+from fivesentences.models.saf import SAF
 from fivesentences.models.scan import SCAN
-from fivesentences.models.similarity_attention import SAF
-from fivesentences.models.similarity_graph import SGR
+from fivesentences.models.sgr import SGR
 from fivesentences.models.vsepp import VSEPP
 from fivesentences.models.vsrn import VSRN
 

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.errors import InputError
+from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
-from fivesentences.models.single_rows import batch_normalised
 from fivesentences.models.words import WordStates, word_sizes
 
 EPSILON = 1e-12  # added to every length before it divides, as released

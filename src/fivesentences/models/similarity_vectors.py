@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.models.attention import Limits, attention_weights
+from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
-from fivesentences.models.single_rows import batch_normalised
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released

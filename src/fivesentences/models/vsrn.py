@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from fivesentences.errors import InputError
+from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.captioner import Captioner, caption_labels
 from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
-from fivesentences.models.single_rows import batch_normalised
 
 BLOCKS = 4
 RELEASED_NAMES = {

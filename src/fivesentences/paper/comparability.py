@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from fivesentences.config import PublishedSetting, as_list, members_of
+from fivesentences.config import as_list
 from fivesentences.paper.results import Measure, Results
-from fivesentences.paper.rows import Row
+from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.rows import Row
+from fivesentences.plan.tables import PublishedSetting
 
 
 def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, measure: Measure | None) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from fivesentences.corpus import Corpus, Photographs, decode
-from fivesentences.paper.captions import wrapped
 from fivesentences.paper.html import Picture
+from fivesentences.paper.text.captions import wrapped
 from fivesentences.storage import read_json, replacing, write_json
 
 COLUMNS, ROWS = 4, 2

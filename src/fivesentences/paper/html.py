@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fivesentences.errors import InputError
-from fivesentences.paper.form import Table, spans
+from fivesentences.paper.tables.table import Table, spans
 
 _MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 

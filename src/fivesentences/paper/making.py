@@ -9,23 +9,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from fivesentences.config import HubnessFigureSpec, MetricAgreementFigureSpec, RunSpec, Scale, Study, check
+from fivesentences.config import Scale, check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
 from fivesentences.evaluation.agreement import read_agreement
 from fivesentences.evaluation.meaning import read_meaning
 from fivesentences.evaluation.retrievals import read_retrievals
-from fivesentences.paper.agreement_table import build_agreement_table
 from fivesentences.paper.agreements import NEEDED, Agreements
-from fivesentences.paper.figures import build_figure, write_figure
-from fivesentences.paper.metric_notes import notes_on_inference
-from fivesentences.paper.names import unique
-from fivesentences.paper.notes import notes_of_data, notes_on_left_out, notes_on_missing, notes_on_tuples
+from fivesentences.paper.figures.semantic_recall import build_figure, write_figure
 from fivesentences.paper.results import Results
-from fivesentences.paper.rows import expand_rows
-from fivesentences.paper.tables import build_table
-from fivesentences.paper.writing import write_table
+from fivesentences.paper.tables.agreement import build_agreement_table
+from fivesentences.paper.tables.runs import build_table
+from fivesentences.paper.tables.writing import write_table
+from fivesentences.paper.text.metric_notes import notes_on_inference
+from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.notes import notes_of_data, notes_on_left_out, notes_on_missing, notes_on_tuples
+from fivesentences.plan.figures import HubnessFigureSpec, MetricAgreementFigureSpec
+from fivesentences.plan.rows import expand_rows
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
 from fivesentences.storage import read_json
 
 Paths = Sequence[Path | str]
@@ -100,8 +103,8 @@ def _semantic_recall_figure(
 def _hubness_figure(
     study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, _: Pictures
 ) -> None:
-    from fivesentences.paper import hubness_figure
-    from fivesentences.paper.canvas import Texts, write_drawing
+    from fivesentences.paper.figures import hubness as hubness_figure
+    from fivesentences.paper.figures.canvas import Texts, write_drawing
 
     spec = study.figures[name]
     assert isinstance(spec, HubnessFigureSpec)
@@ -119,8 +122,8 @@ def _hubness_figure(
 def _metric_agreement_figure(
     study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, _: Pictures
 ) -> None:
-    from fivesentences.paper import metric_agreement_figure
-    from fivesentences.paper.canvas import Texts, write_drawing
+    from fivesentences.paper.figures import metric_agreement as metric_agreement_figure
+    from fivesentences.paper.figures.canvas import Texts, write_drawing
 
     spec = study.figures[name]
     assert isinstance(spec, MetricAgreementFigureSpec)
@@ -134,8 +137,8 @@ def _metric_agreement_figure(
 def _retrieval_pictures(
     study_name: str, name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, photographs: Pictures
 ) -> None:
-    from fivesentences.paper import retrieval_pictures
-    from fivesentences.paper.canvas import Texts, write_drawing
+    from fivesentences.paper.figures import retrievals as retrieval_pictures
+    from fivesentences.paper.figures.canvas import Texts, write_drawing
 
     spec = study.figures[name]
     rows = expand_rows(study.rows_of(name), study, scale)
@@ -157,8 +160,8 @@ _FIGURES: dict[str, Callable[[str, str, Study, Scale, Paths, Path | str, Picture
 
 
 def _agreement_figure(name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str) -> None:
-    from fivesentences.paper.agreement_figure import bin_pairs, draw, texts_of
-    from fivesentences.paper.canvas import write_drawing
+    from fivesentences.paper.figures.agreement import bin_pairs, draw, texts_of
+    from fivesentences.paper.figures.canvas import write_drawing
 
     spec = study.agreement_figures[name]
     paths = [Path(path) for path in numbers]
@@ -172,8 +175,9 @@ def _agreement_figure(name: str, study: Study, scale: Scale, numbers: Paths, ste
 def _meaning_figure(
     name: str, study: Study, scale: Scale, numbers: Paths, stem: Path | str, photographs: Mapping[str, Photographs]
 ) -> None:
-    from fivesentences.paper import meaning_histogram, meaning_pictures
-    from fivesentences.paper.canvas import Texts, write_drawing
+    from fivesentences.paper.figures import best_captions as meaning_pictures
+    from fivesentences.paper.figures import phi_histogram as meaning_histogram
+    from fivesentences.paper.figures.canvas import Texts, write_drawing
 
     spec = study.meaning_figures[name]
     phis = [phi for phi in spec.phis if phi not in scale.leave_out.phis]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fivesentences.config import Scale, Study
-from fivesentences.paper.figures import read_texts
-from fivesentences.paper.form import Table
+from fivesentences.config import Scale
+from fivesentences.paper.figures.semantic_recall import read_texts
 from fivesentences.paper.html import LinkedTable, Picture, Section, page
+from fivesentences.paper.tables.table import Table
+from fivesentences.plan.studies import Study
 from fivesentences.storage import replacing
 
 LEAD = (

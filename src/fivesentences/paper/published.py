@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fivesentences.config import TableSpec
 from fivesentences.errors import InputError
+from fivesentences.plan.tables import TableSpec
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
 # Of one printed row by (dataset, split, setting, method): its values by (direction, metric).

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from fivesentences.config import ModelSpec
 from fivesentences.errors import InputError
 from fivesentences.models import Matcher, build_model, model_class
 from fivesentences.models.concepts import ConceptGraph
+from fivesentences.plan.models import ModelSpec
 
 
 def build(

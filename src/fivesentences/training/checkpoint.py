@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from fivesentences.config import RunSpec, check
+from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
+from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.building import build
 from fivesentences.training.extras import extras_of

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import RunSpec
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.models import model_class
 from fivesentences.models.concepts import ConceptGraph
+from fivesentences.plan.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions
 from fivesentences.training.extras import Stage, concepts_of, extras_of
 from fivesentences.training.vocabulary import Vocabulary

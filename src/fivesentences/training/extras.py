@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import ModelSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.models import model_class
 from fivesentences.models.concepts import ConceptGraph, concept_labels
+from fivesentences.plan.models import ModelSpec
 
 Stage = Literal["training", "test"]
 CONCEPTS = 300  # as released

@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 
 import fivesentences
-from fivesentences.config import RunSpec
 from fivesentences.errors import InputError
 from fivesentences.features.precomp import read_precomp
+from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import sha256_of
 
 # Rooms of the package whose code has a part in training a run.

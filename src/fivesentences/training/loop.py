@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fivesentences.config import RunSpec
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW
+from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, bucketed_order, epoch_order

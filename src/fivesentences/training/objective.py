@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fivesentences.config import LossSpec, SamSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import HAL, SemanticAdaptiveMargin, SoftRankLoss, TripletLoss
 from fivesentences.losses.semantic_adaptive_margin import rules_of
 from fivesentences.models.matching import TrainingScores
+from fivesentences.plan.losses import LossSpec, SamSpec
 from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 import torch
 import yaml
 
-from fivesentences.config import RunFile, RunSpec, check, read_yaml
+from fivesentences.config import check, read_yaml
 from fivesentences.errors import InputError
+from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fivesentences.config import RunSpec
 from fivesentences.errors import InputError
+from fivesentences.plan.runs import RunSpec
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import FinishedFolder
 from fivesentences.training.run import OUTPUTS, device_of, train_run

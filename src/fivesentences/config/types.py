@@ -1,0 +1,45 @@
+"""What every block of the configuration is made of: its base class, names, and words that several blocks share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Direction = Literal["i2t", "t2i"]
+Layout = Literal["global", "grid"]
+Width = Annotated[int, Field(ge=1, le=65536)]
+Negatives = Literal["random", "closest", "furthest"]
+Variant = Literal["paper", "released"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Fraction = Annotated[float, Field(gt=0, le=1)]
+CaptionsPerImage = Annotated[int, Field(ge=1)]
+_PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
+PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
+# A phi that runs are evaluated with: one matrix, or the mean of several (`tfidf+bleu_daa`), as DAA averages them.
+EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
+Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
+INFERENCES: tuple[Inference, ...] = get_args(Inference)
+Split = Literal["train", "dev", "test"]
+Judge = Literal["cxc", "flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower", "scenes_truth"]
+References = Literal["kept", "own_left_out"]
+Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
+
+
+class Strict(BaseModel):
+    """A configuration block: unknown keys are errors, values are not converted silently, nothing changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Drawing(Strict):
+    """What every figure has: its title, what it shows, and sentences below it."""
+
+    title: str
+    caption: str
+    notes: list[str] = Field(default=[])
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list as it is, anything else as a list of one."""
+    return list(value) if isinstance(value, list) else [value]

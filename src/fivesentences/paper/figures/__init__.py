@@ -1,0 +1,1 @@
+"""The figures of the studies, one file per kind."""

@@ -1,0 +1,157 @@
+"""How often items are the nearest of a query: a panel a model and direction, a line an inference method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from scipy.stats import binom
+
+from fivesentences.config import Scale
+from fivesentences.errors import InputError
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.tables.columns import DIRECTIONS
+from fivesentences.paper.text.names import INFERENCES, unique
+from fivesentences.plan.figures import HubnessFigureSpec
+from fivesentences.plan.rows import Row, expand_rows
+from fivesentences.plan.studies import Study
+
+COLUMNS = [
+    "role", "dataset", "model", "loss", "fraction", "inference", "direction", "at_least", "percent", "spread", "seeds",
+    "by_chance",
+]  # fmt: skip
+ORDER = ("t2i", "i2t")  # print counts images, so these come first
+# Sizes in inches.
+LEFT, GAP, DOWN, HEIGHT, TOP, KEY = 0.62, 0.28, 0.45, 1.75, 0.42, 0.4
+CHANCE = "#8f8f8f"
+
+
+def tidy(
+    spec: HubnessFigureSpec, study: Study, scale: Scale, contents: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame:
+    """One line a point: the percentage of the gallery that is the nearest item of at least so many queries.
+
+    ``percent`` is the mean and ``spread`` the sample standard deviation over seeds; ``by_chance`` is the percentage if
+    every query drew its nearest item at random.
+
+    Args:
+        spec: The figure.
+        study: Its study.
+        scale: The scale.
+        contents: What was stored of each run, by its name.
+
+    Raises:
+        InputError: If a run was not evaluated by an inference method.
+    """
+    lines: list[tuple[Any, ...]] = []
+    for row in expand_rows(spec.rows, study, scale):
+        for direction in ORDER if row.runs else ():
+            shares = [_share_at_least(_histogram(contents, run.name, row, direction)) for run in row.runs]
+            longest = max(len(share) for share in shares)
+            by_seed = np.array([np.pad(share, (0, longest - len(share))) for share in shares])
+            spread = by_seed.std(axis=0, ddof=1) if len(shares) > 1 else np.full(longest, np.nan)
+            chance = _by_chance(_histogram(contents, row.runs[0].name, row, direction), longest)
+            start = (row.role, row.dataset, row.model, row.loss, row.fraction, row.inference, direction)
+            for count in range(1, longest):
+                numbers = (float(by_seed[:, count].mean()), float(spread[count]), len(shares), float(chance[count]))
+                lines.append((*start, count, *numbers))
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def notes() -> list[str]:
+    """How the picture is read."""
+    return [
+        "Both axes are logarithmic. Where a line begins is the percentage of items that are the nearest of any "
+        "query; where it ends is the largest hub of any seed. Lines are means over seeds.",
+        "Dashed: what chance gives, if every query drew its nearest item at random. If every answer were right, all "
+        "images would be the nearest of exactly their own captions, as assignment makes them.",
+    ]
+
+
+def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
+    """Two rows (caption queries, as in print, and image queries) by a column for each model and loss."""
+    settings = list(dict.fromkeys(zip(data["dataset"], data["model"], data["loss"], data["fraction"], strict=True)))
+    methods = unique(data["inference"])
+    width = (WIDTH - LEFT - GAP * len(settings)) / len(settings)
+    canvas.set_size_inches(WIDTH, TOP + len(ORDER) * (HEIGHT + DOWN) + KEY)
+    for across, setting in enumerate(settings):
+        of_setting = data[(data[["dataset", "model", "loss", "fraction"]] == list(setting)).all(axis=1)]
+        for down, direction in enumerate(ORDER):
+            left, top = LEFT + across * (width + GAP), TOP + down * (HEIGHT + DOWN)
+            panel = panel_at(canvas, left, top, width, HEIGHT)
+            part = of_setting[of_setting["direction"] == direction]
+            limits = data[data["direction"] == direction]
+            _lines(panel, part, methods, limits["at_least"].max())
+            panel.set_xlim(0.9, limits["at_least"].max() * 1.15)
+            panel.set_ylim(max(limits.loc[limits["percent"] > 0, "percent"].min() * 0.7, 1e-3), 130)
+            if across:
+                panel.set_yticklabels([])
+            else:
+                panel.set_ylabel("% of " + ("images" if direction == "t2i" else "captions"))
+            if down == 0:
+                panel.set_title(_title(setting, settings, study), loc="left", pad=15)
+            text_at(canvas, left, top - 0.15, DIRECTIONS[direction], fontsize=7.5, color=SOFT)
+            if down == len(ORDER) - 1:
+                panel.set_xlabel("nearest of at least so many queries")
+    bottom = TOP + len(ORDER) * (HEIGHT + DOWN) + 0.12
+    entries = [("●", COLOURS[index], INFERENCES.get(name, name)) for index, name in enumerate(methods)]
+    for place, entry in enumerate([*entries, ("╌", CHANCE, "chance")]):
+        key(canvas, LEFT + place * 1.25, bottom, [entry])
+
+
+def _lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int) -> None:
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    for index, method in enumerate(methods):
+        line = data[data["inference"] == method]
+        if line.empty:
+            continue
+        if method == methods[0]:
+            chance = line[line["by_chance"] > 0]
+            panel.plot(chance["at_least"], chance["by_chance"], color=CHANCE, linewidth=1.0, linestyle="--")
+        colour, last = COLOURS[index], line.iloc[-1]
+        panel.plot(line["at_least"], line["percent"], color=colour, linewidth=1.3, zorder=3)
+        panel.plot(last["at_least"], last["percent"], color=colour, marker="o", markersize=3.6, zorder=4)
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0,)))
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(NullFormatter())
+    if longest < 50:
+        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
+    panel.set_axisbelow(True)
+
+
+def _title(setting: tuple[Any, ...], settings: Sequence[tuple[Any, ...]], study: Study) -> str:
+    """What tells a setting from the others; the loss if nothing does."""
+    telling = [index for index in range(4) if len({one[index] for one in settings}) > 1] or [2]
+    said = [f"{setting[i]:.0%}" if i == 3 else study.labels.get(setting[i], str(setting[i])) for i in telling]
+    return ", ".join(said)
+
+
+def _histogram(contents: Mapping[str, Mapping[str, Any]], run: str, row: Row, direction: str) -> list[int]:
+    try:
+        return [int(count) for count in contents[run]["hubs"][row.inference][direction]]
+    except KeyError:
+        raise InputError(
+            f"the run '{run}' has no numbers of hubs by the inference method {row.inference}; evaluate it again."
+        ) from None
+
+
+def _share_at_least(histogram: Sequence[int]) -> np.ndarray:
+    """``[0 ... maximum]`` percent of items that are the nearest of at least so many queries."""
+    counts = np.asarray(histogram, dtype=np.float64)
+    return np.asarray(100.0 * counts[::-1].cumsum()[::-1] / counts.sum())
+
+
+def _by_chance(histogram: Sequence[int], longest: int) -> np.ndarray:
+    items = sum(histogram)
+    queries = sum(times * count for times, count in enumerate(histogram))
+    found = 100.0 * binom.sf(np.arange(longest) - 1, queries, 1.0 / items)
+    # Less than a thousandth of an item is nothing to draw.
+    return np.where(found * items / 100.0 > 1e-3, found, 0.0)

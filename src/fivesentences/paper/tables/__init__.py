@@ -1,0 +1,1 @@
+"""The tables of the studies, one file per kind, and the forms in which they are written."""

@@ -1,0 +1,1 @@
+"""The words that tables and figures share: names, notes, captions, LaTeX."""

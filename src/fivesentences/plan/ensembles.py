@@ -1,0 +1,80 @@
+"""An ensemble: several runs whose similarities are averaged and evaluated like those of one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import check
+from fivesentences.config.types import Name, Strict
+from fivesentences.plan.losses import LossSpec
+from fivesentences.plan.runs import RunSpec
+
+# Between the seeds of members with the same model: far enough for the seeds of a scale to stay apart.
+SEED_STEP = 100
+
+
+class EnsembleRun(Strict):
+    """Runs of one dataset, loss and training set, whose mean similarity stands in a table as one run.
+
+    It has what a row reads of a run. ``features`` are those of its first member, ``seed`` is the first member's.
+    """
+
+    ensemble: Name = Field(description="the study's name of it, such as sgraf")
+    members: Annotated[list[RunSpec], Field(min_length=2)]
+
+    @property
+    def name(self) -> str:
+        """Folder of its similarity below ``results/training``, and of its metrics."""
+        return self.members[0].named(f"{self.ensemble},ensemble")
+
+    @property
+    def dataset(self) -> str:
+        """That of its members."""
+        return self.members[0].dataset
+
+    @property
+    def features(self) -> FeatureSpec:
+        """Those of its first member."""
+        return self.members[0].features
+
+    @property
+    def loss(self) -> LossSpec:
+        """That of its members."""
+        return self.members[0].loss
+
+    @property
+    def fraction(self) -> float:
+        """That of its members."""
+        return self.members[0].fraction
+
+    @property
+    def seed(self) -> int:
+        """That of its first member."""
+        return self.members[0].seed
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> EnsembleRun:
+        for key in ("dataset", "loss", "fraction", "captions_per_image"):
+            if any(getattr(member, key) != getattr(self.members[0], key) for member in self.members):
+                raise ValueError(f"members of an ensemble differ in {key}; their similarities cannot be averaged")
+        names = [member.name for member in self.members]
+        if len(set(names)) < len(names):
+            raise ValueError("a member stands in an ensemble twice; give it another seed")
+        return self
+
+
+def members_of(run: RunSpec | EnsembleRun) -> list[RunSpec]:
+    """The runs to be trained: a run itself, or the members of an ensemble."""
+    return run.members if isinstance(run, EnsembleRun) else [run]
+
+
+def read_run_or_ensemble(content: dict[str, Any], where: str) -> RunSpec | EnsembleRun:
+    """Either of them from its ``model_dump``.
+
+    Raises:
+        InputError: If a key or value is wrong.
+    """
+    return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)

@@ -1,0 +1,286 @@
+"""Rows of a study at a scale: which dataset, model, loss and runs stand behind a line of a table."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list, check
+from fivesentences.errors import InputError
+from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
+from fivesentences.plan.losses import LossSpec
+from fivesentences.plan.models import WIDTHS, ModelSettings
+from fivesentences.plan.registry import registered_models
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
+from fivesentences.plan.tables import RowSpec
+
+Setting = TypeVar("Setting", int, list[int])
+LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
+# Why a line is left out that another scale, or the target `complete`, makes: print is shown in its place.
+NO_TIME = ("cell", "loss", "features")
+Trained = RunSpec | EnsembleRun
+Named = TypeVar("Named", bound=Trained)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table or figure, resolved at a scale.
+
+    ``runs`` holds one run (or ensemble of runs) a seed, in the order of the scale's seeds. It is empty where the line
+    is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
+    the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
+    inference alone read the same runs.
+    """
+
+    role: str
+    dataset: str | None
+    model: str
+    loss: str
+    spec: LossSpec
+    fraction: float
+    inference: Inference
+    published: str | None
+    runs: tuple[Trained, ...]
+    left_out: LeftOut | None = None
+    captions_per_image: int | None = None
+    features: str | None = None
+
+
+def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row]:
+    """Multiply out the rows of a table or figure, in the order that ``RowSpec`` says; those left out stay in.
+
+    Raises:
+        InputError: If a model is unknown or the scale does not say how many epochs a fraction takes.
+    """
+    expanded = []
+    for row in rows:
+        parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss, row.inference)
+        for features, model, fraction, captions, loss, inference in itertools.product(*map(as_list, parts)):
+            cell = _Cell(study, scale, features, model, fraction, captions, loss)
+            dataset = scale.roles.get(row.role)
+            left_out = _why_left_out(cell, dataset, inference)
+            runs = cell.runs(dataset) if dataset is not None and left_out is None else ()
+            spec = study.losses[loss]
+            expanded.append(
+                Row(
+                    *(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out),
+                    *(captions, features),
+                )
+            )
+    return expanded
+
+
+def runs_of_table(study: Study, table: str, scale: Scale) -> dict[str, RunSpec]:
+    """Runs that a table needs at a scale, by ``RunSpec.name``."""
+    return runs_of_rows(expand_rows(study.rows_of(table), study, scale))
+
+
+def runs_of_figure(study: Study, figure: str, scale: Scale) -> dict[str, RunSpec]:
+    """Runs that a figure needs at a scale, by ``RunSpec.name``."""
+    return runs_of_rows(expand_rows(study.rows_of(figure), study, scale))
+
+
+def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
+    """Runs that a study's tables and figures need at a scale, by ``RunSpec.name``; a shared run appears once.
+
+    Raises:
+        InputError: If two different runs would have one name.
+    """
+    return runs_of_rows(rows_of_study(study, scale))
+
+
+def rows_of_study(study: Study, scale: Scale) -> list[Row]:
+    """Rows of all tables and figures of runs that a scale makes of a study."""
+    made = [name for name in (*study.tables, *study.figures) if scale.makes(name)]
+    return [row for name in made for row in expand_rows(study.rows_of(name), study, scale)]
+
+
+def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
+    """Runs of all studies at a scale, by ``RunSpec.name``; what two studies share appears once.
+
+    Raises:
+        InputError: If two different runs would have one name, or an exception or a kept row names a model or loss of no
+            study.
+    """
+    _check_cells(studies, scale)
+    return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
+
+
+def ensembles_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, EnsembleRun]:
+    """Ensembles in the rows of all studies at a scale, by ``EnsembleRun.name``; their members are runs of the scale.
+
+    Raises:
+        InputError: If two different ensembles would have one name.
+    """
+    rows = (row for study in studies.values() for row in rows_of_study(study, scale))
+    return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
+
+
+def inferences_of_runs(studies: Mapping[str, Study], scale: Scale) -> dict[str, list[Inference]]:
+    """By which inference methods each run or ensemble is evaluated: as it is, and what its rows ask for besides."""
+    found: dict[str, list[Inference]] = {}
+    for study in studies.values():
+        for row in rows_of_study(study, scale):
+            for run in row.runs:
+                for member in members_of(run):
+                    found.setdefault(member.name, ["naive"])
+                asked = found.setdefault(run.name, ["naive"])
+                if row.inference not in asked:
+                    asked.append(row.inference)
+    # In the order of the configuration, so that an evaluation does not depend on the order of tables.
+    return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
+
+
+def compared_rows(study: Study, figure: str, scale: Scale) -> list[Row]:
+    """The two rows whose retrievals a figure compares: its first two that the scale trains on one dataset, or none."""
+    rows = [row for row in expand_rows(study.rows_of(figure), study, scale) if row.runs]
+    pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
+    return pair if len(pair) == 2 else []
+
+
+def runs_of_rows(rows: Iterable[Row]) -> dict[str, RunSpec]:
+    """Runs to be trained for the given rows, members of ensembles among them, by ``RunSpec.name``."""
+    return _union(member for row in rows for run in row.runs for member in members_of(run))
+
+
+def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
+    """Names of the runs and ensembles whose numbers stand in the given rows, each once."""
+    return list(dict.fromkeys(run.name for row in rows for run in row.runs))
+
+
+def _union(runs: Iterable[Named]) -> dict[str, Named]:
+    named: dict[str, Named] = {}
+    for run in runs:
+        first = named.setdefault(run.name, run)
+        if first != run:
+            ours, theirs = first.model_dump(), run.model_dump()
+            key = next(key for key in ours if ours[key] != theirs[key])
+            raise InputError(
+                f"two different runs are both named '{run.name}': {key} is {ours[key]!r} in one and {theirs[key]!r} "
+                "in the other; give them settings that show in the name."
+            )
+    return named
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What a row of a study is trained with at a scale."""
+
+    study: Study
+    scale: Scale
+    features: str | None
+    model: str
+    fraction: float
+    captions: int | None
+    loss: str
+
+    @property
+    def models(self) -> set[str]:
+        """Names under which a scale may mean the row's model."""
+        if self.model in self.study.ensembles:
+            return {self.model}
+        return {self.model, _model(self.study, self.model).name}
+
+    @property
+    def is_kept(self) -> bool:
+        return self.scale.keeps(self.models, self.loss, self.fraction, self.captions)
+
+    def runs(self, dataset: str) -> tuple[Trained, ...]:
+        """One run or ensemble a seed, in the order of the scale's seeds."""
+        if self.model not in self.study.ensembles:
+            return self._of_model(dataset, self.model)
+        members, count = [], Counter[str]()
+        for model in self.study.ensembles[self.model]:
+            runs, shift = self._of_model(dataset, model), SEED_STEP * count[model]
+            members.append([run.model_copy(update={"seed": run.seed + shift}) for run in runs])
+            count[model] += 1
+        # Models may have different numbers of seeds.
+        return tuple(EnsembleRun(ensemble=self.model, members=list(of_seed)) for of_seed in zip(*members, strict=False))
+
+    def _of_model(self, dataset: str, name: str) -> tuple[RunSpec, ...]:
+        scale, model = self.scale, _model(self.study, name)
+        apart = {"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"}
+        settings = scale.training.model_dump(exclude=apart) | {"seeds": scale.seeds}
+        for exception in scale.training.exceptions:
+            if exception.matches({name, model.name}, self.loss, self.fraction, self.captions):
+                settings |= exception.settings
+        layout = settings.pop("features", None) or model.layout
+        seeds = _of_fraction(scale, "seeds", settings.pop("seeds"), self.fraction)
+        settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
+        widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
+        run = RunSpec(
+            dataset=dataset,
+            features=self._features(layout),
+            features_named=self.features is not None,
+            model=model.with_widths(widths),
+            loss=self.study.losses[self.loss],
+            fraction=self.fraction,
+            captions_per_image=self.captions,
+            **settings,
+        )
+        return tuple(run.model_copy(update={"seed": seed}) for seed in seeds)
+
+    def _features(self, layout: str) -> FeatureSpec:
+        scale = self.scale
+        if self.features is not None:
+            return scale.further_features[self.features]
+        features = scale.grid_features if layout == "grid" and scale.grid_features is not None else scale.features
+        assert features is not None  # a scale with roles has features
+        return features
+
+
+def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> LeftOut | None:
+    scale = cell.scale
+    if dataset is None:
+        return "role"
+    if cell.features is not None and cell.features not in scale.further_features:
+        return "features"
+    if cell.loss in scale.leave_out.losses:
+        return "loss"
+    if inference in scale.leave_out.inferences:
+        return "inference"
+    if cell.fraction in scale.leave_out.fractions:
+        return "fraction"
+    return None if cell.is_kept else "cell"
+
+
+def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
+    """An exception or a kept row with a mistaken name would hold for no run, and nobody would see it."""
+    models = {*registered_models(), *(name for study in studies.values() for name in study.models)}
+    losses = {name for study in studies.values() for name in study.losses}
+    ensembles = {name for study in studies.values() for name in study.ensembles}
+    given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
+        ("training.exceptions", scale.training.exceptions, models),
+        ("keep", scale.keep or [], models | ensembles),
+    ]
+    for where, cells, of_model in given:
+        for number, cell in enumerate(cells):
+            for key, names in (("model", of_model), ("loss", losses)):
+                for name in as_list(getattr(cell, key) or []):
+                    if name not in names:
+                        raise InputError(
+                            f"scale {scale.scale}: {where}[{number}].{key} is '{name}', but the studies have "
+                            f"only: {', '.join(sorted(names))}."
+                        )
+
+
+def _model(study: Study, name: str) -> ModelSettings:
+    """The model that a row names: a variant of the study's, or one of the registry as it is."""
+    return study.models.get(name) or check(ModelSettings, {"name": name}, f"{study.paper}: a row's model")
+
+
+def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:
+    """A setting that a scale gives once for all fractions, or one for each."""
+    if not isinstance(setting, dict):
+        return setting
+    if fraction not in setting:
+        known = ", ".join(f"{key:g}" for key in setting)
+        raise InputError(
+            f"scale {scale.scale}: {key} has no entry for the fraction {fraction:g} (only {known}); "
+            "add one, or give a single value for all."
+        )
+    return setting[fraction]

@@ -1,0 +1,273 @@
+"""A scene's picture: the setting, then its groups from back to front."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from fivesentences.scenes import objects
+from fivesentences.scenes.backdrops import develop, paint_backdrop, weather
+from fivesentences.scenes.creatures import (
+    ANIMAL_DRAWERS,
+    PAINT,
+    SIZE_OF_PERSON,
+    duck,
+    hoofed,
+    person,
+)
+from fivesentences.scenes.pen import Colour, Pen, Point, finish, new_paper, shade
+from fivesentences.scenes.world import PEOPLE, Group, Scene, Thing
+
+SIZES = {None: 1.0, "small": 0.72, "big": 1.3}
+HOOFED = ("horse", "cow", "camel", "sheep")
+# Half the room between two of a group, in units.
+SPREAD = {"bird": 0.55, "duck": 0.62, "sheep": 0.62, "horse": 0.95, "cow": 0.95, "camel": 0.95, "flower": 0.3}
+POSE = {
+    "stand": "stand",
+    "walk": "walk",
+    "run": "run",
+    "jump": "jump",
+    "wave": "wave",
+    "sit": "sit low",
+    "lie": "sit low",
+}
+
+
+def draw_scene(scene: Scene) -> Image.Image:
+    """The picture of a scene, RGB, ``pen.WIDTH`` x ``pen.HEIGHT``; the same scene gives the same pixels."""
+    rng = np.random.default_rng(scene.seed)
+    paper = new_paper()
+    draw = paint_backdrop(paper, scene.setting, scene.sky, rng)
+    order = sorted(scene.groups, key=lambda group: group.ground)
+    for group in order:
+        _draw_group(draw, paper, scene, group, rng)
+    weather(draw, scene.sky, rng)
+    return develop(finish(paper), rng)
+
+
+def _paint(thing: Thing, scene: Scene) -> Colour:
+    if thing.kind == "pine":  # snow lies on pines in the snow
+        return PAINT["white"] if scene.setting == "snow" else PAINT["green"]
+    return PAINT[thing.colour] if thing.colour is not None else PAINT["gray"]
+
+
+def _draw_group(
+    draw: ImageDraw.ImageDraw, paper: Image.Image, scene: Scene, group: Group, rng: np.random.Generator
+) -> None:
+    pen = Pen(draw, group.x * paper.width, group.ground * paper.height, group.scale * paper.height, group.flip)
+    things = [scene.things[index] for index in group.members]
+    colours = [_paint(thing, scene) for thing in things]
+    first, paint = things[0], colours[0]
+    if len(things) == 1:
+        _draw_several(pen, first, paint, rng)
+        return
+    other, paint2 = things[1], colours[1]
+    _TOGETHER[group.layout](pen, first, paint, other, paint2, rng)
+
+
+def _draw_several(pen: Pen, thing: Thing, paint: Colour, rng: np.random.Generator) -> None:
+    """A thing by itself, as often as it is there, in a loose row or flock."""
+    n = thing.count
+    step = SPREAD.get(thing.kind, 0.5)
+    if n > 2:
+        step *= 0.82
+    # Reading order from the back row to the front row, so that nearer ones cover farther ones.
+    offsets = [(step * (i - (n - 1) / 2), 0.12 * ((i * 2 + 1) % 3)) for i in range(n)]
+    for x, y in sorted(offsets, key=lambda place: -place[1]):
+        if thing.kind == "bird" and thing.action == "fly":
+            y = float(rng.uniform(-0.15, 0.35))
+        elif n == 1:
+            y = 0.0
+        facing = thing.kind == "flower" and bool(rng.random() < 0.5)
+        one = replace(thing, look=int(rng.integers(2**20))) if n > 1 else thing  # a group is not made of twins
+        _draw_one(pen.at(x + float(rng.uniform(-0.06, 0.06)), y, flip=facing), one, paint)
+
+
+def _draw_one(pen: Pen, thing: Thing, paint: Colour, pose: str | None = None) -> Point:
+    """One thing; returns the near hand of a person or the seat of what can be sat on, else the origin."""
+    p = pen.at(0, 0, SIZES[thing.size])
+    airborne = thing.action == "fly"
+    if thing.kind in PEOPLE:
+        pose = pose or POSE[thing.action or "stand"]
+        if pose not in ("ride", "sit"):
+            p.shadow(0.05, 0.24)
+        hat = PAINT[thing.hat] if thing.hat is not None else None
+        return person(p, thing.kind, paint, pose, thing.look, hat)
+    if thing.kind in ANIMAL_DRAWERS:
+        if not airborne:
+            p.shadow(0.0, 0.3 if thing.kind == "dog" else 0.2)
+        ANIMAL_DRAWERS[thing.kind](p, paint, thing.action, thing.look)
+        return 0.0, 0.0
+    if thing.kind in HOOFED:
+        p.shadow(0.02, 0.5)
+        return hoofed(p, thing.kind, paint, thing.action, thing.look)
+    if thing.kind == "duck":
+        duck(p, paint, thing.look)
+        return 0.0, 0.0
+    result = objects.PLAIN[thing.kind](p, paint, thing.look)
+    if thing.kind == "boat":
+        objects.boat_hull(p, paint, thing.look)
+    if isinstance(result, tuple):
+        return float(result[0]), float(result[1])
+    return 0.0, 0.0
+
+
+def _leash(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    hand = _draw_one(pen.at(-0.3, 0), a, pa)
+    size = SIZES[b.size]
+    neck = (0.42 + 0.2 * size, 0.36 * size)
+    pen.limb(
+        [(hand[0] - 0.3, hand[1]), ((hand[0] - 0.3 + neck[0]) / 2, (hand[1] + neck[1]) / 2 - 0.06), neck],
+        0.018,
+        PAINT["red"],
+    )
+    _draw_one(pen.at(0.42, 0), b, pb)
+
+
+def _mounted(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    seat = _draw_one(pen, b, pb)
+    p = pen.at(seat[0], seat[1])
+    if b.kind == "sled":
+        _draw_one(p, a, pa, "sit low")
+    elif b.kind == "bike":
+        _draw_one(p.at(0, 0.02), a, pa, "ride")
+    else:
+        _draw_one(p, a, pa, "ride")
+
+
+def _chase(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    lift = 0.5 if b.kind == "bird" else 0.06 if b.kind == "ball" else 0.0
+    _draw_one(pen.at(0.42, lift), b, pb)
+    _draw_one(pen.at(-0.36, 0), a, pa)
+
+
+def _kite(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    hand = _draw_one(pen.at(-0.3, 0), a, pa, "hold")
+    x, y = hand[0] - 0.3, hand[1]
+    pen.limb([(x, y), (0.25, 0.86), (0.5, 1.25)], 0.012, (250, 250, 250))
+    _draw_one(pen.at(0.5, 1.28, 0.95), b, pb)
+
+
+def _balloon(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    tall = SIZE_OF_PERSON[a.kind]
+    hand = (0.2 * tall, 0.79 * tall)
+    for number in range(b.count):
+        x = hand[0] + 0.05 + 0.26 * (number - (b.count - 1) / 2)
+        y = hand[1] + 0.36 + 0.14 * (number % 2)
+        pen.limb([hand, (x, y)], 0.012, (250, 250, 250))
+        _draw_one(pen.at(x, y), b, pb)
+    _draw_one(pen, a, pa, "hold")
+
+
+def _umbrella(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    tall = SIZE_OF_PERSON[a.kind]
+    objects.umbrella(pen.at(0.18 * tall, 0.74 * tall, 0.95), pb, b.look)
+    _draw_one(pen, a, pa, "hold")
+
+
+def _seat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    seat = _draw_one(pen, b, pb)
+    if a.kind in PEOPLE:
+        # Feet may hang, hips lie on the seat.
+        hip = 0.27 * SIZE_OF_PERSON[a.kind]
+        _draw_one(pen.at(seat[0], seat[1] + 0.03 - hip), a, pa, "sit")
+    else:
+        _draw_one(pen.at(seat[0], seat[1]), a, pa)
+
+
+def _shade(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(-0.18, 0.08, 0.9 if b.kind == "umbrella" else 0.76), b, pb)
+    _draw_one(pen.at(0.12, 0), a, pa)
+
+
+def _kick(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(-0.25, 0), a, pa, "kick")
+    _draw_one(pen.at(0.3, 0.12), b, pb)
+
+
+def _play(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(-0.18, 0), a, pa)
+    _draw_one(pen.at(0.26, 0), b, pb)
+
+
+def _build(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(0.38, 0.03), b, pb)
+    _draw_one(pen.at(-0.26, 0), a, pa, "kneel" if b.kind == "sandcastle" else "reach")
+
+
+def _boat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    p = pen.at(0, 0, SIZES[b.size])
+    seat = objects.boat(p, pb, b.look)
+    p.unit /= SIZES[b.size]  # who sits in a big boat is not bigger
+    _draw_one(p.at(seat[0] * SIZES[b.size], seat[1] * SIZES[b.size]), a, pa, "sit low" if a.kind in PEOPLE else None)
+    objects.boat_hull(pen.at(0, 0, SIZES[b.size]), pb, b.look)
+
+
+def _fire(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    pen.at(-0.45, 0).limb([(-0.16, 0.1), (0.14, 0.1)], 0.18, (112, 74, 48))
+    _draw_one(pen.at(-0.45, 0.1), a, pa, "sit low")
+    _draw_one(pen.at(0.36, 0.0), b, pb)
+
+
+def _watch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    person_acts = a.kind in PEOPLE
+    large = b.kind in ("horse", "cow", "camel")
+    if large:
+        _draw_one(pen.at(0.55, 0.06, 0.92, flip=True), b, pb)
+    else:
+        for number in range(b.count):
+            _draw_one(pen.at(0.4 + 0.27 * number, 0.07 * (number % 2), flip=True), b, pb)
+    if not large and person_acts:  # crumbs
+        for x, y in ((0.26, 0.02), (0.32, 0.06), (0.4, -0.02)):
+            pen.dot(x, y, 0.015, (250, 226, 160))
+    _draw_one(pen.at(-0.35, 0), a, pa, "reach" if person_acts else None)
+
+
+def _read(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    hand = _draw_one(pen, a, pa, "sit low")
+    _draw_one(pen.at(hand[0] + 0.05, hand[1] - 0.03), b, pb)
+
+
+def _guitar(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen, a, pa, "stand")
+    _draw_one(pen.at(0.02, 0.5), b, pb)
+    tone = shade(pa, 0.9)
+    pen.limb([(0.1, 0.7), (0.2, 0.54), (0.06, 0.5)], 0.07, tone)
+
+
+def _catch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(-0.12, 0.05), a, pa)
+    size = SIZES[a.size]
+    _draw_one(pen.at(-0.12 + 0.5 * size, 0.05 + 0.58 * size), b, pb)
+
+
+def _pet(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+    _draw_one(pen.at(0.26, 0.0, flip=True), b, pb)
+    _draw_one(pen.at(-0.18, 0), a, pa, "reach" if a.kind in ("boy", "girl") else "kneel")
+
+
+_TOGETHER = {
+    "leash": _leash,
+    "bike": _mounted,
+    "horse": _mounted,
+    "sled": _mounted,
+    "chase": _chase,
+    "kite": _kite,
+    "balloon": _balloon,
+    "umbrella": _umbrella,
+    "seat": _seat,
+    "lie": _seat,
+    "shade": _shade,
+    "kick": _kick,
+    "play": _play,
+    "build": _build,
+    "boat": _boat,
+    "fire": _fire,
+    "watch": _watch,
+    "read": _read,
+    "guitar": _guitar,
+    "catch": _catch,
+    "pet": _pet,
+}
