@@ -3,43 +3,39 @@
 
 rule download:
     output:
-        file=DATA / "{file}",
+        **made_by("download"),
     log:
         "logs/corpus/download/{file}.log",
     benchmark:
         "logs/benchmarks/corpus/download/{file}.tsv"
-    wildcard_constraints:
-        file=one_of(DOWNLOADS),
     resources:
         mem_mb=500,
         runtime="8h",
     params:
-        entry=lambda wc: DOWNLOADS[wc.file],
-        catalogue=str(PROJECT / "config" / "datasets.yaml"),
+        dataset=told("download", "dataset"),
+        name=told("download", "name"),
+        catalogue=told("download", "catalogue"),
+        mirror=told("download", "mirror"),
     message:
-        "Fetch {wildcards.file} from its host or the mirror, and check it"
+        "Download {wildcards.file}, or take it from the mirror, and check it"
     script:
         "../scripts/download.py"
 
 
 rule draw_scenes:
     output:
-        corpus=CORPUS / "{dataset}.parquet",
-        photographs=CORPUS / "{dataset}" / "photographs.zip",
-        tuples=CORPUS / "{dataset}" / "tuples.jsonl.gz",
-        labels=CORPUS / "{dataset}" / "labels.parquet",
-        truth=CORPUS / "{dataset}" / "truth.npy",
+        **made_by("draw_scenes"),
     log:
         "logs/corpus/{dataset}.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=one_of(datasets_with("scenes")),
+        dataset=PLAN.only("scenes"),
     resources:
         mem_mb=2000,
         runtime="10m",
     params:
-        scenes=lambda wc: SCALE.datasets[wc.dataset].model_dump(exclude={"loader"}),
+        scenes=told("draw_scenes", "scenes"),
     message:
         "Draw the scenes of {wildcards.dataset} and write their captions"
     script:
@@ -48,20 +44,20 @@ rule draw_scenes:
 
 rule load_corpus:
     input:
-        captions=captions_of,
+        unpack(read_by("load_corpus")),
     output:
-        corpus=CORPUS / "{dataset}.parquet",
+        **made_by("load_corpus"),
     log:
         "logs/corpus/{dataset}.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=one_of(datasets_with("flickr8k", "karpathy", "precomp", "folder")),
+        dataset=PLAN.only("flickr8k", "karpathy", "precomp", "folder"),
     resources:
         mem_mb=4000,
         runtime="10m",
     params:
-        data=lambda wc: SCALE.datasets[wc.dataset].model_dump(mode="json"),
+        data=told("load_corpus", "data"),
     message:
         "Read images, captions and splits of {wildcards.dataset}"
     script:
@@ -70,20 +66,19 @@ rule load_corpus:
 
 rule label_images:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        instances=instances_of,
+        unpack(read_by("label_images")),
     output:
-        labels=CORPUS / "{dataset}" / "labels.parquet",
+        **made_by("label_images"),
     log:
         "logs/corpus/{dataset}/labels.log",
     benchmark:
         "logs/benchmarks/corpus/{dataset}/labels.tsv"
     wildcard_constraints:
-        dataset=one_of(ANNOTATED),
+        dataset=PLAN.only("flickr8k", "karpathy", "precomp", "folder"),
     resources:
-        mem_mb=lambda wc, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     message:
-        "Which kinds of things are in the test images of {wildcards.dataset}"
+        "Which objects are in the test images of {wildcards.dataset}"
     script:
         "../scripts/label_images.py"

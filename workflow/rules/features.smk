@@ -3,23 +3,20 @@
 
 rule extract_features:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        photographs=photographs_of,
-        weights=weights_of,
+        unpack(read_by("extract_features")),
     output:
-        features=FEATURES / "{dataset}" / "{extractor}-{layout}.npy",
-        images=FEATURES / "{dataset}" / "{extractor}-{layout}.images.parquet",
+        **made_by("extract_features"),
     log:
         "logs/features/{dataset}/{extractor}-{layout}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
     wildcard_constraints:
-        dataset=one_of(name for name in SCALE.datasets if name not in PRECOMP),
+        dataset=PLAN.only("scenes", "flickr8k", "karpathy", "folder"),
     threads: 2
     resources:
-        mem_mb=lambda wc, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="4h",
-        gpu=1 if SCALE.training.gpu else 0,
+        gpu=int(PLAN.scale.training.gpu),
     message:
         "{wildcards.extractor} ({wildcards.layout}) features of {wildcards.dataset}"
     script:
@@ -28,46 +25,40 @@ rule extract_features:
 
 rule reduce_features:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        features=source_of_features,
+        unpack(read_by("reduce_features")),
     output:
-        features=FEATURES / "{dataset}" / "{reduced}.npy",
-        images=FEATURES / "{dataset}" / "{reduced}.images.parquet",
+        **made_by("reduce_features"),
     log:
         "logs/features/{dataset}/{reduced}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{reduced}.tsv"
-    wildcard_constraints:
-        reduced=one_of(REDUCED),
     resources:
-        mem_mb=lambda wc, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
-        sizes=lambda wc: REDUCED[wc.reduced].model_dump(include={"regions", "dimensions"}),
+        sizes=told("reduce_features", "sizes"),
     message:
-        "Features {wildcards.reduced} of {wildcards.dataset}, from larger ones"
+        "Reduce features of {wildcards.dataset} to {wildcards.reduced}"
     script:
         "../scripts/reduce_features.py"
 
 
 rule describe_precomp:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        folder=captions_of,
+        unpack(read_by("describe_precomp")),
     output:
-        description=FEATURES / "{dataset}" / "{extractor}-{layout}.json",
-        images=FEATURES / "{dataset}" / "{extractor}-{layout}.images.parquet",
+        **made_by("describe_precomp"),
     log:
         "logs/features/{dataset}/{extractor}-{layout}.log",
     benchmark:
         "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
     wildcard_constraints:
-        dataset=one_of(PRECOMP),
+        dataset=PLAN.only("precomp"),
     resources:
         mem_mb=1000,
         runtime="15m",
     params:
-        data=lambda wc: SCALE.datasets[wc.dataset].model_dump(include={"prefix", "testall"}),
+        data=told("describe_precomp", "data"),
     message:
         "Which files of a precomp folder hold the features of which images of {wildcards.dataset}"
     script:

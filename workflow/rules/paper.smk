@@ -1,79 +1,69 @@
-# Numbers -> tables, figures and the page that shows them beside print.
+# Numbers -> tables, figures and the page that shows them beside the published values.
 
 
 rule make_table:
     input:
-        numbers=numbers_of,
-        study=study_of,
-        published=published_of,
+        unpack(read_by("make_table")),
     output:
-        data=PAPER / "{scale}" / "{thing}.json",
-        csv=PAPER / "{scale}" / "{thing}.csv",
-        markdown=PAPER / "{scale}" / "{thing}.md",
-        latex=PAPER / "{scale}" / "{thing}.tex",
-        html=report(
-            PAPER / "{scale}" / "{thing}.html",
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "{thing}"},
-        ),
+        **made_by("make_table")
+        | {
+            "html": report(
+                made_by("make_table")["html"],
+                caption="../report/table.rst",
+                category="Tables",
+                labels={"table": "{table}"},
+            )
+        },
     log:
-        "logs/paper/{scale}/{thing}.log",
+        "logs/paper/{scale}/{table}.log",
     benchmark:
-        "logs/benchmarks/paper/{scale}/{thing}.tsv"
-    wildcard_constraints:
-        thing=one_of(TABLES),
+        "logs/benchmarks/paper/{scale}/{table}.tsv"
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
+        scale=told("make_table", "scale"),
+        folder=told("make_table", "folder"),
     message:
-        "{wildcards.thing} at scale {wildcards.scale}"
+        "{wildcards.table} at scale {wildcards.scale}"
     script:
         "../scripts/make_table.py"
 
 
 rule plot_figure:
     input:
-        numbers=numbers_of,
-        photographs=photographs_of_figure,
-        study=study_of,
+        unpack(read_by("plot_figure")),
     output:
-        texts=PAPER / "{scale}" / "{thing}.json",
-        numbers=PAPER / "{scale}" / "{thing}.csv",
-        pdf=PAPER / "{scale}" / "{thing}.pdf",
-        png=report(
-            PAPER / "{scale}" / "{thing}.png",
-            caption="../report/figure.rst",
-            category="Figures",
-            labels={"figure": "{thing}"},
-        ),
+        **made_by("plot_figure")
+        | {
+            "png": report(
+                made_by("plot_figure")["png"],
+                caption="../report/figure.rst",
+                category="Figures",
+                labels={"figure": "{figure}"},
+            )
+        },
     log:
-        "logs/paper/{scale}/{thing}.log",
+        "logs/paper/{scale}/{figure}.log",
     benchmark:
-        "logs/benchmarks/paper/{scale}/{thing}.tsv"
-    wildcard_constraints:
-        thing=one_of(FIGURES),
+        "logs/benchmarks/paper/{scale}/{figure}.tsv"
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
-        pictured=pictured_dataset,
+        scale=told("plot_figure", "scale"),
+        pictured=told("plot_figure", "pictured"),
     message:
-        "{wildcards.thing} at scale {wildcards.scale}"
+        "{wildcards.figure} at scale {wildcards.scale}"
     script:
         "../scripts/plot_figure.py"
 
 
 rule show_examples:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        photographs=photographs_of,
+        unpack(read_by("show_examples")),
     output:
-        captions=PAPER / "{scale}" / "examples" / "{dataset}.json",
-        sheet=PAPER / "{scale}" / "examples" / "{dataset}.png",
+        **made_by("show_examples"),
     log:
         "logs/paper/{scale}/examples/{dataset}.log",
     benchmark:
@@ -89,13 +79,9 @@ rule show_examples:
 
 rule make_page:
     input:
-        tables=[PAPER / "{scale}" / f"{thing}.html" for thing in TABLES],
-        figures=[PAPER / "{scale}" / f"{thing}.png" for thing in FIGURES],
-        examples=[PAPER / "{scale}" / "examples" / f"{dataset}.json" for dataset in PLAYED],
-        tidy=[EVALUATION / "{scale}.parquet"] if RUNS else [],
-        studies=[PROJECT / "config" / "studies" / f"{study}.yaml" for study in STUDIES],
+        unpack(read_by("make_page")),
     output:
-        page=PAPER / "{scale}" / "index.html",
+        **made_by("make_page"),
     log:
         "logs/paper/{scale}/page.log",
     benchmark:
@@ -104,7 +90,7 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=lambda wc: SCALES[wc.scale].model_dump(mode="json"),
+        scale=told("make_page", "scale"),
     message:
         "The page of scale {wildcards.scale}"
     script:

@@ -1,11 +1,11 @@
-# Captions -> phi[caption, image], how well a caption says what an image's captions say.
+# Captions -> phi[caption, image]: how well a caption says what an image's captions say.
 
 
 rule parse_captions:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
+        unpack(read_by("parse_captions")),
     output:
-        tuples=SEMANTICS / "{dataset}" / "tuples.jsonl.gz",
+        **made_by("parse_captions"),
     log:
         "logs/semantics/{dataset}/tuples.log",
     benchmark:
@@ -15,29 +15,47 @@ rule parse_captions:
         mem_mb=4000,
         runtime="12h",
     params:
-        mirror=MIRROR,
+        mirror=told("parse_captions", "mirror"),
     message:
-        "SPICE's own parser reads every caption of {wildcards.dataset} once"
+        "Parse every caption of {wildcards.dataset} with SPICE's own parser"
     script:
         "../scripts/parse_captions.py"
 
 
 rule score_captions:
     input:
-        corpus=CORPUS / "{dataset}.parquet",
-        tuples=lambda wc: tuples_of(wc.dataset, [wc.phi]),
+        unpack(read_by("score_captions")),
     output:
-        phi=SEMANTICS / "{dataset}" / "{split}" / "{phi}.npy",
-        made_of=SEMANTICS / "{dataset}" / "{split}" / "{phi}.json",
+        **made_by("score_captions"),
     log:
         "logs/semantics/{dataset}/{split}/{phi}.log",
     benchmark:
         "logs/benchmarks/semantics/{dataset}/{split}/{phi}.tsv"
     threads: 2
     resources:
-        mem_mb=lambda wc, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     message:
         "{wildcards.phi} of every caption of {wildcards.dataset}/{wildcards.split} against every image"
     script:
         "../scripts/score_captions.py"
+
+
+rule prepare_cider:
+    input:
+        unpack(read_by("prepare_cider")),
+    output:
+        **made_by("prepare_cider"),
+    log:
+        "logs/semantics/{dataset}/train/{phi},{captions}.log",
+    benchmark:
+        "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="15m",
+    params:
+        part=told("prepare_cider", "part"),
+    message:
+        "Prepare {wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) for losses"
+    script:
+        "../scripts/prepare_cider.py"

@@ -9,7 +9,7 @@ from fivesentences.evaluation.retrievals import write_retrievals
 with log_to(snakemake.log[0]):
     write_retrievals(
         Corpus.read(snakemake.input.corpus).split("test"),
-        dict(zip(snakemake.params.models, map(Path, snakemake.input.similarities), strict=True)),
+        {run: Path(path) for run, path in snakemake.params.similarities.items()},
         Path(snakemake.input.phi),
         Path(snakemake.output.retrievals),
         **snakemake.params.options,

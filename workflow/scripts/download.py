@@ -7,7 +7,7 @@ from fivesentences.console import log_to
 from fivesentences.corpus.download import fetch, find_mirror
 
 with log_to(snakemake.log[0]):
-    dataset, file = snakemake.params.entry
+    dataset, file = snakemake.params.dataset, snakemake.params.name
     catalogue = read(Catalogue, snakemake.params.catalogue)
     data = Path(snakemake.output.file[: -len(snakemake.wildcards.file)])
-    fetch(catalogue.datasets[dataset], dataset, file, data, find_mirror(snakemake.config.get("mirror")))
+    fetch(catalogue.datasets[dataset], dataset, file, data, find_mirror(snakemake.params.mirror))

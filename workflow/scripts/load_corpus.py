@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from pydantic import TypeAdapter
+
+from fivesentences.config import Dataset
 from fivesentences.console import log_to
 from fivesentences.corpus import load
 
 with log_to(snakemake.log[0]):
-    name = snakemake.wildcards.dataset
-    data = check(Scale, dict(snakemake.config), "the scale").datasets[name]
-    load(name, data, Path(snakemake.input.captions[0])).write(snakemake.output.corpus)
+    data = TypeAdapter(Dataset).validate_python(snakemake.params.data)
+    load(snakemake.wildcards.dataset, data, Path(snakemake.input.captions[0])).write(snakemake.output.corpus)

@@ -1,4 +1,4 @@
-"""The page of a scale: every table and figure, beside print."""
+"""The page of a scale: every table and figure, beside the published values."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.paper.examples import read_examples
 from fivesentences.paper.page import write_page
-from fivesentences.plan.studies import Study
+from fivesentences.paper.studies import PaperStudy
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")
-    studies = {Path(path).stem: read(Study, path) for path in snakemake.input.studies}
+    studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
     examples = [read_examples(Path(path)) for path in snakemake.input.examples]
     write_page(scale, studies, Path(snakemake.output.page).parent, examples)

@@ -4,12 +4,15 @@ from pathlib import Path
 
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
-from fivesentences.paper.making import make_table
-from fivesentences.plan.studies import Study
+from fivesentences.paper.kinds import Context
+from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.tables.writing import write_table
 
 with log_to(snakemake.log[0]):
-    scale, study = check(Scale, snakemake.params.scale, "the scale"), read(Study, snakemake.input.study)
-    study_name, name = snakemake.wildcards.thing.split("/")
-    published = Path(snakemake.input.study).parents[1] / "published"
-    stem = Path(snakemake.output.html).with_suffix("")
-    make_table(study_name, name, study, scale, snakemake.input.numbers, published, stem)
+    study, name = snakemake.wildcards.table.split("/")
+    scale = check(Scale, snakemake.params.scale, "the scale")
+    context = Context(study, read(PaperStudy, snakemake.input.study), scale)
+    table = context.study.exhibit(name).build(
+        context, [Path(path) for path in snakemake.input.numbers], Path(snakemake.params.folder)
+    )
+    write_table(table, Path(snakemake.output.html).with_suffix(""))

@@ -5,13 +5,16 @@ from pathlib import Path
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
-from fivesentences.paper.making import make_figure
-from fivesentences.plan.studies import Study
+from fivesentences.paper.figures.canvas import write_drawing
+from fivesentences.paper.kinds import Context
+from fivesentences.paper.studies import PaperStudy
 
 with log_to(snakemake.log[0]):
-    scale, study = check(Scale, snakemake.params.scale, "the scale"), read(Study, snakemake.input.study)
-    study_name, name = snakemake.wildcards.thing.split("/")
+    study, name = snakemake.wildcards.figure.split("/")
+    scale = check(Scale, snakemake.params.scale, "the scale")
+    context = Context(study, read(PaperStudy, snakemake.input.study), scale)
     archives = [Path(path) for path in snakemake.input.photographs]
     photographs = {snakemake.params.pictured: Photographs(*archives)} if archives else {}
-    stem = Path(snakemake.output.png).with_suffix("")
-    make_figure(study_name, name, study, scale, snakemake.input.numbers, stem, photographs)
+    figure = context.study.exhibit(name)
+    drawing = figure.drawing(context, [Path(path) for path in snakemake.input.numbers], photographs)
+    write_drawing(Path(snakemake.output.png).with_suffix(""), figure.title, figure.caption, drawing)

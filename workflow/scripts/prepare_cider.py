@@ -6,7 +6,6 @@ from fivesentences.semantics import BatchCider
 from fivesentences.semantics.phi import parse_name
 
 with log_to(snakemake.log[0]):
-    train = Corpus.read(snakemake.input.corpus).split("train")
-    for (phi, *part_of), out in zip(snakemake.params.parts, snakemake.output.prepared, strict=True):
-        part = training_part(train, *part_of)
-        BatchCider(part.captions, part.image_of_caption, parse_name(phi)[1] or "whitespace").write(out)
+    part = training_part(Corpus.read(snakemake.input.corpus).split("train"), *snakemake.params.part)
+    tokenisation = parse_name(snakemake.wildcards.phi)[1] or "whitespace"
+    BatchCider(part.captions, part.image_of_caption, tokenisation).write(snakemake.output.prepared)

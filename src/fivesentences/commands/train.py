@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +15,8 @@ from fivesentences.errors import InputError
 from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
-    from fivesentences.config import Scale
     from fivesentences.plan.places import Places
+    from fivesentences.plan.plan import Plan
     from fivesentences.plan.runs import RunSpec
     from fivesentences.training import Run
 
@@ -50,8 +50,8 @@ def train(
     """Train one run, or every run of a scale, or go on with what was stopped.
 
     A finished run is not trained again while its settings, its inputs and the code
-    are the same: remove the folder `finished` in it to have that. Runs below
-    --results are those that the workflow then finds.
+    are the same; remove its folder to train it again. Runs below --results are
+    those that the workflow then finds.
 
     Examples:
 
@@ -59,7 +59,8 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Scale, check, read_yaml
+    from fivesentences.config import Catalogue, Scale, check, read_yaml
+    from fivesentences.paper.studies import plan_of
     from fivesentences.plan.places import Places
     from fivesentences.plan.runs import RunSpec
 
@@ -73,12 +74,15 @@ def train(
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
         scale = check(Scale, content, str(what))
-        specs = _fitting(_runs_of_scale(what, scale), only, what)
+        # Studies are beside the scale; elsewhere, as in the workflow, those of the project.
+        folder = what.parent if (what.parent / "studies").is_dir() else Path("config")
+        plan = plan_of(scale, folder, Catalogue(datasets={}), places)
+        specs = _fitting(plan.runs, only, what)
         if list_only:
             print("\n".join(specs))
             return
-        groups = _groups(list(specs.values()), places, scale)
-        _check_inputs(groups, places, what)
+        groups = _groups(specs, plan)
+        _check_inputs(specs, plan, what)
         with quietly(quiet):
             _train(groups, device, tensorboard or scale.training.tensorboard)
         return
@@ -94,7 +98,7 @@ def train(
     if list_only:
         print(spec.name)
         return
-    phi_files, folder = _named(phi), out or places.run(spec)
+    phi_files, folder = _named(phi), out or places.run(spec.name)
     check_writable(folder / "run.yaml")
     with quietly(quiet):
         _train_one(spec, folder, corpus, features, phi_files, places, device, tensorboard)
@@ -118,19 +122,18 @@ def _train_one(
     train_runs([Run(spec, folder, files)], corpus, features, device=device, tensorboard=tensorboard)
 
 
-def _groups(specs: Sequence[RunSpec], places: Places, scale: Scale) -> Groups:
+def _groups(specs: Mapping[str, RunSpec], plan: Plan) -> Groups:
     """Runs by the corpus and the features that they read."""
     from fivesentences.training import Run
 
     groups: Groups = {}
-    for spec in specs:
-        precomp = scale.datasets[spec.dataset].loader == "precomp"
-        inputs = places.corpus(spec.dataset), places.features(spec.dataset, spec.features, precomp)
-        groups.setdefault(inputs, []).append(Run(spec, places.run(spec), _phi_files(places, spec)))
+    for name, spec in specs.items():
+        inputs = plan.places.corpus(spec.dataset), plan.features_of(spec)
+        groups.setdefault(inputs, []).append(Run(spec, plan.places.run(name), _phi_files(plan.places, spec)))
     return groups
 
 
-def _check_inputs(groups: Groups, places: Places, scale: Path) -> None:
+def _check_inputs(specs: Mapping[str, RunSpec], plan: Plan, scale: Path) -> None:
     """Look for every file that the runs read, before hours are spent on some of them.
 
     Prepared CIDEr may be missing: a run then computes it.
@@ -138,18 +141,10 @@ def _check_inputs(groups: Groups, places: Places, scale: Path) -> None:
     Raises:
         InputError: If one is missing; how the workflow makes it.
     """
-    needed = [path for inputs in groups for path in inputs]
-    needed += [
-        path
-        for runs in groups.values()
-        for run in runs
-        for path in places.phi_files(run.spec).values()
-        if path.suffix == ".npy"
-    ]
-    missing = [path for path in dict.fromkeys(needed) if not path.is_file()]
+    missing = [path for path in plan.read_by(specs.values()) if path.suffix != ".npz" and not path.is_file()]
     if missing:
         more = f" (and {len(missing) - 1} more are missing)" if len(missing) > 1 else ""
-        targets = " ".join(str(Path("results") / path.relative_to(places.results)) for path in missing)
+        targets = " ".join(str(Path("results") / path.relative_to(plan.places.results)) for path in missing)
         raise InputError(
             f"{missing[0]}: there is no such file{more}; make it with the workflow: "
             f"uv run snakemake {targets} --configfile {scale}."
@@ -179,14 +174,6 @@ def _features(places: Places, spec: RunSpec) -> Path:
 def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
     """Those that are there; what is missing is computed or missed by the objective, which says so."""
     return {name: path for name, path in places.phi_files(spec).items() if path.is_file()}
-
-
-def _runs_of_scale(path: Path, scale: Scale) -> dict[str, RunSpec]:
-    from fivesentences.config import read
-    from fivesentences.plan.rows import runs_of_scale
-    from fivesentences.plan.studies import Study
-
-    return runs_of_scale({name: read(Study, path.parent / "studies" / f"{name}.yaml") for name in scale.studies}, scale)
 
 
 def _fitting(specs: dict[str, RunSpec], patterns: list[str] | None, what: Path) -> dict[str, RunSpec]:

@@ -5,11 +5,12 @@ from fivesentences.evaluation.comparing import compare
 from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_positives, packaged_positives
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, evaluate, score
-from fivesentences.evaluation.run import evaluate_run, evaluate_similarity
+from fivesentences.evaluation.run import Evaluated, evaluate_runs, evaluate_similarity
 from fivesentences.evaluation.tidy import collect, summary, write_tidy
 
 __all__ = [
     "PROTOCOLS",
+    "Evaluated",
     "agreement",
     "coco_test_ids",
     "collect",
@@ -18,7 +19,7 @@ __all__ = [
     "eccv",
     "eccv_positives",
     "evaluate",
-    "evaluate_run",
+    "evaluate_runs",
     "evaluate_similarity",
     "packaged_positives",
     "read_agreement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,71 +117,85 @@ def rescored(
         yield DIRECTIONS, rescore(similarity, method, "i2t")
 
 
-def evaluate_run(
-    spec: RunSpec | EnsembleRun,
+@dataclass(frozen=True)
+class Evaluated:
+    """A run or ensemble to evaluate.
+
+    Attributes:
+        spec: Its settings.
+        similarity: ``[images, captions]`` as ``.npy``.
+        inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
+    """
+
+    spec: RunSpec | EnsembleRun
+    similarity: Path
+    inferences: Sequence[str] = ("naive",)
+
+
+def evaluate_runs(
+    runs: Sequence[Evaluated],
     *,
     corpus: Path,
-    similarity: Path,
     phis: Sequence[str],
     matrices: Mapping[str, Path],
     out: Path,
     labels: Path | None = None,
-    inferences: Sequence[str] = ("naive",),
     split: str = "test",
 ) -> None:
-    """Write every number of a run or ensemble as one JSON file: values with their protocol, gallery, tie rule and phi.
+    """Write every number of some runs or ensembles of one dataset as one JSON file, a list with one entry per run.
 
     Args:
-        spec: The run, or the ensemble.
-        corpus: The corpus it was trained on, as parquet.
-        similarity: ``[images, captions]`` of ``split``, as ``.npy``.
-        phis: What it is evaluated with, the main one first; ``a+b`` is the mean of the matrices ``a`` and ``b``.
+        runs: The runs.
+        corpus: The corpus they were trained on, as parquet.
+        phis: What they are evaluated with, the main one first; ``a+b`` is the mean of the matrices ``a`` and ``b``.
         matrices: ``.npy`` of each phi by name, ``[captions, images]`` of the same split, with its note beside it.
         out: The JSON file.
-        labels: ``labels.parquet`` of the dataset, where it has labels.
-        inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
+        labels: ``labels.parquet`` of the dataset, if it has labels.
         split: Which images and captions are the gallery.
 
     Raises:
-        InputError: If phi was made of other captions, the similarity does not fit the split, or an image has no labels.
+        InputError: If phi was made of other captions, a similarity does not fit the split, or an image has no labels.
     """
     gallery = Corpus.read(corpus).split(split)
-    matrix = np.load(similarity, mmap_mode="r", allow_pickle=False)
-    if matrix.shape != (gallery.n_images, gallery.n_captions):
-        raise InputError(
-            f"{similarity} is {list(matrix.shape)}, but {split} of {gallery.name} has {gallery.n_images} images and "
-            f"{gallery.n_captions} captions; train the run again."
-        )
     read = {name: read_phi(path, gallery.captions) for name, path in matrices.items()}
-    values, hubs = evaluate_with_hubs(
-        matrix,
-        {name: read[name] if name in read else mean_phi([read[one] for one in name.split("+")]) for name in phis},
-        gallery.image_of_caption,
-        labels=read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None,
-        inferences=inferences,
-    )
-    content: dict[str, Any] = {
-        "run": spec.name,
-        "dataset": spec.dataset,
-        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
-        "ensemble_of": [member.name for member in members_of(spec)] if isinstance(spec, EnsembleRun) else [],
-        "loss": spec.loss.folder,
-        "fraction": spec.fraction,
-        "seed": spec.seed,
-        "features": spec.features.stem,
-        "main_phi": phis[0],
-        "phi_made_of": {name: read_phi_note(path) for name, path in matrices.items()},
-        "protocol": "the whole split is one gallery",
-        "split": split,
-        "images": gallery.n_images,
-        "captions": gallery.n_captions,
-        "tie_rule": TIE_RULE,
-        "labels": labels is not None,
-        "spec": spec.model_dump(mode="json"),
-        "values": values,
-        "hubs": hubs,
-    }
-    write_json(out, content)
+    means = {name: read[name] if name in read else mean_phi([read[one] for one in name.split("+")]) for name in phis}
+    shown = read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None
+    contents = []
+    for run in runs:
+        spec, matrix = run.spec, np.load(run.similarity, mmap_mode="r", allow_pickle=False)
+        if matrix.shape != (gallery.n_images, gallery.n_captions):
+            raise InputError(
+                f"{run.similarity} is {list(matrix.shape)}, but {split} of {gallery.name} has {gallery.n_images} "
+                f"images and {gallery.n_captions} captions; train the run again."
+            )
+        values, hubs = evaluate_with_hubs(
+            matrix, means, gallery.image_of_caption, labels=shown, inferences=run.inferences
+        )
+        ensemble = isinstance(spec, EnsembleRun)
+        contents.append(
+            {
+                "run": spec.name,
+                "dataset": spec.dataset,
+                "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
+                "ensemble_of": [member.name for member in members_of(spec)] if ensemble else [],
+                "loss": spec.loss.folder,
+                "fraction": spec.fraction,
+                "seed": spec.seed,
+                "features": spec.features.stem,
+                "main_phi": phis[0],
+                "phi_made_of": {name: read_phi_note(path) for name, path in matrices.items()},
+                "protocol": "the whole split is one gallery",
+                "split": split,
+                "images": gallery.n_images,
+                "captions": gallery.n_captions,
+                "tie_rule": TIE_RULE,
+                "labels": labels is not None,
+                "spec": spec.model_dump(mode="json"),
+                "values": values,
+                "hubs": hubs,
+            }
+        )
+    write_json(out, contents)
 
 
 def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:

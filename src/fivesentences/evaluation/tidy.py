@@ -25,12 +25,14 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for file in files:
-        content = read_json(file)
-        try:
-            about = {"scale": scale} | {key: content[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
-            rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in content["values"]]
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{file}: {error} is missing; evaluate the run again.") from None
+        for content in read_json(file):
+            try:
+                about = {"scale": scale} | {
+                    key: content[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"
+                }
+                rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in content["values"]]
+            except (KeyError, TypeError) as error:
+                raise InputError(f"{file}: {error} is missing; evaluate the run again.") from None
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

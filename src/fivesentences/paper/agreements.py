@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from fivesentences.errors import InputError
+from fivesentences.evaluation.agreement import read_agreement
 
 KEY = ("judge", "phi", "references", "pairs", "statistic")
 
@@ -37,6 +39,12 @@ class Agreement:
 
 
 NEEDED = tuple(field.name for field in fields(Agreement))
+
+
+def read_agreements(paths: Iterable[Path]) -> Agreements:
+    """What some judges say, from the files of the evaluation."""
+    frames = [read_agreement(path) for path in paths]
+    return Agreements(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(NEEDED)))
 
 
 class Agreements:

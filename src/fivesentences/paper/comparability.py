@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from fivesentences.config import as_list
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fivesentences.config import EvaluationPhi, Name, Strict, as_list
 from fivesentences.paper.results import Measure, Results
 from fivesentences.plan.ensembles import members_of
 from fivesentences.plan.rows import Row
-from fivesentences.plan.tables import PublishedSetting
+
+
+class PublishedSetting(Strict):
+    """What the published numbers were measured with; a difference is shown only where a run used the same."""
+
+    dataset: Name | dict[Name, Name] = Field(description="or one dataset for each role")
+    features: str | dict[Name, str] = Field(description="or one for each role, or for what rows name as features")
+    phi: EvaluationPhi | list[EvaluationPhi] | None = Field(
+        default=None, description="null if no published metric is semantic; a list if its columns have several"
+    )
+    images: int | dict[Name, int] | None = Field(
+        default=None, description="images of the test gallery, or one number for each role"
+    )
+
+    def of_role(self, key: Literal["dataset", "features", "images"], role: str) -> Any:
+        """The setting of a role; None if the paper has none."""
+        value = getattr(self, key)
+        return value.get(role) if isinstance(value, dict) else value
 
 
 def unlike_print(row: Row, setting: PublishedSetting | None, results: Results, measure: Measure | None) -> list[str]:

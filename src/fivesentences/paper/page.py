@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fivesentences.config import Scale
-from fivesentences.paper.figures.semantic_recall import read_texts
+from fivesentences.paper.figures.canvas import read_texts
 from fivesentences.paper.html import LinkedTable, Picture, Section, page
 from fivesentences.paper.tables.table import Table
 from fivesentences.plan.studies import Study
@@ -35,11 +35,8 @@ def write_page(
     sections = []
     for name, study in studies.items():
         things = [
-            _table(folder, name, thing)
-            if thing in study.agreement_tables | study.tables
-            else _figure(folder, name, thing)
-            for thing in study.things
-            if scale.makes(thing)
+            _table(folder, name, exhibit.name) if exhibit in study.tables else _figure(folder, name, exhibit.name)
+            for exhibit in study.made_at(scale)
         ]
         if things:
             sections.append(Section(study.paper, tuple(things)))

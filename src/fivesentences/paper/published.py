@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
+from fivesentences.config import Name, Strict
 from fivesentences.errors import InputError
-from fivesentences.plan.tables import TableSpec
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
 # Of one printed row by (dataset, split, setting, method): its values by (direction, metric).
@@ -22,6 +24,13 @@ ROLES = {
     "NUS-WIDE-10k": "nuswide",
     "Pascal Sentences": "pascal",
 }
+
+
+class PublishedAlone(Strict):
+    """A published row without one of ours, shown with the rows of a role other than its own dataset's."""
+
+    row: str
+    roles: list[Name] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,7 @@ def printed_row(printed: Mapping[str, PrintedRow], row: str, where: str) -> Prin
 
 
 def printed_alone(
-    spec: TableSpec, printed: Mapping[str, PrintedRow], where: str
+    also: Iterable[str | PublishedAlone], printed: Mapping[str, PrintedRow], where: str
 ) -> list[tuple[PrintedRow, tuple[str, ...]]]:
     """Printed rows that a table shows without a row of ours, each with the roles whose rows it stands below.
 
@@ -153,8 +162,8 @@ def printed_alone(
         InputError: If print has no such row.
     """
     found = []
-    for one in spec.also_print:
-        row = printed_row(printed, one if isinstance(one, str) else one.row, f"{where}.also_print")
+    for one in also:
+        row = printed_row(printed, one if isinstance(one, str) else one.row, f"{where}.also_published")
         found.append((row, (row.role,) if isinstance(one, str) else tuple(one.roles)))
     return found
 

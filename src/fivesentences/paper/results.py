@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fivesentences.errors import InputError
-from fivesentences.plan.tables import ColumnSpec, is_semantic
+from fivesentences.plan.exhibits import ColumnSpec, is_semantic
 
 NEEDED = (
     "run", "split", "images", "captions", "tie_rule", "labels", "inference",

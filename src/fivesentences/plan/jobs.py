@@ -1,29 +1,44 @@
-"""Which runs are trained one after the other in one process: Python, torch and imports take seconds a start."""
+"""Which runs are trained, or evaluated, one after the other in one process: Python and torch take seconds to start."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.runs import RunSpec
 
 
-def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, prefix: str = "train") -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class Job:
+    """Some runs, or ensembles, of one dataset.
+
+    Attributes:
+        name: Readable and unique, such as ``scenes/vsepp/2``.
+        dataset: Of all of them.
+        runs: Their names, in order.
+    """
+
+    name: str
+    dataset: str
+    runs: tuple[str, ...]
+
+
+def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, begin: str = "") -> dict[str, Job]:
     """Share runs out among jobs.
 
     Runs of a job have the model, dataset and features in common, so that a row added to a table moves few runs to
-    another job. Jobs of a kind are as equally long as can be, and keep the order of the runs.
+    another job. Jobs of a kind differ by at most one run in length, and keep the order of the runs.
 
     Args:
         runs: Settings of each run, by its name.
         runs_per_job: The most runs of a job, at least 1.
-        prefix: What the names begin with.
+        begin: What the names of the jobs begin with.
 
     Returns:
-        Names of the runs of each job, by a readable name of letters, digits and ``_``: ``train_scenes_vsepp_2``.
+        Jobs by name: ``scenes/vsepp/2`` is the second of the dataset and model.
     """
     kinds: dict[tuple[str, str, str], list[str]] = {}
     for name, spec in runs.items():
@@ -31,27 +46,19 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, prefix: str = 
     jobs, count = {}, Counter[str]()
     for (dataset, _, model), names in kinds.items():
         parts = math.ceil(len(names) / runs_per_job)
-        base = re.sub(r"\W", "_", f"{prefix}_{dataset}_{model}")
+        kind = f"{begin}{dataset}/{model}"
         for part in range(parts):
-            count[base] += 1
-            jobs[f"{base}_{count[base]}"] = names[len(names) * part // parts : len(names) * (part + 1) // parts]
+            count[kind] += 1
+            chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
+            job = Job(f"{kind}/{count[kind]}", dataset, tuple(chosen))
+            jobs[job.name] = job
     return jobs
 
 
-def evaluation_jobs(
-    jobs: Mapping[str, list[str]], ensembles: Mapping[str, EnsembleRun], prefix: str = "evaluate_ensembles"
-) -> dict[str, list[str]]:
-    """Which runs and ensembles are evaluated one after the other in one process.
-
-    Args:
-        jobs: As ``training_jobs`` gives them: what was trained in one job is evaluated in one.
-        ensembles: By name; those of one dataset are evaluated together.
-        prefix: What the names of their jobs begin with.
-
-    Returns:
-        Names of the runs and ensembles of each job: ``evaluate_train_scenes_vsepp_2``, ``evaluate_ensembles_scenes``.
-    """
-    found = {f"evaluate_{job}": list(names) for job, names in jobs.items()}
-    for name, ensemble in ensembles.items():
-        found.setdefault(re.sub(r"\W", "_", f"{prefix}_{ensemble.dataset}"), []).append(name)
-    return found
+def ensemble_jobs(ensembles: Iterable[EnsembleRun], begin: str = "") -> dict[str, Job]:
+    """Jobs that evaluate ensembles: those of one dataset together, such as ``scenes/ensembles``."""
+    names: dict[str, list[str]] = {}
+    for ensemble in ensembles:
+        names.setdefault(ensemble.dataset, []).append(ensemble.name)
+    jobs = (Job(f"{begin}{dataset}/ensembles", dataset, tuple(found)) for dataset, found in names.items())
+    return {job.name: job for job in jobs}

@@ -1,54 +1,116 @@
-"""Where the workflow keeps what a run reads and writes, so that a run made without it fits into its tree."""
+"""Where everything that is made is kept, so that a run made without the workflow fits into its tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.config.features import FeatureSpec
+from fivesentences.config import FeatureSpec
 from fivesentences.plan.runs import RunSpec
 
 
 @dataclass(frozen=True)
 class Places:
-    """Paths below the folder of results.
+    """Paths of files. Arguments may be wildcards in braces, such as ``{dataset}``.
 
     Attributes:
-        results: That folder.
+        results: The folder of results.
+        data: The folder of downloads.
     """
 
     results: Path = Path("results")
+    data: Path = Path("data")
+
+    # --- corpus and features --------------------------------------------------------------------------------
 
     def corpus(self, dataset: str) -> Path:
-        """The corpus of a dataset."""
+        """The corpus of a dataset; other files about it are in a folder of its name beside it."""
         return self.results / "corpus" / f"{dataset}.parquet"
+
+    def beside_corpus(self, dataset: str, file: str) -> Path:
+        """A file about a dataset, such as ``labels.parquet``."""
+        return self.results / "corpus" / dataset / file
 
     def features(self, dataset: str, spec: FeatureSpec, precomp: bool = False) -> Path:
         """Features of a dataset; those of a precomp folder are described in a ``.json`` unless they are reduced."""
         described = precomp and spec.stem == spec.source
-        return self.results / "features" / dataset / f"{spec.stem}{'.json' if described else '.npy'}"
+        return self.feature_file(dataset, f"{spec.stem}{'.json' if described else '.npy'}")
 
     def source_of_features(self, dataset: str, spec: FeatureSpec, precomp: bool = False) -> Path:
         """Features before they are reduced."""
-        return self.results / "features" / dataset / f"{spec.source}{'.json' if precomp else '.npy'}"
+        return self.feature_file(dataset, f"{spec.source}{'.json' if precomp else '.npy'}")
+
+    def feature_file(self, dataset: str, file: str) -> Path:
+        """A file of features."""
+        return self.results / "features" / dataset / file
+
+    # --- semantics ------------------------------------------------------------------------------------------
+
+    def phi(self, dataset: str, split: str, file: str) -> Path:
+        """A phi matrix, or a file beside it."""
+        return self.results / "semantics" / dataset / split / file
+
+    def parsed_tuples(self, dataset: str) -> Path:
+        """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them."""
+        return self.results / "semantics" / dataset / "tuples.jsonl.gz"
 
     def phi_files(self, spec: RunSpec) -> dict[str, Path]:
         """phi of training captions that a run's loss reads from files, by name.
 
-        CIDEr prepared from the run's own captions; matrices of the whole training split of what takes long. tf-idf is
-        computed as it is needed.
+        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of the whole training
+        split. tf-idf is computed when it is needed.
         """
-        folder = self.results / "semantics" / spec.dataset / "train"
         names = [name for name in spec.loss.phis if metric(name) != "tfidf"]
         return {
-            name: folder / (f"{name},{captions_of(spec)}.npz" if metric(name) == "cider" else f"{name}.npy")
+            name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz")
+            if metric(name) == "cider"
+            else self.phi(spec.dataset, "train", f"{name}.npy")
             for name in names
         }
 
-    def run(self, spec: RunSpec) -> Path:
-        """The folder of a run."""
-        return self.results / "training" / spec.name
+    # --- training and evaluation ----------------------------------------------------------------------------
+
+    def run(self, name: str) -> Path:
+        """The folder of a run or ensemble."""
+        return self.results / "training" / name
+
+    def record(self, job: str) -> Path:
+        """What a training job made: its runs, and a checksum of each of their files."""
+        return self.results / "training" / "jobs" / f"{job}.json"
+
+    def similarity(self, run: str, split: str = "test") -> Path:
+        """The similarity of a run or ensemble."""
+        return self.run(run) / f"similarity_{split}.npy"
+
+    def metrics(self, job: str) -> Path:
+        """Every number of the runs or ensembles of an evaluation job."""
+        return self.results / "evaluation" / "jobs" / f"{job}.json"
+
+    def tidy(self, scale: str) -> Path:
+        """One table of every number of every run of a scale."""
+        return self.results / "evaluation" / f"{scale}.parquet"
+
+    def retrievals(self, scale: str, exhibit: str) -> Path:
+        """The retrievals that a figure compares."""
+        return self.results / "evaluation" / "retrievals" / scale / f"{exhibit}.json"
+
+    def agreement(self, dataset: str, judge: str, suffix: str) -> Path:
+        """Correlations of each phi with a judge (``json``), or the judged pairs (``parquet``)."""
+        return self.results / "evaluation" / "agreement" / dataset / f"{judge}.{suffix}"
+
+    def phi_statistics(self, dataset: str) -> Path:
+        """What each phi says of a dataset's captions."""
+        return self.results / "evaluation" / "meaning" / f"{dataset}.json"
+
+    # --- paper ----------------------------------------------------------------------------------------------
+
+    def exhibit(self, scale: str, exhibit: str, suffix: str) -> Path:
+        """A table or figure, by ``study/name``."""
+        return self.results / "paper" / scale / f"{exhibit}.{suffix}"
+
+    def page(self, scale: str) -> Path:
+        """The page of a scale."""
+        return self.results / "paper" / scale / "index.html"
 
 
 def metric(phi: str) -> str:
@@ -61,13 +123,3 @@ def captions_of(spec: RunSpec) -> str:
     drawn = spec.draw == "seeded" and spec.fraction < 1
     fewer = "" if spec.captions_per_image is None else f",captions_per_image={spec.captions_per_image}"
     return f"fraction={spec.fraction:g}{fewer}" + (f",draw=seeded,seed={spec.seed}" if drawn else "")
-
-
-def prepared_cider(runs: Iterable[RunSpec]) -> dict[str, list[tuple[str, RunSpec]]]:
-    """Which CIDEr of training captions runs read: its name and the first run that has these captions, by dataset."""
-    needed: dict[str, dict[tuple[str, str], RunSpec]] = {}
-    for spec in runs:
-        for name in spec.loss.phis:
-            if metric(name) == "cider":
-                needed.setdefault(spec.dataset, {}).setdefault((name, captions_of(spec)), spec)
-    return {dataset: [(name, spec) for (name, _), spec in parts.items()] for dataset, parts in needed.items()}

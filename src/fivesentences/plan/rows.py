@@ -11,12 +11,12 @@ from typing import Literal, TypeVar
 from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list, check
 from fivesentences.errors import InputError
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
+from fivesentences.plan.exhibits import Exhibit, RowSpec
 from fivesentences.plan.losses import LossSpec
 from fivesentences.plan.models import WIDTHS, ModelSettings
 from fivesentences.plan.registry import registered_models
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
-from fivesentences.plan.tables import RowSpec
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
@@ -74,29 +74,9 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     return expanded
 
 
-def runs_of_table(study: Study, table: str, scale: Scale) -> dict[str, RunSpec]:
-    """Runs that a table needs at a scale, by ``RunSpec.name``."""
-    return runs_of_rows(expand_rows(study.rows_of(table), study, scale))
-
-
-def runs_of_figure(study: Study, figure: str, scale: Scale) -> dict[str, RunSpec]:
-    """Runs that a figure needs at a scale, by ``RunSpec.name``."""
-    return runs_of_rows(expand_rows(study.rows_of(figure), study, scale))
-
-
-def runs_of_study(study: Study, scale: Scale) -> dict[str, RunSpec]:
-    """Runs that a study's tables and figures need at a scale, by ``RunSpec.name``; a shared run appears once.
-
-    Raises:
-        InputError: If two different runs would have one name.
-    """
-    return runs_of_rows(rows_of_study(study, scale))
-
-
 def rows_of_study(study: Study, scale: Scale) -> list[Row]:
-    """Rows of all tables and figures of runs that a scale makes of a study."""
-    made = [name for name in (*study.tables, *study.figures) if scale.makes(name)]
-    return [row for name in made for row in expand_rows(study.rows_of(name), study, scale)]
+    """Rows of runs of all tables and figures that a scale makes of a study."""
+    return [row for exhibit in study.made_at(scale) for row in expand_rows(exhibit.row_specs(), study, scale)]
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
@@ -107,7 +87,7 @@ def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSp
             study.
     """
     _check_cells(studies, scale)
-    return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
+    return runs_of_rows(row for study in studies.values() for row in rows_of_study(study, scale))
 
 
 def ensembles_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, EnsembleRun]:
@@ -135,9 +115,9 @@ def inferences_of_runs(studies: Mapping[str, Study], scale: Scale) -> dict[str, 
     return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
 
 
-def compared_rows(study: Study, figure: str, scale: Scale) -> list[Row]:
+def compared_rows(exhibit: Exhibit, study: Study, scale: Scale) -> list[Row]:
     """The two rows whose retrievals a figure compares: its first two that the scale trains on one dataset, or none."""
-    rows = [row for row in expand_rows(study.rows_of(figure), study, scale) if row.runs]
+    rows = [row for row in expand_rows(exhibit.row_specs(), study, scale) if row.runs]
     pair = [row for row in rows if row.dataset == rows[0].dataset][:2]
     return pair if len(pair) == 2 else []
 

@@ -2,65 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
-from fivesentences.plan.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
+from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
+from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.losses import LossSpec
 from fivesentences.plan.models import ModelSettings
-from fivesentences.plan.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
 
 
 class Study(Strict):
-    """One paper: ``config/studies/<name>.yaml``."""
+    """One paper: ``config/studies/<name>.yaml``.
+
+    ``fivesentences.paper`` has the subclass that knows every kind of table and figure, and reads such files.
+    """
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
     models: dict[Name, ModelSettings] = Field(
-        default={}, description="variants, such as scan_i2t; a row may also name a model of the registry as it is"
+        default={}, description="variants, such as scan_i2t; a row may also name a known model as it is"
     )
     ensembles: dict[Name, list[Name]] = Field(
-        default={}, description="models whose similarities are averaged; one that stands there twice has two seeds"
+        default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
     )
     labels: dict[Name | EvaluationPhi, str] = Field(
         default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
     )
-    agreement_tables: dict[Name, AgreementTableSpec] = Field(default={})
-    agreement_figures: dict[Name, AgreementFigureSpec] = Field(default={})
-    meaning_figures: dict[Name, MeaningFigureSpec] = Field(default={})
-    tables: dict[Name, TableSpec] = Field(default={})
-    figures: dict[Name, FigureSpec] = Field(default={})
+    tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
+    figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
 
     @property
-    def things(self) -> list[str]:
-        """Names of all tables and figures, in the order of the page."""
-        kinds = (self.agreement_tables, self.agreement_figures, self.meaning_figures, self.tables, self.figures)
-        return [name for kind in kinds for name in kind]
+    def exhibits(self) -> Iterator[Exhibit]:
+        """All tables and figures, in the order of the page."""
+        yield from self.tables
+        yield from self.figures
 
-    def rows_of(self, name: str) -> list[RowSpec]:
-        """Rows of a table or figure of runs; none of a figure over all runs of a scale."""
-        thing = self.tables.get(name) or self.figures[name]
-        return [] if isinstance(thing, MetricAgreementFigureSpec) else thing.rows
+    def exhibit(self, name: str) -> Exhibit:
+        """The table or figure of that name."""
+        return next(one for one in self.exhibits if one.name == name)
 
-    def columns_of(self, name: str) -> list[ColumnSpec]:
-        """Columns of a table, or the metrics of a figure that names them."""
-        if name in self.tables:
-            return self.tables[name].columns
-        thing = self.figures[name]
-        return thing.metrics if isinstance(thing, MetricAgreementFigureSpec) else []
+    def made_at(self, scale: Scale) -> list[Exhibit]:
+        """The tables and figures that a scale makes, in the order of the page."""
+        return [one for one in self.exhibits if scale.makes(one.name)]
 
     @model_validator(mode="after")
     def _names_are_told_apart(self) -> Study:
-        for name in self.things:
-            if self.things.count(name) > 1:
-                raise ValueError(f"the name '{name}' stands for two tables or figures; rename one")
+        names = [one.name for one in self.exhibits]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two tables or figures are named '{name}'; rename one")
         return self
 
     @model_validator(mode="after")
     def _ensembles_have_members(self) -> Study:
         for name, members in self.ensembles.items():
             if name in self.models:
-                raise ValueError(f"the name '{name}' stands for a model and an ensemble; rename one")
+                raise ValueError(f"'{name}' is the name of a model and of an ensemble; rename one")
             if len(members) < 2:
                 raise ValueError(f"ensembles.{name} has {len(members)} members; an ensemble has at least two")
             for member in members:
@@ -70,11 +68,10 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _losses_are_declared(self) -> Study:
-        for kind, things in (("tables", self.tables), ("figures", self.figures)):
-            for name in things:
-                for row in self.rows_of(name):
-                    for loss in as_list(row.loss):
-                        if loss not in self.losses:
-                            known = ", ".join(self.losses)
-                            raise ValueError(f"{kind}.{name} names the loss '{loss}', but losses has only: {known}")
+        for exhibit in self.exhibits:
+            for row in exhibit.row_specs():
+                for loss in as_list(row.loss):
+                    if loss not in self.losses:
+                        known = ", ".join(self.losses)
+                        raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
         return self

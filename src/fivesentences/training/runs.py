@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fivesentences.errors import InputError
 from fivesentences.plan.runs import RunSpec
+from fivesentences.storage import sha256_of, write_json
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import FinishedFolder
 from fivesentences.training.run import OUTPUTS, device_of, train_run
@@ -30,7 +31,13 @@ class Run:
 
 
 def train_runs(
-    runs: Iterable[Run], corpus: Path, features: Path, *, device: str = "cpu", tensorboard: bool = False
+    runs: Iterable[Run],
+    corpus: Path,
+    features: Path,
+    *,
+    device: str = "cpu",
+    tensorboard: bool = False,
+    record: Path | None = None,
 ) -> None:
     """Train runs of one corpus and its features.
 
@@ -44,6 +51,7 @@ def train_runs(
         features: As ``train_run``.
         device: As ``train_run``.
         tensorboard: As ``train_run``.
+        record: Where to write, at the end, a checksum of each file of each run, as JSON.
 
     Raises:
         InputError: If runs failed, one sentence each; all the others have been trained by then.
@@ -73,3 +81,6 @@ def train_runs(
             finished.keep()
     if failed:
         raise InputError("\n".join(failed))
+    if record is not None:
+        sums = {run.spec.name: {name: sha256_of(run.folder / name) for name in OUTPUTS} for run in todo}
+        write_json(record, {"runs": sums})

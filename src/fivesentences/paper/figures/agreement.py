@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import MaxNLocator
+from pydantic import Field
 
-from fivesentences.config import Scale
+from fivesentences.config import PhiName, References, Scale
+from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
-from fivesentences.paper.agreements import Agreements
-from fivesentences.paper.figures.canvas import FOREIGN, OWN, SOFT, WIDTH, Texts, key, panel_at, text_at
+from fivesentences.paper.agreements import Agreements, read_agreements
+from fivesentences.paper.figures.canvas import FOREIGN, OWN, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.tables.agreement import REFERENCES, note_on_judge, note_without_judges, notes_on_phi
 from fivesentences.paper.tables.table import number
 from fivesentences.paper.text.names import phi_in_words
 from fivesentences.paper.text.notes import notes_on_left_out
-from fivesentences.plan.figures import AgreementFigureSpec
+from fivesentences.plan.exhibits import Source
 from fivesentences.plan.studies import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 EXACT = 1e-6  # thirds are no exact numbers
 # How each judge's scores are put into bins: upper ends (a score on an end belongs to the bin below it), what the bins
@@ -59,7 +65,30 @@ COLOURED = [("■", FOREIGN, "captions of other images"), ("■", OWN, "captions
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 
 
-def bin_pairs(spec: AgreementFigureSpec, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+class AgreementFigure(FigureKind):
+    """The judge's score against phi, one panel per phi and judge."""
+
+    reads: ClassVar[Source] = "judged_pairs"
+
+    kind: Literal["agreement"]
+    phis: list[PhiName] = Field(min_length=1)
+    references: References = "own_left_out"
+
+    def judged(self) -> list[tuple[PhiName, References]]:
+        """Its phi."""
+        return [(phi, self.references) for phi in self.phis]
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations; see ``FigureKind``."""
+        study, scale = context.study, context.scale
+        agreements = read_agreements(path.with_suffix(".json") for path in numbers)
+        pairs = {str(judge.judge): pd.read_parquet(path) for judge, path in zip(scale.judges, numbers, strict=True)}
+        data, notes = bin_pairs(self, scale, pairs), notes_of(self, study, scale, agreements)
+        fill = functools.partial(draw, spec=self, study=study, scale=scale, data=data, agreements=agreements)
+        return Drawing(data, notes, None if data.empty else fill)
+
+
+def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What is drawn: one line a judge, phi, bin of the judge's score and kind of pair (own or foreign).
 
     Args:
@@ -92,8 +121,8 @@ def bin_pairs(spec: AgreementFigureSpec, scale: Scale, pairs: Mapping[str, pd.Da
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def texts_of(spec: AgreementFigureSpec, study: Study, scale: Scale, agreements: Agreements) -> Texts:
-    """Title, caption and notes: who judged, what is drawn, and what is left out."""
+def notes_of(spec: AgreementFigure, study: Study, scale: Scale, agreements: Agreements) -> list[str]:
+    """Who judged, what is drawn, and what is left out."""
     notes = []
     phis = _shown(spec, scale)
     found = [one for judge in scale.judges for one in agreements.of(judge.judge, phis)]
@@ -108,12 +137,11 @@ def texts_of(spec: AgreementFigureSpec, study: Study, scale: Scale, agreements: 
             f"{REFERENCES[spec.references]}."
         )
         notes += notes_on_phi(found)
-    left_out = notes_on_left_out(spec.phis, scale)
-    return Texts(spec.title, spec.caption, (*notes, *note_without_judges(scale), *left_out, *spec.notes))
+    return [*notes, *note_without_judges(scale), *notes_on_left_out(spec.phis, scale), *spec.notes]
 
 
 def draw(
-    canvas: Canvas, spec: AgreementFigureSpec, study: Study, scale: Scale, data: pd.DataFrame, agreements: Agreements
+    canvas: Canvas, spec: AgreementFigure, study: Study, scale: Scale, data: pd.DataFrame, agreements: Agreements
 ) -> None:
     """Three panels a line, judges one below the other; the key stands where the last line leaves room, or below it."""
     phis = _shown(spec, scale)
@@ -140,11 +168,13 @@ def draw(
             )
 
 
-def _shown(spec: AgreementFigureSpec, scale: Scale) -> list[str]:
+def _shown(spec: AgreementFigure, scale: Scale) -> list[str]:
     return [phi for phi in spec.phis if phi not in scale.leave_out.phis]
 
 
 def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     labels = BINS[judge][1]
     for kind, colour, shift in (("foreign", FOREIGN, -0.2), ("own", OWN, 0.2)):
         part = data[data["pairs"] == kind]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
-from matplotlib.lines import Line2D
+from pydantic import Field
 
+from fivesentences.config import PhiName
 from fivesentences.corpus import Photographs, decode
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, panel_at, text_at
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.phi_statistics import notes_on_statistics, statistics_of
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.plan.exhibits import Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 BETTER = COLOURS[2]
 COLUMNS = ["dataset", "split", "rank", "image_id", "phi", "place", "score", "caption", "of_image", "median_own"]
@@ -21,6 +29,30 @@ LONGEST_SIDE = 480  # pixels of a photograph on the page: 1.45 inches at 300 dpi
 LINES = 5  # of a caption
 # Sizes in inches, points, and characters that fit into an inch of that type.
 PHOTOGRAPH, GAP, HEADING, PAD, SIZE, LINE, CHARACTERS = 1.45, 0.13, 0.42, 0.16, 6.2, 0.105, 20.5
+
+
+class BestCaptionsFigure(FigureKind):
+    """The best captions of other images by each phi."""
+
+    reads: ClassVar[Source] = "phi_statistics"
+
+    kind: Literal["best_captions"]
+    phis: list[PhiName] = Field(min_length=1)
+
+    def matrices(self) -> list[PhiName]:
+        """Those that are shown."""
+        return self.phis
+
+    def shows_photographs(self) -> bool:
+        """Of the scale's first dataset."""
+        return True
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Show what phi says of each dataset; see ``FigureKind``."""
+        phis, found = statistics_of(self.phis, context.scale, numbers)
+        said = [*(notes(found) if found else []), *notes_on_statistics(found, self.phis, context.scale), *self.notes]
+        fill = functools.partial(draw, found=found, phis=phis, photographs=photographs)
+        return Drawing(tidy(found, phis), said, fill if found else None)
 
 
 def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
@@ -107,6 +139,8 @@ def _median_own(image: dict[str, Any], phi: str) -> float | None:
 
 def rule(canvas: Canvas, top: float) -> None:
     """A thin line across the canvas, so many inches from its top."""
+    from matplotlib.lines import Line2D
+
     height = 1 - top / canvas.get_size_inches()[1]
     canvas.add_artist(Line2D([0, 1], [height, height], color="#c9c9c9", linewidth=0.5))
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
-import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.figure import Figure as Canvas
+from fivesentences.errors import InputError
+from fivesentences.paper.kinds import Drawing
+from fivesentences.storage import read_json, replacing, write_json
 
-from fivesentences.storage import replacing, write_json
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 # Okabe and Ito's colours, dark enough for thin lines and text on white; told apart by the colour-blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
@@ -33,37 +31,46 @@ STYLE: Any = {
 }
 
 
-@dataclass(frozen=True)
-class Texts:
-    """What is said of a figure."""
-
-    title: str
-    caption: str
-    notes: tuple[str, ...] = ()
-
-
-def write_drawing(stem: Path | str, draw: Callable[[Canvas], None] | None, data: pd.DataFrame, texts: Texts) -> None:
+def write_drawing(stem: Path | str, title: str, caption: str, drawing: Drawing) -> None:
     """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (what is drawn) and .json (its texts).
 
     Equal drawings give equal bytes: no date and no version is stored.
 
     Args:
         stem: Path without a suffix.
-        draw: Gives an empty canvas its size and fills it; None where a scale has nothing to draw, which is said.
-        data: The numbers.
-        texts: Title, caption and notes.
+        title: Of the figure.
+        caption: What it shows.
+        drawing: Its numbers, notes and how it is drawn.
     """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.figure import Figure
+
     stem = Path(stem)
     png, pdf, csv, json = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
     with matplotlib.rc_context(STYLE), replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
-        canvas = Canvas(figsize=(WIDTH, 1.0))
-        (draw or _nothing)(canvas)
+        canvas = Figure(figsize=(WIDTH, 1.0))
+        (drawing.draw or _nothing)(canvas)
         FigureCanvasAgg(canvas)
         canvas.savefig(new_png, format="png", dpi=200, metadata={"Software": None})
         FigureCanvasPdf(canvas)
         canvas.savefig(new_pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-        data.to_csv(new_csv, index=False, lineterminator="\n")
-    write_json(json, {"title": texts.title, "caption": texts.caption, "notes": list(texts.notes)})
+        drawing.data.to_csv(new_csv, index=False, lineterminator="\n")
+    write_json(json, {"title": title, "caption": caption, "notes": list(drawing.notes)})
+
+
+def read_texts(path: Path | str) -> tuple[str, str, list[str]]:
+    """Title, caption and notes of a written figure, from its .json.
+
+    Raises:
+        InputError: If the file is missing or holds something else.
+    """
+    texts = read_json(path)
+    try:
+        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
 
 
 def _nothing(canvas: Canvas) -> None:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from scipy.stats import binom
+from pydantic import Field
 
-from fivesentences.config import Scale
+from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
+from fivesentences.evaluation import collect
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.results import Results
 from fivesentences.paper.tables.columns import DIRECTIONS
+from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import INFERENCES, unique
-from fivesentences.plan.figures import HubnessFigureSpec
-from fivesentences.plan.rows import Row, expand_rows
+from fivesentences.paper.text.notes import notes_of_data, notes_on_missing
+from fivesentences.plan.exhibits import RowSpec, Source
+from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
+from fivesentences.storage import read_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 COLUMNS = [
     "role", "dataset", "model", "loss", "fraction", "inference", "direction", "at_least", "percent", "spread", "seeds",
@@ -28,27 +36,53 @@ ORDER = ("t2i", "i2t")  # print counts images, so these come first
 # Sizes in inches.
 LEFT, GAP, DOWN, HEIGHT, TOP, KEY = 0.62, 0.28, 0.45, 1.75, 0.42, 0.4
 CHANCE = "#8f8f8f"
+HOW_TO_READ = [
+    "Both axes are logarithmic. Where a line begins is the percentage of items that are the nearest of any "
+    "query; where it ends is the largest hub of any seed. Lines are means over seeds.",
+    "Dashed: what chance gives, if every query drew its nearest item at random. If every answer were right, all "
+    "images would be the nearest of exactly their own captions, as assignment makes them.",
+]
 
 
-def tidy(
-    spec: HubnessFigureSpec, study: Study, scale: Scale, contents: Mapping[str, Mapping[str, Any]]
-) -> pd.DataFrame:
-    """One line a point: the percentage of the gallery that is the nearest item of at least so many queries.
+class HubnessFigure(FigureKind):
+    """How often items are the nearest of a query: one panel per loss and one line per inference method."""
+
+    reads: ClassVar[Source] = "runs"
+
+    kind: Literal["hubness"]
+    rows: list[RowSpec] = Field(min_length=1)
+
+    def row_specs(self) -> list[RowSpec]:
+        """Its rows."""
+        return self.rows
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
+        study, scale, rows = context.study, context.scale, context.rows(self)
+        data = tidy(rows, {one["run"]: one for path in numbers for one in read_json(path)})
+        notes = notes_of_data(study, scale, rows, Results(collect(numbers, scale.scale)))
+        if not data.empty:
+            methods = unique(row.inference for row in rows if row.left_out is None)
+            notes += [*HOW_TO_READ, *notes_on_inference(methods)]
+        notes += [*notes_on_missing(study, scale, rows), *self.notes]
+        return Drawing(data, notes, None if data.empty else lambda canvas: draw(canvas, study, data))
+
+
+def tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """One line per point: the percentage of the gallery that is the nearest item of at least so many queries.
 
     ``percent`` is the mean and ``spread`` the sample standard deviation over seeds; ``by_chance`` is the percentage if
     every query drew its nearest item at random.
 
     Args:
-        spec: The figure.
-        study: Its study.
-        scale: The scale.
+        rows: The rows of the figure.
         contents: What was stored of each run, by its name.
 
     Raises:
         InputError: If a run was not evaluated by an inference method.
     """
     lines: list[tuple[Any, ...]] = []
-    for row in expand_rows(spec.rows, study, scale):
+    for row in rows:
         for direction in ORDER if row.runs else ():
             shares = [_share_at_least(_histogram(contents, run.name, row, direction)) for run in row.runs]
             longest = max(len(share) for share in shares)
@@ -60,16 +94,6 @@ def tidy(
                 numbers = (float(by_seed[:, count].mean()), float(spread[count]), len(shares), float(chance[count]))
                 lines.append((*start, count, *numbers))
     return pd.DataFrame(lines, columns=COLUMNS)
-
-
-def notes() -> list[str]:
-    """How the picture is read."""
-    return [
-        "Both axes are logarithmic. Where a line begins is the percentage of items that are the nearest of any "
-        "query; where it ends is the largest hub of any seed. Lines are means over seeds.",
-        "Dashed: what chance gives, if every query drew its nearest item at random. If every answer were right, all "
-        "images would be the nearest of exactly their own captions, as assignment makes them.",
-    ]
 
 
 def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
@@ -104,6 +128,8 @@ def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
 
 
 def _lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     panel.set_xscale("log")
     panel.set_yscale("log")
     for index, method in enumerate(methods):
@@ -150,6 +176,8 @@ def _share_at_least(histogram: Sequence[int]) -> np.ndarray:
 
 
 def _by_chance(histogram: Sequence[int], longest: int) -> np.ndarray:
+    from scipy.stats import binom
+
     items = sum(histogram)
     queries = sum(times * count for times, count in enumerate(histogram))
     found = 100.0 * binom.sf(np.arange(longest) - 1, queries, 1.0 / items)

@@ -5,24 +5,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure as Canvas
-from matplotlib.patches import Rectangle
-from scipy.stats import kendalltau, spearmanr
+from pydantic import Field
 
-from fivesentences.config import Scale
+from fivesentences.config import Scale, check
+from fivesentences.corpus import Photographs
+from fivesentences.evaluation import collect
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.text.names import listed, phi_in_words, unique
-from fivesentences.plan.figures import MetricAgreementFigureSpec
+from fivesentences.plan.exhibits import ColumnSpec, Source
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
-from fivesentences.plan.tables import ColumnSpec
+from fivesentences.storage import read_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 COLUMNS = [
     "dataset", "fraction", "first", "second", "runs", "spearman", "kendall_b", "settings", "pairs", "swapped",
@@ -31,8 +34,29 @@ FEWEST = 5  # runs of which a rank correlation says something
 LABELS, CELL, GAP, TOP = 1.62, 0.34, 0.3, 0.55  # inches
 
 
+class MetricAgreementFigure(FigureKind):
+    """Whether metrics rank the runs of a scale alike; a metric without direction is the mean of both."""
+
+    reads: ClassVar[Source] = "every_run"
+
+    kind: Literal["metric_agreement"]
+    columns: list[ColumnSpec] = Field(min_length=2)
+
+    def metrics(self) -> list[ColumnSpec]:
+        """The metrics that are compared."""
+        return self.columns
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Collect the values of every run; see ``FigureKind``."""
+        study, scale = context.study, context.scale
+        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for path in numbers for one in read_json(path)}
+        data = tidy(self, study, scale, runs, collect(numbers, scale.scale))
+        said = notes(data, self, study, scale) if not data.empty else []
+        return Drawing(data, [*said, *self.notes], None if data.empty else lambda canvas: draw(canvas, study, data))
+
+
 def tidy(
-    spec: MetricAgreementFigureSpec, study: Study, scale: Scale, runs: Mapping[str, RunSpec], frame: pd.DataFrame
+    spec: MetricAgreementFigure, study: Study, scale: Scale, runs: Mapping[str, RunSpec], frame: pd.DataFrame
 ) -> pd.DataFrame:
     """One line a pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
 
@@ -73,13 +97,13 @@ def tidy(
 
 
 def kept_metrics(
-    spec: MetricAgreementFigureSpec, scale: Scale, runs: Mapping[str, RunSpec], results: Results
+    spec: MetricAgreementFigure, scale: Scale, runs: Mapping[str, RunSpec], results: Results
 ) -> list[ColumnSpec]:
     """Metrics that every run of the scale has: its phi is evaluated with, and (PMRP) there are labels."""
     labels = all(results.gallery(name).labels for name in runs)
     return [
         column
-        for column in spec.metrics
+        for column in spec.columns
         if (column.phi is None or column.phi in scale.phis) and (labels or column.metric != "PMRP")
     ]
 
@@ -110,7 +134,7 @@ def shown_groups(data: pd.DataFrame) -> list[tuple[str, float | None]]:
     return found
 
 
-def notes(data: pd.DataFrame, spec: MetricAgreementFigureSpec, study: Study, scale: Scale) -> list[str]:
+def notes(data: pd.DataFrame, spec: MetricAgreementFigure, study: Study, scale: Scale) -> list[str]:
     """How the picture is read, what is missing, and how often recall and the other metrics disagree."""
     said = [
         "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
@@ -127,7 +151,7 @@ def notes(data: pd.DataFrame, spec: MetricAgreementFigureSpec, study: Study, sca
         if fraction is not None or len(shown_groups(data)) == len(unique(data["dataset"])):
             said += _on_swapped(data, dataset, fraction, study)
     kept = unique([*data["first"], *data["second"]])
-    missing = [label for column in spec.metrics if (label := label_of(column, scale, study)) not in kept]
+    missing = [label for column in spec.columns if (label := label_of(column, scale, study)) not in kept]
     if missing and not data.empty:
         said.append(
             f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
@@ -161,6 +185,10 @@ def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
 
 
 def _matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
     place = {label: index for index, label in enumerate(labels)}
     values = np.full((len(labels), len(labels)), np.nan)
     for line in data.to_dict("records"):
@@ -212,6 +240,8 @@ def _is_fraction(data: pd.DataFrame, fraction: float | None) -> pd.Series:
 
 def _correlations(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
     """Spearman's rho and Kendall's tau-b; NaN where one is constant or there are too few values."""
+    from scipy.stats import kendalltau, spearmanr
+
     if len(first) < FEWEST or len(set(first)) < 2 or len(set(second)) < 2:
         return float("nan"), float("nan")
     return float(spearmanr(first, second).statistic), float(kendalltau(first, second).statistic)

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from pydantic import Field
 
+from fivesentences.config import PhiName
+from fivesentences.corpus import Photographs
 from fivesentences.paper.figures.canvas import FOREIGN, OWN, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.phi_statistics import notes_on_statistics, statistics_of
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.plan.exhibits import Source
 from fivesentences.plan.studies import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 KINDS = {"own_left_out": "own caption left out", "kept": "own captions kept"}
 COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 COLUMNS = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
 # Sizes in inches.
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.62, 2.98, 0.7, 1.55, 2.15, 0.24, 0.55
+
+
+HOW_TO_READ = [
+    "Upwards, in powers of ten: the share of pairs of a caption and an image that fall into a bin; each histogram "
+    "adds up to 100%. Exact zeros are in the first bin.",
+    "“Kept”: an image’s own captions, each compared with references that it is one of itself, which lifts its "
+    "score. “Left out”: each compared with the others of its image only. Foreign scores are the same for both.",
+    "Captions: share of the captions c of an image i whose highest phi with any other image is higher than the "
+    "lowest phi that i gives one of its own captions.",
+    "Images: share of the images i for which the highest phi of a caption of another image is higher than the "
+    "lowest phi that i gives one of its own captions.",
+]
+
+
+class PhiHistogramFigure(FigureKind):
+    """Histograms of phi between captions and their own, and other, images."""
+
+    reads: ClassVar[Source] = "phi_statistics"
+
+    kind: Literal["phi_histogram"]
+    phis: list[PhiName] = Field(min_length=1)
+
+    def matrices(self) -> list[PhiName]:
+        """Those that are shown."""
+        return self.phis
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Show what phi says of each dataset; see ``FigureKind``."""
+        phis, found = statistics_of(self.phis, context.scale, numbers)
+        said = [*(HOW_TO_READ if found else []), *notes_on_statistics(found, self.phis, context.scale), *self.notes]
+        fill = functools.partial(draw, study=context.study, found=found, phis=phis)
+        return Drawing(tidy(found, phis), said, fill if found else None)
 
 
 def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
@@ -47,20 +88,6 @@ def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
                         for count in COUNTS
                     ]
     return pd.DataFrame(lines, columns=COLUMNS)
-
-
-def notes() -> list[str]:
-    """How the picture is read, and what exactly is counted."""
-    return [
-        "Upwards, in powers of ten: the share of pairs of a caption and an image that fall into a bin; each histogram "
-        "adds up to 100%. Exact zeros are in the first bin.",
-        "“Kept”: an image’s own captions, each compared with references that it is one of itself, which lifts its "
-        "score. “Left out”: each compared with the others of its image only. Foreign scores are the same for both.",
-        "Captions: share of the captions c of an image i whose highest phi with any other image is higher than the "
-        "lowest phi that i gives one of its own captions.",
-        "Images: share of the images i for which the highest phi of a caption of another image is higher than the "
-        "lowest phi that i gives one of its own captions.",
-    ]
 
 
 def draw(canvas: Canvas, study: Study, found: Sequence[dict[str, Any]], phis: Sequence[str]) -> None:
@@ -92,6 +119,8 @@ def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _panel(panel: Any, numbers: dict[str, Any]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
     edges = np.array(numbers["edges"])
     smallest = 1.0
     for what, counts in _histograms(numbers).items():

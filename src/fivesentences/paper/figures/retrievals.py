@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
-from matplotlib.patches import Rectangle
+from pydantic import Field, model_validator
 
+from fivesentences.config import Direction
 from fivesentences.corpus import Photographs, decode
+from fivesentences.evaluation.retrievals import read_retrievals
 from fivesentences.paper.figures.best_captions import rule
 from fivesentences.paper.figures.canvas import OWN, SOFT, WIDTH, panel_at, text_at
+from fivesentences.paper.figures.semantic_recall import labels_of_lines
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.tables.columns import DIRECTIONS
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.paper.text.notes import notes_on_missing
+from fivesentences.plan.exhibits import RowSpec, Source, inferences_of
+from fivesentences.plan.rows import compared_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 COLUMNS = [
     "dataset", "direction", "outcome", "query", "query_image_id", "model", "ncs", "place", "phi", "own", "image_id",
@@ -30,6 +41,44 @@ LONGEST_SIDE = 420  # pixels of a photograph on the page
 # Sizes in inches, points, and characters that fit into an inch of that type.
 QUERY, GAP, HEADING, PAD, SIZE, LINE, CHARACTERS = 1.35, 0.16, 0.38, 0.2, 6.2, 0.105, 20.5
 TITLE, VALUE = 0.2, 0.3
+
+
+class RetrievalsFigure(FigureKind):
+    """Queries that two rows answer equally well by recall and unequally by phi, with what they retrieved."""
+
+    reads: ClassVar[Source] = "retrievals"
+
+    kind: Literal["retrievals"]
+    rows: list[RowSpec] = Field(min_length=1)
+    k: int = Field(default=5, ge=1, le=10)
+    directions: list[Direction] = Field(default=["i2t", "t2i"], min_length=1)
+    queries: int = Field(default=1, ge=1, le=5, description="of each direction and outcome (found by both, by neither)")
+
+    @model_validator(mode="after")
+    def _retrievals_are_naive(self) -> RetrievalsFigure:
+        if inferences_of(self.rows) != ["naive"]:
+            raise ValueError("rows of retrievals are read from the similarity as it is; leave inference out")
+        return self
+
+    def row_specs(self) -> list[RowSpec]:
+        """Its rows, of which the first two that a scale trains on one dataset are compared."""
+        return self.rows
+
+    def shows_photographs(self) -> bool:
+        """Of the dataset that the two rows were trained on."""
+        return True
+
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Show the retrievals that the evaluation chose; see ``FigureKind``."""
+        study, scale = context.study, context.scale
+        missing = [*notes_on_missing(study, scale, context.rows(self)), *self.notes]
+        if not numbers:
+            return Drawing(tidy({"chosen": []}), missing, None)
+        found = read_retrievals(numbers[0])
+        found["models"] = labels_of_lines(compared_rows(self, study, scale), study)
+        data, pictures = tidy(found), photographs.get(found["dataset"])
+        fill = functools.partial(draw, found=found, photographs=pictures)
+        return Drawing(data, [*notes(found, study.labels), *missing], None if data.empty else fill)
 
 
 def tidy(found: Mapping[str, Any]) -> pd.DataFrame:
@@ -133,6 +182,8 @@ def _pictures(
     items: Sequence[Mapping[str, Any]],
     photographs: Photographs | None,
 ) -> None:
+    from matplotlib.patches import Rectangle
+
     each = column / len(items)
     for place, item in enumerate(items):
         at = (left + place * each, top, each - 0.05, each * 0.78)

@@ -1,82 +1,78 @@
-"""What a figure is drawn from: the numbers of a study's figure, as one tidy table, and the files it becomes."""
+"""Figure 3 of five_sentences: recall and semantic recall over the number of relevant items, own items removed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from fivesentences.config import Scale
+from fivesentences.config import Variant
+from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
+from fivesentences.evaluation import collect
+from fivesentences.paper.figures.canvas import COLOURS, WIDTH
+from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.results import Measure, Results
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import INFERENCES, phi_in_words, unique
 from fivesentences.paper.text.notes import notes_of_data, notes_on_missing
-from fivesentences.plan.figures import SemanticRecallFigureSpec
-from fivesentences.plan.rows import Row, expand_rows
+from fivesentences.plan.exhibits import RowSpec, Source
+from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
-from fivesentences.storage import read_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+HEIGHT, PANEL, APART, LABEL_SIZE = 4.9, 1.97, 0.21, 7.5  # inches: of the canvas, a panel, between labels; points
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
+STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure before it is drawn.
+class SemanticRecallFigure(FigureKind):
+    """Recall and semantic recall without the query's own items, over the number of relevant ones; one line per row."""
 
-    ``data`` has one line a point: label, role, dataset, model, loss, fraction, direction, style, k, m, mean, spread
-    (sample standard deviation; NaN with fewer than two seeds) and seeds.
-    """
+    reads: ClassVar[Source] = "runs"
 
-    study: str
-    name: str
-    scale: str
-    title: str
-    caption: str
-    data: pd.DataFrame
-    notes: tuple[str, ...]
+    kind: Literal["semantic_recall_over_m"]
+    rows: list[RowSpec] = Field(min_length=1)
+    k: int = Field(default=5, ge=1)
+    formula: Variant = "released"
 
+    def row_specs(self) -> list[RowSpec]:
+        """Its rows."""
+        return self.rows
 
-def build_figure(study_name: str, name: str, study: Study, scale: Scale, frame: pd.DataFrame) -> Figure:
-    """Collect the numbers of a study's figure of semantic recall from the tidy table of results.
+    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+        """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
+        return self.collected(context, collect(numbers, context.scale.scale))
 
-    Raises:
-        InputError: If a run or a value is missing (named), or runs were evaluated at different m.
-    """
-    spec = study.figures[name]
-    assert isinstance(spec, SemanticRecallFigureSpec)
-    results = Results(frame)
-    rows = expand_rows(spec.rows, study, scale)
-    data = _semantic_recall_over_m(spec, study, scale, rows, results)
-    notes = notes_of_data(study, scale, rows, results)
-    phi = phi_in_words(scale.evaluation_phi)
-    notes.append(f"Closeness in meaning: {phi}, {spec.formula} formula, the query's own items removed.")
-    notes += notes_on_inference(unique(row.inference for row in rows if row.left_out is None))
-    notes += [*notes_on_missing(study, scale, rows), *spec.notes]
-    return Figure(study_name, name, scale.scale, spec.title, spec.caption, data, tuple(notes))
+    def collected(self, context: Context, frame: pd.DataFrame) -> Drawing:
+        """As ``drawing``, from the tidy table of results.
 
+        ``data`` has one line per point: label, role, dataset, model, loss, fraction, direction, style, k, m, mean,
+        spread (sample standard deviation; NaN with fewer than two seeds) and seeds.
 
-def write_figure(figure: Figure, stem: Path | str) -> None:
-    """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (its numbers) and .json (its texts)."""
-    # Matplotlib takes a second to import, which someone who only asks for a table should not wait.
-    from fivesentences.paper.figures.canvas import Texts, write_drawing
-    from fivesentences.paper.figures.semantic_recall_drawing import draw
-
-    texts = Texts(figure.title, figure.caption, figure.notes)
-    write_drawing(stem, None if figure.data.empty else lambda canvas: draw(canvas, figure.data), figure.data, texts)
-
-
-def read_texts(path: Path | str) -> tuple[str, str, list[str]]:
-    """Title, caption and notes of a written figure, from its .json.
-
-    Raises:
-        InputError: If the file is missing or holds something else.
-    """
-    texts = read_json(path)
-    try:
-        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
+        Raises:
+            InputError: If a run or a value is missing (named), or runs were evaluated at different m.
+        """
+        study, scale, rows = context.study, context.scale, context.rows(self)
+        results = Results(frame)
+        data = _semantic_recall_over_m(self, study, scale.evaluation_phi, rows, results)
+        phi = phi_in_words(scale.evaluation_phi)
+        notes = [
+            *notes_of_data(study, scale, rows, results),
+            f"Closeness in meaning: {phi}, {self.formula} formula, the query's own items removed.",
+            *notes_on_inference(unique(row.inference for row in rows if row.left_out is None)),
+            *notes_on_missing(study, scale, rows),
+            *self.notes,
+        ]
+        return Drawing(data, notes, None if data.empty else lambda canvas: draw(canvas, data))
 
 
 def labels_of_lines(rows: Sequence[Row], study: Study, always: str = "loss") -> list[str]:
@@ -93,7 +89,7 @@ def _in_words(row: Row, part: str, study: Study) -> str:
 
 
 def _semantic_recall_over_m(
-    spec: SemanticRecallFigureSpec, study: Study, scale: Scale, rows: Sequence[Row], results: Results
+    spec: SemanticRecallFigure, study: Study, phi: str, rows: Sequence[Row], results: Results
 ) -> pd.DataFrame:
     lines = []
     counts: list[int] = []
@@ -101,7 +97,7 @@ def _semantic_recall_over_m(
     for row, label in zip(kept, labels_of_lines(kept, study), strict=True):
         for direction in ("i2t", "t2i"):
             for style in ("vse_recall", "recall"):
-                measure = Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, scale.evaluation_phi)
+                measure = Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, phi)
                 for run in row.runs:
                     found = results.relevant_counts(run.name, measure)
                     counts = counts or found
@@ -131,3 +127,113 @@ def _semantic_recall_over_m(
                     )
     names = ["label", "role", "dataset", "model", "loss", "fraction", "direction", "style", "k", "m"]
     return pd.DataFrame(lines, columns=[*names, "mean", "spread", "seeds"])
+
+
+def draw(canvas: Canvas, data: pd.DataFrame) -> None:
+    """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
+    from matplotlib.textpath import TextPath
+
+    # Labels stand below each other beside a panel; many of them need a higher one.
+    height = max(HEIGHT, 2 * APART * data["label"].nunique() + HEIGHT - 2 * PANEL)
+    canvas.set_size_inches(WIDTH, height)
+    axes = canvas.subplots(2, 2, sharex=True)
+    # Room for the longest label, in points, beside the right-hand panels.
+    widest = max(TextPath((0, 0), label, size=LABEL_SIZE).get_extents().width for label in data["label"].unique())
+    right = 1 - (widest / 72 + 0.22) / WIDTH
+    canvas.subplots_adjust(left=0.07, right=right, top=0.93, bottom=0.085, wspace=0.18, hspace=0.16)
+    k = int(data["k"].iloc[0])
+    for row, (direction, where) in enumerate(DIRECTIONS.items()):
+        for column, (style, title) in enumerate(STYLES.items()):
+            panel = axes[row, column]
+            part = data[(data["direction"] == direction) & (data["style"] == style)]
+            ends = _lines(panel, part)
+            if row == 0:
+                panel.set_title(title.format(k=k), loc="left", pad=8)
+            if row == 1:
+                panel.set_xlabel("relevant images m")
+            if column == 0:
+                panel.set_ylabel(f"{where} (%)")
+            if column == 1:
+                _label_ends(panel, ends)
+
+
+def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
+    """Draw one line a row with its band; return (label, colour, last m, last mean) of each."""
+    from matplotlib.ticker import MaxNLocator
+
+    ends = []
+    for (label, line), (look, dashes) in zip(data.groupby("label", sort=False), looks_of_lines(data), strict=True):
+        colour = COLOURS[look % len(COLOURS)]
+        m, mean, spread = (line[name].to_numpy(dtype=float) for name in ("m", "mean", "spread"))
+        how = {"marker": MARKERS[look % len(MARKERS)], "linestyle": LINES[dashes % len(LINES)]}
+        panel.plot(m, mean, color=colour, linewidth=1.3, markersize=3.6, zorder=3, **how)
+        if np.isfinite(spread).all():
+            panel.fill_between(m, mean - spread, mean + spread, color=colour, alpha=0.14, linewidth=0)
+        ends.append((str(label), colour, float(m[-1]), float(mean[-1])))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.yaxis.set_major_locator(MaxNLocator(5))
+    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
+    panel.set_axisbelow(True)
+    panel.margins(x=0.04)
+    return ends
+
+
+def looks_of_lines(data: pd.DataFrame) -> list[tuple[int, int]]:
+    """Number of colour and marker, and of dashes, of each line in its order; no two lines look alike.
+
+    Of several models each has its colour and marker, and dashes tell its lines apart. Lines of one model have colours
+    of their own, and dashes once these are used up.
+    """
+    models = data.drop_duplicates("label")["model"].tolist()
+    several = list(dict.fromkeys(models))
+    if len(several) == 1:
+        return [(line, line // len(COLOURS)) for line in range(len(models))]
+    looks = [(several.index(model), models[:line].count(model)) for line, model in enumerate(models)]
+    # An eighth model has the colour of the first one, and dashes behind those that a model of that colour needs.
+    most = max(dashes for _, dashes in looks) + 1
+    return [(look, dashes + most * (look // len(COLOURS))) for look, dashes in looks]
+
+
+def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
+    """Write every label at the right of its line's end, moved apart where ends are close, with a thin leader."""
+    low, high = panel.get_ylim()
+    apart = (high - low) * min(0.105, 1.04 / len(ends))
+    ends = sorted(ends, key=lambda end: end[3])
+    places = spread_apart([end[3] for end in ends], apart, low, high)
+    for (label, colour, m, mean), place in zip(ends, places, strict=True):
+        panel.annotate(
+            label,
+            xy=(m, mean),
+            xytext=(1.07, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            fontsize=LABEL_SIZE,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "alpha": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 0.5,
+                "shrinkB": 3,
+            },
+            annotation_clip=False,
+        )
+
+
+def spread_apart(values: list[float], apart: float, low: float, high: float) -> list[float]:
+    """Rising values moved so that neighbours are at least ``apart``, as little as possible in least squares.
+
+    The result stays inside [low, high] where that many fit.
+    """
+    # With the spacing taken out, what is left to solve is isotonic regression: pool neighbours that are out of order.
+    blocks: list[list[float]] = []
+    for index, value in enumerate(values):
+        blocks.append([value - index * apart])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    places = [float(np.mean(block)) for block in blocks for _ in block]
+    top = high - (len(values) - 1) * apart
+    return [min(max(place, low), max(top, low)) + index * apart for index, place in enumerate(places)]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar, Literal
 
-import pandas as pd
+from pydantic import Field
 
-from fivesentences.config import JudgeSpec, Scale
-from fivesentences.paper.agreements import Agreement, Agreements
+from fivesentences.config import Judge, JudgeSpec, Name, PhiName, References, Scale, Statistic, Strict
+from fivesentences.paper.agreements import Agreement, Agreements, read_agreements
+from fivesentences.paper.kinds import Context, TableKind
 from fivesentences.paper.published import PrintedRow, printed_row, read_published
 from fivesentences.paper.tables.table import UNDEFINED, Cell, Column, Group, Table, TableRow, mark_best
 from fivesentences.paper.text.names import metric_in_words, tokens_in_words, unique
 from fivesentences.paper.text.notes import notes_on_left_out
+from fivesentences.plan.exhibits import Source
 from fivesentences.plan.studies import Study
-from fivesentences.plan.tables import AgreementColumnSpec, AgreementRowSpec, AgreementTableSpec
 
 STATISTICS = {
     "pearson": ("Pearson’s r", "r"),
@@ -40,41 +42,71 @@ CSV = (
 DECIMALS = 3
 
 
-def build_agreement_table(
-    study_name: str, name: str, study: Study, scale: Scale, frame: pd.DataFrame, published: Path | str
-) -> Table:
-    """Fill a study's table of agreement from what the scale's judges say: one group a judge and kind of references.
+class AgreementRowSpec(Strict):
+    """One row: a phi, with or without a caption among its own references."""
 
-    Args:
-        study_name: File name of the study without its suffix.
-        name: Which of the study's tables of agreement.
-        study: The study.
-        scale: The scale; its judges are asked, and the phi it leaves out are not.
-        frame: The tidy rows of all these judges; see ``Agreements``.
-        published: Folder of the printed tables, ``config/published``.
+    phi: PhiName
+    references: References = "kept"
+    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
-    Raises:
-        InputError: If a correlation is missing (named), or the study names a printed row that is not there.
-    """
-    spec = study.agreement_tables[name]
-    agreements = Agreements(frame)
-    printed = read_published(Path(published) / f"{spec.published}.csv") if spec.published else {}
-    columns = tuple(_column(column) for column in spec.columns)
-    kept = [row for row in spec.rows if row.phi not in scale.leave_out.phis]
-    groups = []
-    for judge in scale.judges if kept else ():
-        for references in dict.fromkeys(row.references for row in kept):
-            rows = [
-                _row(row, judge, spec, study, agreements, printed, f"{study_name}: agreement_tables.{name}")
-                for row in kept
-                if row.references == references
-            ]
-            title = f"{study.labels.get(judge.judge, judge.judge)}: {REFERENCES[references]}"
-            keys = {"judge": judge.judge, "dataset": judge.dataset, "references": references}
-            groups.append(Group(title, keys, tuple(mark_best(rows, columns, DECIMALS))))
-    notes = _notes(spec, study, scale, kept, agreements, printed, groups)
-    texts = (study_name, name, scale.scale, study.paper, spec.title, spec.caption)
-    return Table(*texts, ("Metric", "Tokens"), columns, tuple(groups), notes, DECIMALS, CSV)
+
+class AgreementColumnSpec(Strict):
+    """One column: a correlation with the judge over all pairs, or over those of a caption with another image."""
+
+    statistic: Statistic
+    pairs: Literal["all", "foreign"]
+
+
+class AgreementSetting(Strict):
+    """What the published correlations were measured on; a difference is shown only there."""
+
+    dataset: Name
+    judge: Judge
+
+
+class AgreementTable(TableKind):
+    """How well each phi agrees with the judges that a scale has: one group per judge and kind of references."""
+
+    reads: ClassVar[Source] = "correlations"
+
+    kind: Literal["agreement"]
+    rows: list[AgreementRowSpec] = Field(min_length=1)
+    columns: list[AgreementColumnSpec] = Field(min_length=1)
+    published: Name | None = Field(default=None, description="file in config/published, without .csv")
+    published_setting: AgreementSetting | None = None
+
+    def judged(self) -> list[tuple[PhiName, References]]:
+        """Its rows."""
+        return [(row.phi, row.references) for row in self.rows]
+
+    def published_table(self) -> Name | None:
+        """File name of the published table."""
+        return self.published
+
+    def build(self, context: Context, numbers: Sequence[Path], published: Path) -> Table:
+        """Fill the table from what the scale's judges say; see ``TableKind``."""
+        return self.filled(context, read_agreements(numbers), published)
+
+    def filled(self, context: Context, agreements: Agreements, published: Path) -> Table:
+        """As ``build``, from what was read."""
+        study, scale = context.study, context.scale
+        printed = read_published(published / f"{self.published}.csv") if self.published else {}
+        columns = tuple(_column(column) for column in self.columns)
+        kept = [row for row in self.rows if row.phi not in scale.leave_out.phis]
+        groups = []
+        for judge in scale.judges if kept else ():
+            for references in dict.fromkeys(row.references for row in kept):
+                rows = [
+                    _row(row, judge, self, study, agreements, printed, f"{context.study_name}: {self.name}")
+                    for row in kept
+                    if row.references == references
+                ]
+                title = f"{study.labels.get(judge.judge, judge.judge)}: {REFERENCES[references]}"
+                keys = {"judge": judge.judge, "dataset": judge.dataset, "references": references}
+                groups.append(Group(title, keys, tuple(mark_best(rows, columns, DECIMALS))))
+        notes = _notes(self, study, scale, kept, agreements, printed, groups)
+        texts = (context.study_name, self.name, scale.scale, study.paper, self.title, self.caption)
+        return Table(*texts, ("Metric", "Tokens"), columns, tuple(groups), notes, DECIMALS, CSV)
 
 
 def _column(spec: AgreementColumnSpec) -> Column:
@@ -86,7 +118,7 @@ def _column(spec: AgreementColumnSpec) -> Column:
 def _row(
     row: AgreementRowSpec,
     judge: JudgeSpec,
-    spec: AgreementTableSpec,
+    spec: AgreementTable,
     study: Study,
     agreements: Agreements,
     printed: Mapping[str, PrintedRow],
@@ -114,13 +146,13 @@ def _in_print(
     return beside.values.get(("", PRINTED_STATISTICS[column.statistic]))
 
 
-def _is_prints(judge: JudgeSpec, spec: AgreementTableSpec) -> bool:
+def _is_prints(judge: JudgeSpec, spec: AgreementTable) -> bool:
     setting = spec.published_setting
     return setting is not None and (judge.dataset, judge.judge) == (setting.dataset, setting.judge)
 
 
 def _notes(
-    spec: AgreementTableSpec,
+    spec: AgreementTable,
     study: Study,
     scale: Scale,
     kept: Sequence[AgreementRowSpec],
@@ -156,7 +188,7 @@ def _notes(
     return (*notes, *note_without_judges(scale), *left_out, *spec.notes)
 
 
-def _on_intervals(found: Sequence[Agreement], spec: AgreementTableSpec, study: Study) -> list[str]:
+def _on_intervals(found: Sequence[Agreement], spec: AgreementTable, study: Study) -> list[str]:
     """How the intervals of each judge and statistic were made; one sentence for those that were made alike."""
     shown = {column.statistic for column in spec.columns}
     several = len({one.judge for one in found}) > 1
@@ -209,7 +241,7 @@ def note_without_judges(scale: Scale) -> list[str]:
 
 
 def _on_print(
-    spec: AgreementTableSpec,
+    spec: AgreementTable,
     study: Study,
     scale: Scale,
     kept: Sequence[AgreementRowSpec],

@@ -8,7 +8,7 @@ from fivesentences.config import Scale
 from fivesentences.paper.results import Measure
 from fivesentences.paper.tables.table import Best, Column
 from fivesentences.paper.text.names import phi_in_words
-from fivesentences.plan.tables import ColumnSpec, TableSpec, is_semantic
+from fivesentences.plan.exhibits import ColumnSpec, is_semantic
 
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 # Of the gallery's N₁: in print's order, as a reader sees them. Fewer items that nobody finds, and smaller hubs, are
@@ -34,9 +34,9 @@ BEST: dict[str, Best] = {
 DECIMALS = {"hubs skewness": 2, "hubs Gini": 2}
 
 
-def kept_columns(spec: TableSpec, scale: Scale) -> list[ColumnSpec]:
+def kept_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
     """Columns that a scale can fill: those whose phi it evaluates with."""
-    return [column for column in spec.columns if column.phi is None or column.phi in scale.phis]
+    return [column for column in columns if column.phi is None or column.phi in scale.phis]
 
 
 def columns_of(measures: Sequence[Measure], labels: Mapping[str, str]) -> tuple[Column, ...]:

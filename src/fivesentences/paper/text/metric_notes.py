@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivesentences.config import Scale, as_list
+from fivesentences.paper.comparability import PublishedSetting
 from fivesentences.paper.results import Results
 from fivesentences.paper.tables.columns import kept_columns
 from fivesentences.paper.text.names import INFERENCES, listed, phi_in_words, unique
+from fivesentences.plan.exhibits import ColumnSpec
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
-from fivesentences.plan.tables import ColumnSpec, TableSpec
 
 
-def notes_on_metrics(spec: TableSpec, study: Study, scale: Scale, rows: Sequence[Row], results: Results) -> list[str]:
+def notes_on_metrics(
+    asked: Sequence[ColumnSpec],
+    setting: PublishedSetting | None,
+    study: Study,
+    scale: Scale,
+    rows: Sequence[Row],
+    results: Results,
+) -> list[str]:
     """How the numbers of each kind of metric are made, and which phi."""
-    columns = kept_columns(spec, scale)
-    notes = _on_semantic_scores(columns, spec, scale)
+    columns = kept_columns(asked, scale)
+    notes = _on_semantic_scores(columns, setting, scale)
     if any(column.metric == "ASP" for column in columns):
         ties = {"index": "ordered by index, lower first", "average": "given the mean of their ranks"}
         rules = " and ".join(unique(ties[column.ties] for column in columns if column.metric == "ASP"))
@@ -42,21 +50,20 @@ def notes_on_metrics(spec: TableSpec, study: Study, scale: Scale, rows: Sequence
             "N₁ of an item is the number of queries whose nearest item it is. Columns 0 to ≥ 10: percent of the "
             "items of the gallery (captions for image queries, images for caption queries)."
         )
-    dropped = unique(column.phi or "" for column in spec.columns if column not in columns)
+    dropped = unique(column.phi or "" for column in asked if column not in columns)
     if dropped:
         named = ", ".join(study.labels.get(phi) or phi_in_words(phi) for phi in dropped)
         notes.append(f"Columns left out at the scale {scale.scale}, which does not evaluate with their φ: {named}.")
     return notes
 
 
-def _on_semantic_scores(columns: Sequence[ColumnSpec], spec: TableSpec, scale: Scale) -> list[str]:
+def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting | None, scale: Scale) -> list[str]:
     scores = [column for column in columns if column.is_semantic and column.metric != "ASP"]
     if not scores:
         return []
     formulas = " and ".join(unique(column.formula for column in scores))
     phis = unique(column.phi or scale.evaluation_phi for column in scores)
     sentence = f"Semantic metrics: {listed([phi_in_words(phi) for phi in phis])} as φ, {formulas} formula"
-    setting = spec.published_setting
     theirs = as_list(setting.phi) if setting is not None and setting.phi is not None else []
     if theirs and not set(phis) <= set(theirs):
         printed = listed([phi_in_words(phi) for phi in theirs])

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fivesentences.config import Scale
-from fivesentences.paper.comparability import features_in_print, unlike_print
-from fivesentences.paper.published import PrintedRow, printed_alone
+from fivesentences.paper.comparability import PublishedSetting, features_in_print, unlike_print
+from fivesentences.paper.published import PrintedRow, PublishedAlone, printed_alone
 from fivesentences.paper.results import Results
-from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import INFERENCES, listed, phi_in_words, unique
 from fivesentences.plan.ensembles import members_of
 from fivesentences.plan.rows import NO_TIME, Row
 from fivesentences.plan.studies import Study
-from fivesentences.plan.tables import PublishedSetting, TableSpec
 
 FEW = 4  # what is listed, where more is counted
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
@@ -134,36 +132,27 @@ def _part_in_words(row: Row) -> str:
     return captions if row.fraction == 1 else f"{part} with {captions}"
 
 
-def notes_of_table(
-    spec: TableSpec,
-    study: Study,
-    scale: Scale,
+def notes_on_published(
     rows: Sequence[Row],
-    results: Results,
-    printed: Mapping[str, PrintedRow],
-) -> tuple[str, ...]:
-    """All notes of a table: data, metrics, print, what is missing, and the study's own."""
-    notes = notes_of_data(study, scale, rows, results)
-    if notes:
-        notes += notes_on_metrics(spec, study, scale, rows, results)
-        notes += notes_on_inference(unique(row.inference for row in rows if row.left_out is None))
-        notes += _on_print(spec, study, scale, rows, results, printed)
-        notes.append("Bold: the best mean of our rows within a group, as shown.")
-    return (*notes, *notes_on_missing(study, scale, rows), *spec.notes)
-
-
-def _on_print(
-    spec: TableSpec,
+    setting: PublishedSetting | None,
+    also: Sequence[str | PublishedAlone],
     study: Study,
-    scale: Scale,
-    rows: Sequence[Row],
     results: Results,
     printed: Mapping[str, PrintedRow],
 ) -> list[str]:
+    """Which published numbers stand beside ours, and whether they may be compared.
+
+    Args:
+        rows: All rows of the table.
+        setting: What the published numbers were measured with.
+        also: Published rows shown without a row of ours.
+        study: The study of the table.
+        results: Numbers of the runs.
+        printed: The published table.
+    """
     notes = []
     kept = [row for row in rows if row.left_out is None]
     beside = [row for row in kept if row.published is not None]
-    setting = spec.published_setting
     for same, of_kind in _by_comparability(beside, setting, results).items():
         theirs = ", ".join(unique(printed[str(row.published)].where for row in of_kind))
         features = _features_in_print(setting, [(row.role, row.features) for row in of_kind], " with ", " features")
@@ -173,7 +162,7 @@ def _on_print(
         else:
             notes.append(f"Print: {theirs}{features}, as here; differences are ours minus print.")
     roles = {row.role for row in kept}
-    alone = [row for row, below in printed_alone(spec, printed, "also_print") if roles & set(below)]
+    alone = [row for row, below in printed_alone(also, printed, "also_published") if roles & set(below)]
     in_place = [row.published for row in rows if row.left_out in NO_TIME and row.role in roles]
     alone += [printed[name] for name in unique(filter(None, in_place)) if name not in {row.published for row in kept}]
     if alone:

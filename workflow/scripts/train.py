@@ -1,4 +1,4 @@
-"""Some training runs one after the other, resumed where a killed job stopped."""
+"""Train some runs one after the other; those that are finished are skipped, and a killed one goes on."""
 
 from pathlib import Path
 
@@ -8,14 +8,19 @@ from fivesentences.plan.runs import RunSpec
 from fivesentences.training import Run, train_runs
 
 with log_to(snakemake.log[0]):
-    given = zip(snakemake.params.specs, snakemake.output.weights, snakemake.params.phi_files, strict=True)
+    runs = [
+        Run(
+            check(RunSpec, told["spec"], told["folder"]),
+            Path(told["folder"]),
+            {name: Path(file) for name, file in told["phi_files"].items()},
+        )
+        for told in snakemake.params.runs
+    ]
     train_runs(
-        [
-            Run(check(RunSpec, spec, "a run"), Path(weights).parent, {name: Path(file) for name, file in files.items()})
-            for spec, weights, files in given
-        ],
+        runs,
         Path(snakemake.input.corpus),
         Path(snakemake.input.features),
         device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
         tensorboard=snakemake.params.tensorboard,
+        record=Path(snakemake.output.record),
     )

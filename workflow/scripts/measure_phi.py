@@ -1,4 +1,4 @@
-"""What each phi says of own and of foreign captions of a dataset's test split."""
+"""What each phi says of own captions and of captions of other images of a dataset's test split."""
 
 from pathlib import Path
 
@@ -11,4 +11,4 @@ with log_to(snakemake.log[0]):
     split = Corpus.read(snakemake.input.corpus).split("test")
     phis = {Path(path).stem: Path(path) for path in snakemake.input.phi}
     tuples = [read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples]
-    measure_meaning(split, phis, Path(snakemake.output.meaning), *tuples)
+    measure_meaning(split, phis, Path(snakemake.output.statistics), *tuples)

@@ -1,0 +1,76 @@
+"""Studies with every kind of table and figure: what ``config/studies/*.yaml`` is read into.
+
+A new kind is one file in ``paper/tables`` or ``paper/figures`` and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from fivesentences.config import Catalogue, Scale, read
+from fivesentences.paper.figures.agreement import AgreementFigure
+from fivesentences.paper.figures.best_captions import BestCaptionsFigure
+from fivesentences.paper.figures.hubness import HubnessFigure
+from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
+from fivesentences.paper.figures.phi_histogram import PhiHistogramFigure
+from fivesentences.paper.figures.retrievals import RetrievalsFigure
+from fivesentences.paper.figures.semantic_recall import SemanticRecallFigure
+from fivesentences.paper.tables.agreement import AgreementTable
+from fivesentences.paper.tables.runs import RunTable
+from fivesentences.plan.places import Places
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.studies import Study
+
+AnyTable = Annotated[
+    RunTable  # rows x metrics of runs
+    | AgreementTable,  # correlations of each phi with judges
+    Field(discriminator="kind"),
+]
+AnyFigure = Annotated[
+    AgreementFigure  # a judge's score against phi
+    | BestCaptionsFigure  # photographs with the best captions of other images
+    | HubnessFigure  # how often items are the nearest of a query
+    | MetricAgreementFigure  # whether metrics rank runs alike
+    | PhiHistogramFigure  # phi of own captions and of captions of other images
+    | RetrievalsFigure  # what two models retrieve for the same queries
+    | SemanticRecallFigure,  # semantic recall over the number of relevant items
+    Field(discriminator="kind"),
+]
+
+
+class PaperStudy(Study):
+    """A study whose tables and figures can be made."""
+
+    tables: list[AnyTable] = Field(default=[], description="in the order of the page")
+    figures: list[AnyFigure] = Field(default=[], description="in the order of the page, after the tables")
+
+
+def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
+    """Studies by the names of their files in a folder, ``config/studies``.
+
+    Raises:
+        InputError: If a file is missing or wrong.
+    """
+    return {name: read(PaperStudy, folder / f"{name}.yaml") for name in names}
+
+
+def plan_of(
+    scale: Scale, config: Path = Path("config"), catalogue: Catalogue | None = None, places: Places | None = None
+) -> Plan:
+    """The plan of a scale, with the studies that it names.
+
+    Args:
+        scale: What is made.
+        config: The folder that holds ``studies/`` and ``published/``.
+        catalogue: Every file to download; default ``datasets.yaml`` of the folder.
+        places: Where files are kept.
+
+    Raises:
+        InputError: If a file is missing or wrong, or does not fit the scale.
+    """
+    known = read(Catalogue, config / "datasets.yaml") if catalogue is None else catalogue
+    return Plan(scale, read_studies(scale.studies, config / "studies"), known, places=places, config=config)

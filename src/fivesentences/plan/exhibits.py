@@ -1,0 +1,135 @@
+"""What a plan knows of a table or figure: its texts, the rows of runs and the metrics it shows, and what it reads.
+
+Each kind of table or figure is a class of its own in ``fivesentences.paper``; here is what they have in common.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from fivesentences.config import (
+    CaptionsPerImage,
+    Direction,
+    EvaluationPhi,
+    Fraction,
+    Inference,
+    Name,
+    PhiName,
+    References,
+    Strict,
+    Variant,
+    as_list,
+)
+
+METRICS = r"^((R|N|SR|true R)@[1-9]\d*|Rsum|Nsum|Med r|Mean r|ASP|PMRP|hubs (0|1|>=2|>=5|>=10|max|skewness|Gini))$"
+
+# What an exhibit is made from: the numbers of the runs in its rows, or of every run of the scale; the retrievals of two
+# of its rows; the judges' correlations with each phi, or their judged pairs; statistics of each phi over captions.
+Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics"]
+
+
+class RowSpec(Strict):
+    """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
+
+    Their order is features, model, fraction, captions_per_image, loss, inference.
+    """
+
+    role: Name
+    features: Name | list[Name | None] | None = Field(
+        default=None, description="one of the scale's further_features; null: the scale's own"
+    )
+    model: Name | list[Name] = Field(default="vsepp", description="a model or ensemble of the study, or a known model")
+    loss: Name | list[Name]
+    fraction: Fraction | list[Fraction] = 1.0
+    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
+        default=None, description="only this many first captions of each training image; null: all"
+    )
+    inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
+    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
+
+    @model_validator(mode="after")
+    def _one_published_row(self) -> RowSpec:
+        keys = ("features", "model", "loss", "fraction", "captions_per_image", "inference")
+        many = [key for key in keys if isinstance(getattr(self, key), list)]
+        if self.published is not None and many:
+            raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
+        return self
+
+
+class ColumnSpec(Strict):
+    """One column: a metric as the evaluation names it."""
+
+    metric: str = Field(pattern=METRICS)
+    direction: Direction | None = None
+    formula: Variant = "released"
+    ground_truth: Literal["kept", "removed"] = "kept"
+    m: int = Field(default=0, ge=0, description="SR@k: how many items are relevant; 0 for every other metric")
+    style: Literal["", "recall", "vse_recall"] = Field(default="", description="SR@k: share found, or any found")
+    phi: EvaluationPhi | None = Field(default=None, description="of semantic metrics; null: the scale's evaluation_phi")
+    ties: Literal["index", "average"] = Field(default="index", description="ASP: ranks of equal phi or similarity")
+    published: str | None = Field(default=None, description="name of the column in the paper, if not the metric's")
+
+    @model_validator(mode="after")
+    def _semantic_recall_is_complete(self) -> ColumnSpec:
+        semantic_recall = self.metric.startswith("SR@")
+        if semantic_recall != (self.m > 0) or semantic_recall != (self.style != ""):
+            raise ValueError(f"metric is {self.metric}; m and style belong to SR@k, which needs both")
+        return self
+
+    @property
+    def is_semantic(self) -> bool:
+        """Whether the metric depends on phi."""
+        return is_semantic(self.metric)
+
+
+def is_semantic(metric: str) -> bool:
+    """Whether a metric depends on phi."""
+    return metric.startswith(("N@", "SR@")) or metric in ("Nsum", "ASP")
+
+
+class Exhibit(Strict):
+    """A table or figure of a study: its texts, and what a plan asks of it.
+
+    Subclasses add ``kind``, a Literal by which a study's file chooses among them, and their own settings.
+
+    Attributes:
+        reads: What it is made from.
+    """
+
+    reads: ClassVar[Source]
+
+    name: Name = Field(description="file name of the table or figure, and its target on the command line")
+    title: str
+    caption: str
+    notes: list[str] = Field(default=[], description="sentences below it, such as errata of the paper")
+
+    def row_specs(self) -> list[RowSpec]:
+        """The rows of runs that it shows; none if it shows no runs, or every run of a scale."""
+        return []
+
+    def metrics(self) -> list[ColumnSpec]:
+        """The metrics that it shows by name."""
+        return []
+
+    def judged(self) -> list[tuple[PhiName, References]]:
+        """Each (phi, references) whose agreement with judges it shows."""
+        return []
+
+    def matrices(self) -> list[PhiName]:
+        """Every phi whose whole matrix it shows."""
+        return []
+
+    def published_table(self) -> Name | None:
+        """File name, without its suffix, of the published numbers that it is compared with."""
+        return None
+
+    def shows_photographs(self) -> bool:
+        """Whether it shows photographs of a dataset."""
+        return False
+
+
+def inferences_of(rows: list[RowSpec]) -> list[Inference]:
+    """Every inference method of some rows, each once, in their order."""
+    return list(dict.fromkeys(method for row in rows for method in as_list(row.inference)))

@@ -1,0 +1,74 @@
+"""The plan of a scale: what is made of its studies, and of which files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fivesentences.plan.resolved import COMPLETE, Resolved
+from fivesentences.plan.rules import Files, Rules, one_of, outputs
+
+
+class Plan(Resolved):
+    """What is to be made, and of what: the one place where the workflow and the command line look it up.
+
+    ``Plan(scale, studies, catalogue)`` needs neither Snakemake nor torch. Arguments and attributes are those of
+    ``Resolved``; here is what the rules of the workflow ask.
+    """
+
+    def inputs_of(self, rule: str, **wildcards: str) -> Files:
+        """The files that a job of a rule reads, by the names under which its script knows them.
+
+        Raises:
+            InputError: If the catalogue lacks a file.
+        """
+        return Rules(self).step(rule, **wildcards).inputs
+
+    def params_of(self, rule: str, **wildcards: str) -> dict[str, Any]:
+        """The settings of a job of a rule, as plain data, by name."""
+        return Rules(self).step(rule, **wildcards).params
+
+    def outputs_of(self, rule: str) -> dict[str, Path]:
+        """The files that a rule writes, by name; wildcards are in braces."""
+        return outputs(self.places)[rule]
+
+    @property
+    def constraints(self) -> dict[str, str]:
+        """Regular expressions of the wildcards of all rules."""
+        return Rules(self).constraints()
+
+    def only(self, *loaders: str) -> str:
+        """A regular expression of the datasets that are read by one of these loaders."""
+        return one_of(self.datasets_with(*loaders))
+
+    @property
+    def targets(self) -> dict[str, list[Path]]:
+        """Named targets: stages, and every table and figure by ``study_name``, and by ``name`` where that is unique."""
+        places, name = self.places, self.scale.scale
+        tables = {exhibit: places.exhibit(name, exhibit, "html") for exhibit in self.tables}
+        figures = {exhibit: places.exhibit(name, exhibit, "png") for exhibit in self.figures}
+        exhibits = tables | figures
+        trained = [job for job in self.jobs.values() if not job.name.startswith(COMPLETE)]
+        return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
+            "corpora": [places.corpus(dataset) for dataset in self.scale.datasets],
+            "features": [self.features_of(spec) for spec in self.runs.values()],
+            "training_inputs": self.read_by(self.runs.values()),
+            "semantics": [
+                places.phi(dataset, "test", f"{phi}.npy") for dataset in self.scale.datasets for phi in self.matrices
+            ],
+            "runs": [places.record(job.name) for job in trained],
+            "tables": list(tables.values()),
+            "figures": list(figures.values()),
+            "page": [places.page(name)],
+            "complete": [places.page(self.scale.complete.scale)],
+        }
+
+
+def short_names(exhibits: Iterable[str]) -> dict[str, str]:
+    """What may be asked for on the command line: ``study_name`` for each, and ``name`` where that is unique."""
+    exhibits = list(exhibits)
+    count = Counter(exhibit.split("/")[1] for exhibit in exhibits)
+    long = {exhibit.replace("/", "_"): exhibit for exhibit in exhibits}
+    return long | {name: exhibit for exhibit in exhibits if count[name := exhibit.split("/")[1]] == 1}

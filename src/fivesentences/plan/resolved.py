@@ -1,0 +1,183 @@
+"""A scale and its studies, resolved: runs and their jobs, tables and figures, and the phi that they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
+from fivesentences.plan.ensembles import EnsembleRun
+from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
+from fivesentences.plan.places import Places
+from fivesentences.plan.rows import ensembles_of_scale, inferences_of_runs, runs_of_scale
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
+
+COMPLETE = "complete/"  # names of jobs that only the target `complete` needs begin so
+
+
+class Resolved:
+    """What is to be made.
+
+    It covers a scale and the same scale without ``keep``, which the target ``complete`` makes: what only that
+    needs has jobs of its own, so that the default target never waits for them.
+
+    Args:
+        scale: What is made, and how.
+        studies: The tables and figures, by the names of their files.
+        catalogue: Every file to download.
+        places: Where files are kept.
+        config: The folder that holds ``studies/``, ``published/`` and ``datasets.yaml``.
+        mirror: A folder that holds downloads already; default the scale's, else FIVESENTENCES_MIRROR.
+
+    Attributes:
+        scales: The scale and its complete form, by name.
+        runs: Settings of each run that the scale trains, by name.
+        all_runs: These, and those that only ``complete`` trains.
+        ensembles: Ensembles of the scale's runs, by name.
+        all_ensembles: These, and those that only ``complete`` evaluates.
+        jobs: Training jobs, by name; every run of ``all_runs`` is in one.
+        evaluations: Evaluation jobs, by name: one for each training job, and some for ensembles.
+        inferences: By which inference methods each run or ensemble is evaluated.
+        tables: Every table that the scale makes, by ``study/name``, in the order of the page.
+        figures: Every figure, likewise.
+
+    Raises:
+        InputError: If studies and scale do not fit together; see ``runs_of_scale``.
+    """
+
+    def __init__(
+        self,
+        scale: Scale,
+        studies: Mapping[str, Study],
+        catalogue: Catalogue,
+        *,
+        places: Places | None = None,
+        config: Path = Path("config"),
+        mirror: Path | None = None,
+    ):
+        self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
+        self.places, self.config = places or Places(), config
+        self.mirror = mirror or scale.mirror or _environment_mirror()
+        self.scales = {one.scale: one for one in (scale, scale.complete)}
+        self.runs: dict[str, RunSpec] = runs_of_scale(studies, scale)
+        self.all_runs: dict[str, RunSpec] = runs_of_scale(studies, scale.complete)
+        self.ensembles: dict[str, EnsembleRun] = ensembles_of_scale(studies, scale)
+        self.all_ensembles: dict[str, EnsembleRun] = ensembles_of_scale(studies, scale.complete)
+        self.inferences: dict[str, list[Inference]] = inferences_of_runs(studies, scale.complete)
+        further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
+        per_job = scale.training.runs_per_job
+        self.jobs: dict[str, Job] = training_jobs(self.runs, per_job) | training_jobs(further, per_job, COMPLETE)
+        others = (spec for name, spec in self.all_ensembles.items() if name not in self.ensembles)
+        of_ensembles = ensemble_jobs(self.ensembles.values()) | ensemble_jobs(others, COMPLETE)
+        self.evaluations: dict[str, Job] = self.jobs | of_ensembles
+        self.tables: dict[str, Exhibit] = self._made("tables")
+        self.figures: dict[str, Exhibit] = self._made("figures")
+        self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
+
+    # --- runs -----------------------------------------------------------------------------------------------
+
+    def job_of(self, run: str) -> Job:
+        """The job that evaluates, and for a run trains, a run or ensemble."""
+        return self._job_of[run]
+
+    def minutes_of(self, job: str) -> int:
+        """The time that a scheduler should grant a training job."""
+        return self.scale.training.minutes * len(self.jobs[job].runs)
+
+    def features_of(self, spec: RunSpec) -> Path:
+        """The features that a run reads."""
+        return self.places.features(spec.dataset, spec.features, spec.dataset in self.precomp)
+
+    def read_by(self, runs: Iterable[RunSpec]) -> list[Path]:
+        """Every file that training the runs reads; ``fivesentences train`` needs no others."""
+        runs = list(runs)
+        inputs = {path for spec in runs for path in (self.places.corpus(spec.dataset), self.features_of(spec))}
+        return sorted(inputs) + self.phi_read_by(runs)
+
+    def phi_read_by(self, runs: Iterable[RunSpec]) -> list[Path]:
+        """Every file of phi of training captions that the losses of the runs read."""
+        return sorted({path for spec in runs for path in self.places.phi_files(spec).values()})
+
+    def evaluated_at(self, scale: str) -> list[str]:
+        """Names of the runs and ensembles of the scale, or of its complete form."""
+        if scale == self.scale.scale:
+            return [*self.runs, *self.ensembles]
+        return [*self.all_runs, *self.all_ensembles]
+
+    @property
+    def reduced_features(self) -> dict[str, FeatureSpec]:
+        """Features that are made smaller before training, by the name of their file."""
+        specs = (spec.features for spec in self.all_runs.values())
+        return {spec.stem: spec for spec in specs if spec.stem != spec.source}
+
+    # --- datasets and phi -----------------------------------------------------------------------------------
+
+    def datasets_with(self, *loaders: str) -> list[str]:
+        """Datasets that are read by one of these loaders."""
+        return [name for name, data in self.scale.datasets.items() if data.loader in loaders]
+
+    @property
+    def precomp(self) -> list[str]:
+        """Datasets whose features are in a precomp folder."""
+        return self.datasets_with("precomp")
+
+    @property
+    def annotated(self) -> list[str]:
+        """Datasets for which the catalogue has object annotations."""
+        known = self.catalogue.datasets
+        return [name for name in self.scale.datasets if name in known and "instances" in known[name].files]
+
+    @property
+    def single_phis(self) -> list[str]:
+        """Every matrix that runs are evaluated with, by itself or as a part of a mean, each once."""
+        return list(dict.fromkeys(one for phi in self.scale.phis for one in phi.split("+")))
+
+    @property
+    def shown_phis(self) -> list[str]:
+        """Every phi whose whole matrix a figure shows, each once."""
+        asked = dict.fromkeys(phi for exhibit in self.exhibits.values() for phi in exhibit.matrices())
+        return [phi for phi in asked if phi not in self.scale.leave_out.phis]
+
+    @property
+    def matrices(self) -> list[str]:
+        """Every phi whose matrix the scale makes of each dataset's test split, each once."""
+        evaluation = self.single_phis if self.scale.roles else []
+        return list(dict.fromkeys([*evaluation, *self.shown_phis, *self.scale.matrices]))
+
+    @property
+    def judged(self) -> list[tuple[str, References]]:
+        """Every (phi, references) whose agreement with judges is shown, each once."""
+        asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
+        return [(phi, references) for phi, references in asked if phi not in self.scale.leave_out.phis]
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether a table or figure shows PMRP, for which images need labels."""
+        return any(column.metric == "PMRP" for exhibit in self.exhibits.values() for column in exhibit.metrics())
+
+    # --- tables and figures ---------------------------------------------------------------------------------
+
+    @property
+    def exhibits(self) -> dict[str, Exhibit]:
+        """Every table and figure that the scale makes, by ``study/name``."""
+        return self.tables | self.figures
+
+    def study_of(self, exhibit: str) -> Study:
+        """The study of a table or figure."""
+        return self.studies[exhibit.partition("/")[0]]
+
+    def _made(self, kind: str) -> dict[str, Exhibit]:
+        return {
+            f"{name}/{exhibit.name}": exhibit
+            for name, study in self.studies.items()
+            for exhibit in getattr(study, kind)
+            if self.scale.makes(exhibit.name)
+        }
+
+
+def _environment_mirror() -> Path | None:
+    named = os.environ.get("FIVESENTENCES_MIRROR")
+    return Path(named) if named else None

@@ -1,0 +1,459 @@
+"""Which files each rule of the workflow reads and writes, and with which settings.
+
+A rule file says when a job runs and what it costs. What depends on the configuration is here: a method for each rule,
+under its name, takes the wildcards of a job and returns what the job reads and what it is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fivesentences.corpus.catalogue import at_hand, files_to_read
+from fivesentences.plan.ensembles import EnsembleRun, members_of
+from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.places import Places, captions_of, metric
+from fivesentences.plan.resolved import Resolved
+from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
+from fivesentences.plan.runs import RunSpec
+
+Files = dict[str, Path | list[Path]]
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One job of a rule.
+
+    Attributes:
+        inputs: The files that it reads, by the names under which the rule's script knows them.
+        params: Its settings, as plain data.
+    """
+
+    inputs: Files = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """A regular expression that accepts these names and, if there are none, nothing."""
+    return "|".join(re.escape(name) for name in names) or "nothing(?!)"
+
+
+def outputs(places: Places) -> dict[str, dict[str, Path]]:
+    """The files that each rule writes, by name; wildcards are in braces."""
+    dataset, split, ensemble, job = "{dataset}", "{split}", "{ensemble}", "{job}"
+    extracted, reduced = "{extractor}-{layout}", "{reduced}"
+    table, figure = (
+        {name: places.exhibit("{scale}", kind, suffix) for name, suffix in files.items()}
+        for kind, files in (
+            ("{table}", {"data": "json", "csv": "csv", "markdown": "md", "latex": "tex", "html": "html"}),
+            ("{figure}", {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}),
+        )
+    )
+    return {
+        "download": {"file": places.data / "{file}"},
+        "draw_scenes": {
+            "corpus": places.corpus(dataset),
+            "photographs": places.beside_corpus(dataset, "photographs.zip"),
+            "tuples": places.beside_corpus(dataset, "tuples.jsonl.gz"),
+            "labels": places.beside_corpus(dataset, "labels.parquet"),
+            "truth": places.beside_corpus(dataset, "truth.npy"),
+        },
+        "load_corpus": {"corpus": places.corpus(dataset)},
+        "label_images": {"labels": places.beside_corpus(dataset, "labels.parquet")},
+        "extract_features": {
+            "features": places.feature_file(dataset, f"{extracted}.npy"),
+            "images": places.feature_file(dataset, f"{extracted}.images.parquet"),
+        },
+        "reduce_features": {
+            "features": places.feature_file(dataset, f"{reduced}.npy"),
+            "images": places.feature_file(dataset, f"{reduced}.images.parquet"),
+        },
+        "describe_precomp": {
+            "description": places.feature_file(dataset, f"{extracted}.json"),
+            "images": places.feature_file(dataset, f"{extracted}.images.parquet"),
+        },
+        "parse_captions": {"tuples": places.parsed_tuples(dataset)},
+        "score_captions": {
+            "phi": places.phi(dataset, split, "{phi}.npy"),
+            "note": places.phi(dataset, split, "{phi}.json"),
+        },
+        "prepare_cider": {"prepared": places.phi(dataset, "train", "{phi},{captions}.npz")},
+        "train": {"record": places.record(job)},
+        "average_similarities": {"similarity": places.similarity(ensemble)},
+        "evaluate": {"metrics": places.metrics(job)},
+        "collect_metrics": {"table": places.tidy("{scale}")},
+        "compare_retrievals": {"retrievals": places.retrievals("{scale}", "{figure}")},
+        "ask_judge": {
+            "pairs": places.agreement(dataset, "{judge}", "parquet"),
+            "numbers": places.agreement(dataset, "{judge}", "json"),
+        },
+        "measure_phi": {"statistics": places.phi_statistics(dataset)},
+        "make_table": table,
+        "plot_figure": figure,
+        "show_examples": {
+            "captions": places.exhibit("{scale}", f"examples/{dataset}", "json"),
+            "sheet": places.exhibit("{scale}", f"examples/{dataset}", "png"),
+        },
+        "make_page": {"page": places.page("{scale}")},
+    }
+
+
+class Rules:
+    """The rules of a plan; see the module."""
+
+    def __init__(self, plan: Resolved):
+        self.plan, self.places = plan, plan.places
+
+    def step(self, rule: str, **wildcards: str) -> Step:
+        """One job of a rule."""
+        found: Step = getattr(self, rule)(**wildcards)
+        return found
+
+    def constraints(self) -> dict[str, str]:
+        """Regular expressions of the wildcards of all rules."""
+        plan = self.plan
+        return {
+            "dataset": one_of(plan.scale.datasets),
+            "split": "train|dev|test",
+            "extractor": r"[A-Za-z0-9_.]+",
+            "layout": "global|grid",
+            "reduced": one_of(plan.reduced_features),
+            "phi": "[a-z0-9_]+(-[a-z]+)?",
+            "captions": "fraction=[^/]+",
+            "file": one_of(self._downloads),
+            "job": one_of(plan.evaluations),
+            "ensemble": one_of(plan.all_ensembles),
+            "judge": one_of(spec.judge for spec in plan.scale.judges),
+            "scale": one_of(plan.scales),
+            "table": one_of(plan.tables),
+            "figure": one_of(plan.figures),
+        }
+
+    # --- corpus ---------------------------------------------------------------------------------------------
+
+    def download(self, file: str) -> Step:
+        """One file of the catalogue."""
+        dataset, name = self._downloads[file]
+        catalogue = str(self.plan.config / "datasets.yaml")
+        return Step(params={"dataset": dataset, "name": name, "catalogue": catalogue, "mirror": self._mirror})
+
+    def draw_scenes(self, dataset: str) -> Step:
+        """A corpus of drawn scenes."""
+        return Step(params={"scenes": self.plan.scale.datasets[dataset].model_dump(exclude={"loader"})})
+
+    def load_corpus(self, dataset: str) -> Step:
+        """A corpus of files."""
+        data = self.plan.scale.datasets[dataset].model_dump(mode="json")
+        return Step({"captions": self._captions(dataset)}, {"data": data})
+
+    def label_images(self, dataset: str) -> Step:
+        """Labels of the test images, from object annotations."""
+        return Step({"corpus": self.places.corpus(dataset), "instances": self._downloaded(dataset, "instances")})
+
+    # --- features -------------------------------------------------------------------------------------------
+
+    def extract_features(self, dataset: str, extractor: str, layout: str) -> Step:
+        """Features of photographs."""
+        # Weights come from the mirror if it has them; otherwise timm downloads its own.
+        file = f"weights/{extractor}.safetensors"
+        known = file in self._downloads and at_hand(file, self._folders)
+        return Step(
+            {
+                "corpus": self.places.corpus(dataset),
+                "photographs": self._photographs(dataset),
+                "weights": [self.places.data / file] if known else [],
+            }
+        )
+
+    def reduce_features(self, dataset: str, reduced: str) -> Step:
+        """Features with fewer regions or dimensions."""
+        spec = self.plan.reduced_features[reduced]
+        source = self.places.source_of_features(dataset, spec, dataset in self.plan.precomp)
+        sizes = spec.model_dump(include={"regions", "dimensions"})
+        return Step({"corpus": self.places.corpus(dataset), "features": source}, {"sizes": sizes})
+
+    def describe_precomp(self, dataset: str, extractor: str, layout: str) -> Step:
+        """Which files of a precomp folder hold what."""
+        data = self.plan.scale.datasets[dataset].model_dump(include={"prefix", "testall"})
+        return Step({"corpus": self.places.corpus(dataset), "folder": self._captions(dataset)}, {"data": data})
+
+    # --- semantics ------------------------------------------------------------------------------------------
+
+    def parse_captions(self, dataset: str) -> Step:
+        """Scene-graph tuples of all captions."""
+        return Step({"corpus": self.places.corpus(dataset)}, {"mirror": self._mirror})
+
+    def score_captions(self, dataset: str, split: str, phi: str) -> Step:
+        """A phi matrix."""
+        return Step({"corpus": self.places.corpus(dataset), "tuples": self._tuples(dataset, [phi])})
+
+    def prepare_cider(self, dataset: str, phi: str, captions: str) -> Step:
+        """CIDEr of the training captions of some runs."""
+        spec = self._first_that_reads(dataset, phi, captions)
+        part = (spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
+        return Step({"corpus": self.places.corpus(dataset)}, {"part": part})
+
+    # --- training and evaluation ----------------------------------------------------------------------------
+
+    def train(self, job: str) -> Step:
+        """Some runs, one after the other."""
+        plan, places, runs = self.plan, self.places, self._runs(job)
+        told = [
+            {
+                "spec": spec.model_dump(mode="json"),
+                "folder": str(places.run(spec.name)),
+                "phi_files": {name: str(path) for name, path in places.phi_files(spec).items()},
+            }
+            for spec in runs
+        ]
+        return Step(
+            {
+                "corpus": places.corpus(runs[0].dataset),
+                "features": plan.features_of(runs[0]),
+                "phi": list(plan.phi_read_by(runs)),
+            },
+            {"runs": told, "tensorboard": plan.scale.training.tensorboard},
+        )
+
+    def average_similarities(self, ensemble: str) -> Step:
+        """The similarity of an ensemble."""
+        members = [member.name for member in members_of(self.plan.all_ensembles[ensemble])]
+        similarities = [str(self.places.similarity(member)) for member in members]
+        return Step({"records": self._records(members)}, {"similarities": similarities})
+
+    def evaluate(self, job: str) -> Step:
+        """Every number of some runs or ensembles of one dataset."""
+        plan, places, evaluation = self.plan, self.places, self.plan.evaluations[job]
+        specs: list[RunSpec | EnsembleRun] = [(plan.all_runs | plan.all_ensembles)[name] for name in evaluation.runs]
+        similarities = [places.similarity(spec.name) for spec in specs]
+        told = [
+            {
+                "spec": spec.model_dump(mode="json"),
+                "similarity": str(similarity),
+                "inferences": plan.inferences[spec.name],
+            }
+            for spec, similarity in zip(specs, similarities, strict=True)
+        ]
+        return Step(
+            {
+                "corpus": places.corpus(evaluation.dataset),
+                # Of runs Snakemake knows the record of the job that trained them, of ensembles the similarity itself.
+                "made": [places.record(job)] if job in plan.jobs else similarities,
+                "phi": [places.phi(evaluation.dataset, TEST, f"{phi}.npy") for phi in plan.single_phis],
+                "labels": self._labels(evaluation.dataset),
+            },
+            {"runs": told, "phis": plan.scale.phis},
+        )
+
+    def collect_metrics(self, scale: str) -> Step:
+        """One table of all runs of a scale."""
+        return Step({"metrics": self._metrics(self.plan.evaluated_at(scale))})
+
+    def compare_retrievals(self, scale: str, figure: str) -> Step:
+        """What two runs retrieve for the same queries."""
+        exhibit, places, rows = self.plan.figures[figure], self.places, self._compared(scale, figure)
+        dataset, runs = str(rows[0].dataset), [row.runs[0].name for row in rows]
+        return Step(
+            {
+                "corpus": places.corpus(dataset),
+                "records": self._records(runs),
+                "phi": places.phi(dataset, TEST, f"{self.plan.scale.evaluation_phi}.npy"),
+            },
+            {
+                "similarities": {run: str(places.similarity(run)) for run in runs},
+                "options": exhibit.model_dump(include={"k", "directions", "queries"}),
+            },
+        )
+
+    def ask_judge(self, dataset: str, judge: str) -> Step:
+        """How well each phi agrees with a judge."""
+        judged = self.plan.judged
+        return Step(
+            {
+                "corpus": self.places.corpus(dataset),
+                "judgements": self._judgements(dataset, judge),
+                "tuples": self._tuples(dataset, [phi for phi, _ in judged]),
+            },
+            {"phis": judged},
+        )
+
+    def measure_phi(self, dataset: str) -> Step:
+        """What each phi says of a dataset's captions."""
+        phis = self.plan.shown_phis
+        return Step(
+            {
+                "corpus": self.places.corpus(dataset),
+                "phi": [self.places.phi(dataset, TEST, f"{phi}.npy") for phi in phis],
+                "tuples": self._tuples(dataset, phis),
+            }
+        )
+
+    # --- paper ----------------------------------------------------------------------------------------------
+
+    def make_table(self, scale: str, table: str) -> Step:
+        """A table of a paper."""
+        exhibit = self.plan.tables[table]
+        published = exhibit.published_table()
+        folder = self.plan.config / "published"
+        return Step(
+            {
+                "numbers": self._numbers(scale, table, exhibit),
+                "study": self._study_file(table),
+                "published": [] if published is None else [folder / f"{published}.csv"],
+            },
+            {"scale": self._settings(scale), "folder": str(folder)},
+        )
+
+    def plot_figure(self, scale: str, figure: str) -> Step:
+        """A figure of a paper."""
+        exhibit = self.plan.figures[figure]
+        pictured = self._pictured(scale, figure, exhibit)
+        return Step(
+            {
+                "numbers": self._numbers(scale, figure, exhibit),
+                "photographs": [] if pictured is None else self._photographs(pictured),
+                "study": self._study_file(figure),
+            },
+            {"scale": self._settings(scale), "pictured": pictured},
+        )
+
+    def show_examples(self, scale: str, dataset: str) -> Step:
+        """Some photographs with their captions."""
+        return Step({"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)})
+
+    def make_page(self, scale: str) -> Step:
+        """The page of a scale."""
+        plan, places = self.plan, self.places
+        shown = sorted({spec.dataset for spec in plan.all_runs.values()})
+        return Step(
+            {
+                "tables": [places.exhibit(scale, table, "html") for table in plan.tables],
+                "figures": [places.exhibit(scale, figure, "png") for figure in plan.figures],
+                "examples": [places.exhibit(scale, f"examples/{dataset}", "json") for dataset in shown],
+                "tidy": [places.tidy(scale)] if plan.all_runs else [],
+                "studies": [self._study_file(study) for study in plan.studies],
+            },
+            {"scale": self._settings(scale)},
+        )
+
+    # --- what several rules read ----------------------------------------------------------------------------
+
+    @property
+    def _mirror(self) -> str | None:
+        return None if self.plan.mirror is None else str(self.plan.mirror)
+
+    @property
+    def _folders(self) -> list[Path]:
+        """Folders that may hold downloads."""
+        return [self.places.data, *([] if self.plan.mirror is None else [self.plan.mirror])]
+
+    @property
+    def _downloads(self) -> dict[str, tuple[str, str]]:
+        """Dataset and name in the catalogue of each file, by its path."""
+        entries = self.plan.catalogue.datasets.items()
+        return {file.path: (dataset, name) for dataset, entry in entries for name, file in entry.files.items()}
+
+    def _downloaded(self, dataset: str, kind: str, splits: Sequence[str] | None = None) -> list[Path]:
+        """Files of a dataset whose name in the catalogue begins with ``kind``."""
+        files = files_to_read(self.plan.catalogue, dataset, kind, splits, self._folders)
+        return [self.places.data / file for file in files]
+
+    def _captions(self, dataset: str) -> list[Path]:
+        """The files that a corpus is read from."""
+        data = self.plan.scale.datasets[dataset]
+        if data.loader == "folder":
+            return [data.captions]
+        if data.loader == "precomp":
+            return [data.folder]
+        splits = data.splits if data.loader in ("flickr8k", "karpathy") else None
+        return self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
+
+    def _photographs(self, dataset: str) -> list[Path]:
+        """The archives or the folder that hold a dataset's photographs."""
+        data = self.plan.scale.datasets[dataset]
+        if data.loader == "scenes":
+            return [self.places.beside_corpus(dataset, "photographs.zip")]
+        if data.loader == "folder":
+            return [data.photographs]
+        return self._downloaded(dataset, "photographs")
+
+    def _tuples(self, dataset: str, phis: Iterable[str]) -> list[Path]:
+        """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them."""
+        if not any(metric(phi).startswith("spice") for phi in phis):
+            return []
+        drawn = self.plan.scale.datasets[dataset].loader == "scenes"
+        return [self.places.beside_corpus(dataset, "tuples.jsonl.gz") if drawn else self.places.parsed_tuples(dataset)]
+
+    def _labels(self, dataset: str) -> list[Path]:
+        """Which objects are in a dataset's images, if that is known and a table asks for it."""
+        known = dataset in self.plan.annotated or self.plan.scale.datasets[dataset].loader == "scenes"
+        return [self.places.beside_corpus(dataset, "labels.parquet")] if known and self.plan.needs_labels else []
+
+    def _judgements(self, dataset: str, judge: str) -> list[Path]:
+        """The file that holds a judge's scores."""
+        if judge == "scenes_truth":
+            return [self.places.beside_corpus(dataset, "truth.npy")]
+        entry, file = {"cxc": ("cxc", "image_text_test")}.get(judge, ("flickr8k", "text"))
+        return [self.places.data / self.plan.catalogue.datasets[entry].files[file].path]
+
+    def _runs(self, job: str) -> list[RunSpec]:
+        return [self.plan.all_runs[name] for name in self.plan.jobs[job].runs]
+
+    def _first_that_reads(self, dataset: str, phi: str, captions: str) -> RunSpec:
+        """The first run of a dataset whose loss reads a prepared CIDEr of these training captions."""
+        return next(
+            spec
+            for spec in self.plan.all_runs.values()
+            if spec.dataset == dataset and phi in spec.loss.phis and captions_of(spec) == captions
+        )
+
+    def _records(self, runs: Iterable[str]) -> list[Path]:
+        """Records of the jobs that train these runs."""
+        return list(dict.fromkeys(self.places.record(self.plan.job_of(run).name) for run in runs))
+
+    def _metrics(self, runs: Iterable[str]) -> list[Path]:
+        """Numbers of the jobs that evaluate these runs and ensembles."""
+        return list(dict.fromkeys(self.places.metrics(self.plan.job_of(run).name) for run in runs))
+
+    # --- what tables and figures read -----------------------------------------------------------------------
+
+    def _numbers(self, scale: str, name: str, exhibit: Exhibit) -> list[Path]:
+        """The files that ``exhibit.reads`` names."""
+        plan, places = self.plan, self.places
+        judges = plan.scale.judges
+        match exhibit.reads:
+            case "runs":
+                rows = expand_rows(exhibit.row_specs(), plan.study_of(name), plan.scales[scale])
+                return self._metrics(evaluated_of_rows(rows))
+            case "every_run":
+                return self._metrics(plan.runs if scale == plan.scale.scale else plan.all_runs)
+            case "retrievals":
+                return [places.retrievals(scale, name)] if self._compared(scale, name) else []
+            case "correlations":
+                return [places.agreement(one.dataset, one.judge, "json") for one in judges]
+            case "judged_pairs":
+                return [places.agreement(one.dataset, one.judge, "parquet") for one in judges]
+            case "phi_statistics":
+                return [places.phi_statistics(dataset) for dataset in plan.scale.datasets]
+
+    def _compared(self, scale: str, figure: str) -> list[Row]:
+        """The two rows whose retrievals a figure compares; none if the scale has not both."""
+        return compared_rows(self.plan.figures[figure], self.plan.study_of(figure), self.plan.scales[scale])
+
+    def _pictured(self, scale: str, figure: str, exhibit: Exhibit) -> str | None:
+        """The dataset whose photographs a figure shows: that of its runs, or the scale's first."""
+        if not exhibit.shows_photographs():
+            return None
+        if exhibit.reads == "retrievals":
+            return next((row.dataset for row in self._compared(scale, figure)), None)
+        return next(iter(self.plan.scale.datasets))
+
+    def _study_file(self, exhibit: str) -> Path:
+        return self.plan.config / "studies" / f"{exhibit.partition('/')[0]}.yaml"
+
+    def _settings(self, scale: str) -> dict[str, Any]:
+        return self.plan.scales[scale].model_dump(mode="json")

@@ -1,0 +1,21 @@
+"""All the numbers of some runs or ensembles of one dataset, in one file."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.evaluation.run import Evaluated, evaluate_runs
+from fivesentences.plan.ensembles import read_run_or_ensemble
+
+with log_to(snakemake.log[0]):
+    runs = [
+        Evaluated(read_run_or_ensemble(told["spec"], told["similarity"]), Path(told["similarity"]), told["inferences"])
+        for told in snakemake.params.runs
+    ]
+    evaluate_runs(
+        runs,
+        corpus=Path(snakemake.input.corpus),
+        phis=snakemake.params.phis,
+        matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
+        labels=next(map(Path, snakemake.input.labels), None),
+        out=Path(snakemake.output.metrics),
+    )
