@@ -79,8 +79,9 @@ def main() -> None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             kills += 1
-            done = len(list((killed / "results").rglob("metrics.json")))
-            print(f"kill {kills}: after {wait:.1f} s, {done} runs evaluated", flush=True)
+            trained = len(list((killed / "results/training/scenes").rglob("similarity_test.npy")))
+            evaluated = len(list((killed / "results/evaluation/jobs").rglob("*.json")))
+            print(f"kill {kills}: after {wait:.1f} s, {trained} runs trained, {evaluated} jobs evaluated", flush=True)
         finish(killed, arguments.scale)
         ours, theirs = results(killed), results(calm)
         different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))

@@ -15,15 +15,9 @@ import yaml
 
 from fivesentences.config import Scale, read
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from fivesentences.plan.asked import figures_of, tables_of
-from fivesentences.plan.jobs import evaluation_jobs, training_jobs
-from fivesentences.plan.places import Places
-from fivesentences.plan.rows import ensembles_of_scale, runs_of_scale
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
+from fivesentences.paper.studies import plan_of
 
 PROJECT = Path(__file__).parents[2]
-SCALES = sorted(path.stem for path in (PROJECT / "config").glob("*.yaml") if path.name != "datasets.yaml")
 
 RUN = "triplet=hardest,margin=0.2/fraction=1/seed=0"
 
@@ -44,70 +38,16 @@ def jobs(output: str) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdigit()}
 
 
-def all_runs(scale: Path) -> dict[str, RunSpec]:
-    checked = read(Scale, scale)
-    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
-    return runs_of_scale(studies, checked)
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_scale_lists_its_whole_dag(scale: str, tmp_path: Path) -> None:
-    path = PROJECT / "config" / f"{scale}.yaml"
-    done = snakemake("-n", "--quiet", "rules", "--configfile", str(path), directory=tmp_path)
-    assert done.returncode == 0, done.stderr + done.stdout
-    count = jobs(done.stdout + done.stderr)
-    checked, runs = read(Scale, path), all_runs(path)
-    trains = training_jobs(runs, checked.training.runs_per_job)
-    assert {rule: number for rule, number in count.items() if rule.startswith("train_")} == dict.fromkeys(trains, 1)
-    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in checked.studies}
-    ensembles = ensembles_of_scale(studies, checked)
-    evaluations = {rule: number for rule, number in count.items() if rule.startswith("evaluate_")}
-    assert evaluations == dict.fromkeys(evaluation_jobs(trains, ensembles), 1)
-    assert count.get("average_similarities", 0) == len(ensembles)
-    assert count["make_table"] == len(tables_of(studies, checked)) >= 1
-    assert count["plot_figure"] == len(figures_of(studies, checked)) >= 1
-    assert count.get("ask_judge", 0) == len(checked.judges)
-    # Nothing of the demo needs Java.
-    assert ("parse_captions" in count) == (scale != "demo")
-
-
-def test_the_target_complete_makes_every_row_and_trains_nothing_that_the_default_trained_differently(tmp_path):
-    path = PROJECT / "config" / "demo.yaml"
-    done = snakemake("-n", "complete", "--configfile", str(path), directory=tmp_path)
-    assert done.returncode == 0, done.stderr + done.stdout
-    output = done.stdout + done.stderr
-    scale = read(Scale, path)
-    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in scale.studies}
-    every, usual = runs_of_scale(studies, scale.complete), runs_of_scale(studies, scale)
-    assert len(every) > 3 * len(usual) and all(every[name] == spec for name, spec in usual.items())
-    assert "results/paper/demo-complete/index.html" in output and "results/paper/demo/index.html" not in output
-    others = {name: spec for name, spec in every.items() if name not in usual}
-    jobs_of_others = training_jobs(others, scale.training.runs_per_job, "complete")
-    trained = {rule for rule in jobs(output) if rule.startswith(("train_", "complete_"))}
-    assert trained == {*training_jobs(usual, scale.training.runs_per_job), *jobs_of_others}
-
-
-def test_the_target_training_inputs_makes_every_file_that_the_runs_read(tmp_path: Path) -> None:
-    path = Path(__file__).with_name("tiny.yaml")
-    done = snakemake("-n", "training_inputs", "--configfile", str(path), directory=tmp_path)
+def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stages(tmp_path: Path) -> None:
+    done = snakemake("-n", directory=tmp_path)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
-    places, scale = Places(), read(Scale, path)
-    studies = {name: read(Study, PROJECT / "config" / "studies" / f"{name}.yaml") for name in scale.studies}
-    runs = runs_of_scale(studies, scale).values()
-    files = {str(file) for spec in runs for file in places.phi_files(spec).values()}
-    files |= {str(places.corpus(spec.dataset)) for spec in runs}
-    files |= {str(places.features(spec.dataset, spec.features)) for spec in runs}
-    assert {Path(file).suffix for file in files} == {".parquet", ".npy", ".npz"}
-    assert "results/semantics/scenes/train/bleu_daa.npy" in files
-    assert all(file in output for file in files)
-    assert not any(rule.startswith(("train_", "evaluate_")) for rule in jobs(output))
-
-
-def test_a_bare_snakemake_asks_for_the_page_of_the_demo(tmp_path: Path) -> None:
-    done = snakemake("-n", directory=tmp_path)
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert "results/paper/demo/index.html" in done.stdout + done.stderr
+    assert "results/paper/demo/index.html" in output
+    plan = plan_of(read(Scale, PROJECT / "config" / "demo.yaml"), PROJECT / "config")
+    count = jobs(output)
+    assert count["train"] == len([job for job in plan.jobs if not job.startswith("complete/")])
+    # One rule per stage: so that -R train works, a profile can set resources for it, and array jobs can form.
+    assert set(count) - {"all", "total"} <= set(plan.rules)
 
 
 def test_a_mistake_in_the_configuration_ends_before_any_job(tmp_path: Path) -> None:
@@ -145,7 +85,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
     assert "Table 2" in (paper / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
-    assert tidy.run.nunique() == len(all_runs(scale)) + 1  # SGRAF, an ensemble
+    assert tidy.run.nunique() == len(plan_of(read(Scale, scale), PROJECT / "config").runs) + 1  # SGRAF, an ensemble
     members = [np.load(results / f"training/scenes/{model}/{RUN}/similarity_test.npy") for model in ("sgr", "saf")]
     mean = np.load(results / f"training/scenes/sgraf,ensemble/{RUN}/similarity_test.npy")
     np.testing.assert_allclose(mean, np.mean(members, axis=0), rtol=1e-6)
@@ -160,6 +100,14 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     again = snakemake("--cores", "2", "--configfile", str(scale), directory=tmp_path)
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
+
+    # A job that is repeated trains nothing that is finished, and writes the same record.
+    record = results / "training/jobs/scenes/vsepp/1.json"
+    before, weights = record.read_bytes(), results / f"training/scenes/vsepp/{RUN}/weights.safetensors"
+    written = weights.stat().st_mtime_ns
+    repeated = snakemake("runs", "-R", "train", "--cores", "2", "--configfile", str(scale), directory=tmp_path)
+    assert repeated.returncode == 0, (repeated.stdout + repeated.stderr)[-4000:]
+    assert record.read_bytes() == before and weights.stat().st_mtime_ns == written
 
 
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
@@ -179,7 +127,9 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
         "paper": "P",
         "losses": {"sam": {"sam": {}}},
         "models": {"scan_i2t": {"name": "scan", "direction": "i2t"}},
-        "tables": {"t": {"title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}},
+        "tables": [
+            {"name": "t", "kind": "runs", "title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}
+        ],
     }
     scale = {
         "scale": "s",
@@ -198,15 +148,6 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").model) == {"scan_i2t", "cvse"}
     assert (tmp_path / "results/training/f30k/scan,direction=i2t+sam").is_dir()
     assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
-
-
-@pytest.mark.parametrize(
-    ("pattern", "lines"),
-    [("Snakefile", 60), ("workflow/Snakefile", 60), ("workflow/rules/*.smk", 200), ("workflow/scripts/*.py", 40)],
-)
-def test_the_workflow_stays_small_enough_to_read(pattern: str, lines: int) -> None:
-    too_long = [path.name for path in PROJECT.glob(pattern) if len(path.read_text().splitlines()) > lines]
-    assert too_long == []
 
 
 def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark() -> None:

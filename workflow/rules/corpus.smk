@@ -30,7 +30,7 @@ rule draw_scenes:
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=PLAN.only("scenes"),
+        **PLAN.constraints_of("draw_scenes"),
     resources:
         mem_mb=2000,
         runtime="10m",
@@ -52,7 +52,7 @@ rule load_corpus:
     benchmark:
         "logs/benchmarks/corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=PLAN.only("flickr8k", "karpathy", "precomp", "folder"),
+        **PLAN.constraints_of("load_corpus"),
     resources:
         mem_mb=4000,
         runtime="10m",
@@ -74,7 +74,7 @@ rule label_images:
     benchmark:
         "logs/benchmarks/corpus/{dataset}/labels.tsv"
     wildcard_constraints:
-        dataset=PLAN.only("flickr8k", "karpathy", "precomp", "folder"),
+        **PLAN.constraints_of("label_images"),
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",

@@ -11,7 +11,7 @@ rule extract_features:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
     wildcard_constraints:
-        dataset=PLAN.only("scenes", "flickr8k", "karpathy", "folder"),
+        **PLAN.constraints_of("extract_features"),
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
@@ -53,7 +53,7 @@ rule describe_precomp:
     benchmark:
         "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
     wildcard_constraints:
-        dataset=PLAN.only("precomp"),
+        **PLAN.constraints_of("describe_precomp"),
     resources:
         mem_mb=1000,
         runtime="15m",

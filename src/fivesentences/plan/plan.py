@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.plan.resolved import COMPLETE, Resolved
-from fivesentences.plan.rules import Files, Rules, one_of, outputs
+from fivesentences.plan.rules import Files, Rules, outputs
 
 
 class Plan(Resolved):
@@ -35,13 +35,18 @@ class Plan(Resolved):
         return outputs(self.places)[rule]
 
     @property
+    def rules(self) -> list[str]:
+        """Names of all rules that write files."""
+        return list(outputs(self.places))
+
+    @property
     def constraints(self) -> dict[str, str]:
         """Regular expressions of the wildcards of all rules."""
         return Rules(self).constraints()
 
-    def only(self, *loaders: str) -> str:
-        """A regular expression of the datasets that are read by one of these loaders."""
-        return one_of(self.datasets_with(*loaders))
+    def constraints_of(self, rule: str) -> dict[str, str]:
+        """Stricter ones of a rule, without which two rules would write the same file."""
+        return Rules(self).constraints_of(rule)
 
     @property
     def targets(self) -> dict[str, list[Path]]:

@@ -133,6 +133,18 @@ class Rules:
             "figure": one_of(plan.figures),
         }
 
+    def constraints_of(self, rule: str) -> dict[str, str]:
+        """Those of one rule, where two rules would otherwise write the same file."""
+        files = ("flickr8k", "karpathy", "precomp", "folder")
+        loaders = {
+            "draw_scenes": ("scenes",),
+            "load_corpus": files,
+            "label_images": files,
+            "extract_features": ("scenes", "flickr8k", "karpathy", "folder"),
+            "describe_precomp": ("precomp",),
+        }
+        return {"dataset": one_of(self.plan.datasets_with(*loaders[rule]))} if rule in loaders else {}
+
     # --- corpus ---------------------------------------------------------------------------------------------
 
     def download(self, file: str) -> Step:

@@ -1,0 +1,172 @@
+"""The plan of every scale, without Snakemake: each file has one rule that makes it, of files that can be made."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fivesentences.config import Catalogue, Scale, read
+from fivesentences.errors import InputError
+from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.rules import outputs
+
+CONFIG = Path(__file__).parents[2] / "config"
+SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
+TINY = Path(__file__).parents[1] / "workflow" / "tiny.yaml"
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    return {name: plan_of(read(Scale, CONFIG / f"{name}.yaml"), CONFIG) for name in SCALES}
+
+
+@pytest.fixture
+def plan(plans, request) -> Plan:
+    return plans[request.param]
+
+
+def patterns(plan: Plan) -> dict[str, re.Pattern[str]]:
+    """What the outputs of each rule look like, as Snakemake matches them."""
+    found = {}
+    for rule in plan.rules:
+        constraints = plan.constraints | plan.constraints_of(rule)
+        for name, path in outputs(plan.places)[rule].items():
+            parts = re.split(r"\{(\w+)\}", str(path))
+            seen: set[str] = set()
+            text = ""
+            for index, part in enumerate(parts):
+                if index % 2 == 0:
+                    text += re.escape(part)
+                elif part in seen:
+                    text += f"(?P={part})"
+                else:
+                    seen.add(part)
+                    text += f"(?P<{part}>{constraints[part]})"
+            found[f"{rule} {name}"] = re.compile(text)
+    return found
+
+
+def jobs_for(plan: Plan, targets: list[Path]) -> tuple[Counter[str], set[Path]]:
+    """How many jobs of each rule the targets take, and the files that no rule makes."""
+    known = patterns(plan)
+    jobs: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+    sources, seen, todo = set(), set(), list(targets)
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        matches = [(name, match) for name, pattern in known.items() if (match := pattern.fullmatch(str(path)))]
+        assert len(matches) <= 1, f"{path} is made by {[name for name, _ in matches]}"
+        if not matches:
+            sources.add(path)
+            continue
+        rule, wildcards = matches[0][0].split()[0], matches[0][1].groupdict()
+        job = (rule, tuple(sorted(wildcards.items())))
+        if job not in jobs:
+            jobs.add(job)
+            for files in plan.inputs_of(rule, **wildcards).values():
+                todo += files if isinstance(files, list) else [files]
+            assert isinstance(plan.params_of(rule, **wildcards), dict)
+    return Counter(rule for rule, _ in jobs), sources
+
+
+@pytest.mark.parametrize("plan", SCALES, indirect=True)
+def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downloaded(plan):
+    jobs, sources = jobs_for(plan, plan.targets["page"])
+    assert all(path.is_relative_to(CONFIG) and path.is_file() for path in sources)
+    assert jobs["train"] == len([name for name in plan.jobs if not name.startswith("complete/")])
+    assert jobs["evaluate"] == jobs["train"] + len({spec.dataset for spec in plan.ensembles.values()})
+    assert jobs["average_similarities"] == len(plan.ensembles)
+    assert jobs["make_table"] == len(plan.tables) >= 1 and jobs["plot_figure"] == len(plan.figures) >= 1
+    assert jobs["ask_judge"] == len(plan.scale.judges)
+    # Nothing of the demo needs Java.
+    assert (jobs["parse_captions"] > 0) == (plan.scale.scale != "demo")
+
+
+@pytest.mark.parametrize("plan", SCALES, indirect=True)
+def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in_one(plan):
+    assert sorted(run for job in plan.jobs.values() for run in job.runs) == sorted(plan.all_runs)
+    evaluated = [run for job in plan.evaluations.values() for run in job.runs]
+    assert sorted(evaluated) == sorted([*plan.all_runs, *plan.all_ensembles])
+    for job in plan.jobs.values():
+        assert len(job.runs) <= plan.scale.training.runs_per_job
+        specs = [plan.all_runs[run] for run in job.runs]
+        assert len({(spec.dataset, spec.features, spec.model.name) for spec in specs}) == 1
+        told = plan.params_of("train", job=job.name)["runs"]
+        assert [Path(run["folder"]) for run in told] == [plan.places.run(spec.name) for spec in specs]
+
+
+def test_the_target_complete_trains_what_the_default_trains_and_more(plans):
+    plan = plans["demo"]
+    assert len(plan.all_runs) > 3 * len(plan.runs)
+    assert all(plan.all_runs[name] == spec for name, spec in plan.runs.items())
+    usual, _ = jobs_for(plan, plan.targets["page"])
+    complete, _ = jobs_for(plan, plan.targets["complete"])
+    assert complete["train"] == len(plan.jobs) > usual["train"]
+    assert plan.targets["complete"] == [Path("results/paper/demo-complete/index.html")]
+
+
+@pytest.mark.parametrize("plan", ["demo", "flickr8k", "paper"], indirect=True)
+def test_the_target_training_inputs_makes_every_file_that_the_runs_read_and_trains_nothing(plan):
+    jobs, _ = jobs_for(plan, plan.targets["training_inputs"])
+    assert not {"train", "evaluate"} & set(jobs)
+    files = set(plan.targets["training_inputs"])
+    for name, spec in plan.runs.items():
+        read = plan.inputs_of("train", job=plan.job_of(name).name)
+        assert {read["corpus"], read["features"], *plan.places.phi_files(spec).values()} <= files
+
+
+def test_a_run_that_two_tables_share_is_trained_once(plans):
+    plan = plans["demo"]
+    together = [path for name in ("knn_margin_table1", "five_sentences_table3") for path in plan.targets[name]]
+    apart = sum(
+        jobs_for(plan, plan.targets[name])[0]["train"] for name in ("knn_margin_table1", "five_sentences_table3")
+    )
+    assert jobs_for(plan, together)[0]["train"] < apart
+
+
+def test_one_table_takes_no_more_than_the_jobs_of_its_rows(plans):
+    plan = plans["paper"]
+    jobs, sources = jobs_for(plan, plan.targets["knn_margin_table1"])
+    assert jobs["train"] == 5 * len(plan.scale.seeds) == jobs["evaluate"]  # five losses
+    assert jobs["make_table"] == 1 and "plot_figure" not in jobs
+    assert {path.name for path in sources} == {"knn_margin.yaml", "knn_margin_table1.csv"}
+
+
+def test_targets_have_a_short_name_where_it_is_unique(plans):
+    targets = plans["demo"].targets
+    assert targets["figure3"] == targets["five_sentences_figure3"]
+    assert "table1" not in targets and {"five_sentences_table1", "knn_margin_table1", "daa_supp_table1"} <= set(targets)
+
+
+def test_a_mirror_or_a_download_at_hand_gives_its_weights_and_excerpts(tmp_path, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    scale = read(Scale, CONFIG / "flickr8k.yaml")
+
+    def weights(plan: Plan) -> object:
+        wildcards = {"dataset": "flickr8k", "extractor": "mobilenetv2_100", "layout": "global"}
+        return plan.inputs_of("extract_features", **wildcards)["weights"]
+
+    assert weights(plan_of(scale, CONFIG)) == []
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights/mobilenetv2_100.safetensors").touch()
+    monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path))
+    assert weights(plan_of(scale, CONFIG)) == [Path("data/weights/mobilenetv2_100.safetensors")]
+
+
+def test_a_dataset_that_the_catalogue_lacks_is_named(plans):
+    plan = plan_of(plans["flickr8k"].scale, CONFIG, Catalogue(datasets={}))
+    with pytest.raises(InputError, match=r"datasets\.flickr8k is not in config/datasets\.yaml"):
+        plan.inputs_of("load_corpus", dataset="flickr8k")
+
+
+def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_real_data():
+    plan = plan_of(read(Scale, TINY), CONFIG)
+    jobs, _ = jobs_for(plan, plan.targets["page"])
+    real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions"}
+    assert set(jobs) == set(plan.rules) - real
