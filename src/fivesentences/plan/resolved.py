@@ -11,7 +11,7 @@ from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places
-from fivesentences.plan.rows import ensembles_of_scale, inferences_of_runs, runs_of_scale
+from fivesentences.plan.rows import ensembles_of_rows, inferences_of_rows, rows_of_scale, runs_of_rows
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
@@ -45,7 +45,7 @@ class Resolved:
         figures: Every figure, likewise.
 
     Raises:
-        InputError: If studies and scale do not fit together; see ``runs_of_scale``.
+        InputError: If studies and scale do not fit together; see ``rows_of_scale`` and ``runs_of_rows``.
     """
 
     def __init__(
@@ -62,11 +62,12 @@ class Resolved:
         self.places, self.config = places or Places(), config
         self.mirror = mirror or scale.mirror or _environment_mirror()
         self.scales = {one.scale: one for one in (scale, scale.complete)}
-        self.runs: dict[str, RunSpec] = runs_of_scale(studies, scale)
-        self.all_runs: dict[str, RunSpec] = runs_of_scale(studies, scale.complete)
-        self.ensembles: dict[str, EnsembleRun] = ensembles_of_scale(studies, scale)
-        self.all_ensembles: dict[str, EnsembleRun] = ensembles_of_scale(studies, scale.complete)
-        self.inferences: dict[str, list[Inference]] = inferences_of_runs(studies, scale.complete)
+        rows, all_rows = rows_of_scale(studies, scale), rows_of_scale(studies, scale.complete)
+        self.runs: dict[str, RunSpec] = runs_of_rows(rows)
+        self.all_runs: dict[str, RunSpec] = runs_of_rows(all_rows)
+        self.ensembles: dict[str, EnsembleRun] = ensembles_of_rows(rows)
+        self.all_ensembles: dict[str, EnsembleRun] = ensembles_of_rows(all_rows)
+        self.inferences: dict[str, list[Inference]] = inferences_of_rows(all_rows)
         further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
         per_job = scale.training.runs_per_job
         self.jobs: dict[str, Job] = training_jobs(self.runs, per_job) | training_jobs(further, per_job, COMPLETE)

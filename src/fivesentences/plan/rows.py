@@ -74,45 +74,24 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     return expanded
 
 
-def rows_of_study(study: Study, scale: Scale) -> list[Row]:
-    """Rows of runs of all tables and figures that a scale makes of a study."""
-    return [row for exhibit in study.made_at(scale) for row in expand_rows(exhibit.row_specs(), study, scale)]
+def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
+    """Rows of runs of all tables and figures that a scale makes.
+
+    Raises:
+        InputError: If an exception or a kept row of the scale names a model or loss that no study has.
+    """
+    _check_cells(studies, scale)
+    return [
+        row
+        for study in studies.values()
+        for exhibit in study.made_at(scale)
+        for row in expand_rows(exhibit.row_specs(), study, scale)
+    ]
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
-    """Runs of all studies at a scale, by ``RunSpec.name``; what two studies share appears once.
-
-    Raises:
-        InputError: If two different runs would have one name, or an exception or a kept row names a model or loss of no
-            study.
-    """
-    _check_cells(studies, scale)
-    return runs_of_rows(row for study in studies.values() for row in rows_of_study(study, scale))
-
-
-def ensembles_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, EnsembleRun]:
-    """Ensembles in the rows of all studies at a scale, by ``EnsembleRun.name``; their members are runs of the scale.
-
-    Raises:
-        InputError: If two different ensembles would have one name.
-    """
-    rows = (row for study in studies.values() for row in rows_of_study(study, scale))
-    return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
-
-
-def inferences_of_runs(studies: Mapping[str, Study], scale: Scale) -> dict[str, list[Inference]]:
-    """By which inference methods each run or ensemble is evaluated: as it is, and what its rows ask for besides."""
-    found: dict[str, list[Inference]] = {}
-    for study in studies.values():
-        for row in rows_of_study(study, scale):
-            for run in row.runs:
-                for member in members_of(run):
-                    found.setdefault(member.name, ["naive"])
-                asked = found.setdefault(run.name, ["naive"])
-                if row.inference not in asked:
-                    asked.append(row.inference)
-    # In the order of the configuration, so that an evaluation does not depend on the order of tables.
-    return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
+    """Runs of all studies at a scale; see ``rows_of_scale`` and ``runs_of_rows``."""
+    return runs_of_rows(rows_of_scale(studies, scale))
 
 
 def compared_rows(exhibit: Exhibit, study: Study, scale: Scale) -> list[Row]:
@@ -123,8 +102,33 @@ def compared_rows(exhibit: Exhibit, study: Study, scale: Scale) -> list[Row]:
 
 
 def runs_of_rows(rows: Iterable[Row]) -> dict[str, RunSpec]:
-    """Runs to be trained for the given rows, members of ensembles among them, by ``RunSpec.name``."""
+    """Runs to be trained for the given rows, members of ensembles among them, by name; a shared run appears once.
+
+    Raises:
+        InputError: If two different runs would have one name.
+    """
     return _union(member for row in rows for run in row.runs for member in members_of(run))
+
+
+def ensembles_of_rows(rows: Iterable[Row]) -> dict[str, EnsembleRun]:
+    """Ensembles in the given rows, by name.
+
+    Raises:
+        InputError: If two different ensembles would have one name.
+    """
+    return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
+
+
+def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[Inference]]:
+    """By which inference methods each run or ensemble is evaluated: as it is, and what its rows ask for besides."""
+    found: dict[str, set[Inference]] = {}
+    for row in rows:
+        for run in row.runs:
+            for trained in (run, *members_of(run)):
+                found.setdefault(trained.name, {"naive"})
+            found[run.name].add(row.inference)
+    # In the order of the configuration, so that an evaluation does not depend on the order of tables.
+    return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
 
 
 def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
