@@ -73,7 +73,8 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) 
         return f"{where}: {key}.{told_by} is '{context['tag']}'; expected one of {context['expected_tags']}."
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "value_error":
-        return f"{where}: {key}: {message}." if keys else f"{where}: {message}."
+        end = "" if message.endswith("?") else "."
+        return f"{where}: {key}: {message}{end}" if keys else f"{where}: {message}{end}"
     if keys and "fraction" in key and isinstance(value, int | float) and 1 < value <= 100:
         return f"{where}: {key} is {value!r}; a fraction lies in (0, 1]. Did you mean {value / 100:g}?"
     shown = repr(value) if len(repr(value)) < 60 else type(value).__name__

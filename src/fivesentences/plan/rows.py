@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list, check
+from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list
 from fivesentences.errors import InputError
+from fivesentences.models import MODELS, ModelSpec, model_spec, widths_of
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
 from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import WIDTHS, ModelSettings
-from fivesentences.plan.registry import registered_models
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 from fivesentences.plan.tables import RowSpec
@@ -211,7 +210,7 @@ class _Cell:
         layout = settings.pop("features", None) or model.layout
         seeds = _of_fraction(scale, "seeds", settings.pop("seeds"), self.fraction)
         settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
-        widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
+        widths = {key: settings.pop(key) for key in widths_of() if key in settings}
         run = RunSpec(
             dataset=dataset,
             features=self._features(layout),
@@ -250,7 +249,7 @@ def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> Lef
 
 def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
     """An exception or a kept row with a mistaken name would hold for no run, and nobody would see it."""
-    models = {*registered_models(), *(name for study in studies.values() for name in study.models)}
+    models = {*MODELS, *(name for study in studies.values() for name in study.models)}
     losses = {name for study in studies.values() for name in study.losses}
     ensembles = {name for study in studies.values() for name in study.ensembles}
     given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
@@ -268,9 +267,9 @@ def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
                         )
 
 
-def _model(study: Study, name: str) -> ModelSettings:
+def _model(study: Study, name: str) -> ModelSpec:
     """The model that a row names: a variant of the study's, or one of the registry as it is."""
-    return study.models.get(name) or check(ModelSettings, {"name": name}, f"{study.paper}: a row's model")
+    return study.models.get(name) or model_spec(name)
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:

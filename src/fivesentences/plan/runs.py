@@ -8,8 +8,8 @@ from pydantic import Field
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.types import CaptionsPerImage, Fraction, Name, Strict
+from fivesentences.models import AnyModelSpec
 from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import ModelSpec
 
 
 class RunSpec(Strict):
@@ -17,7 +17,7 @@ class RunSpec(Strict):
 
     dataset: Name
     features: FeatureSpec
-    model: ModelSpec
+    model: AnyModelSpec
     loss: LossSpec = LossSpec()
     fraction: Fraction = 1.0
     captions_per_image: CaptionsPerImage | None = Field(

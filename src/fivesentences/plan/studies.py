@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
+from fivesentences.models import ModelVariant
 from fivesentences.plan.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
 from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import ModelSettings
 from fivesentences.plan.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
 
 
@@ -16,7 +16,7 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
-    models: dict[Name, ModelSettings] = Field(
+    models: dict[Name, ModelVariant] = Field(
         default={}, description="variants, such as scan_i2t; a row may also name a model of the registry as it is"
     )
     ensembles: dict[Name, list[Name]] = Field(

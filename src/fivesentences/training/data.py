@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fivesentences.config import Layout
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
-from fivesentences.models import model_class
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions
@@ -22,9 +22,6 @@ from fivesentences.training.vocabulary import Vocabulary
 
 # Prepared features of a split up to so many bytes are held in memory; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
-
-
-Layout = Literal["global", "grid"]
 
 
 class Images(Protocol):
@@ -128,7 +125,7 @@ class RunData:
             InputError: If a split has no images, the features lack an image, hold NaN or have the wrong layout.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
-        layout, name = model_class(spec.model.name).layout, spec.model.name
+        layout, name = spec.model.layout, spec.model.name
         check_layout(
             *(layout, table, f"the model '{name}'"),
             f"set features.layout to '{layout}', for a scale by training.exceptions: "

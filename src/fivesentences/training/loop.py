@@ -27,7 +27,6 @@ from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, bucketed_order, epoch_order
-from fivesentences.training.building import build
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loader import Batch, Loader
@@ -63,7 +62,13 @@ class Training:
     ):
         self.spec, self.data, self.device = spec, data, device
         torch.manual_seed(spec.seed)
-        self.model = build(spec.model, data.train.images.shape[1:], len(data.vocabulary), data.concepts).to(device)
+        *regions, image_dim = data.train.images.shape[1:]
+        self.model = spec.model.build(
+            image_dim=image_dim,
+            vocabulary_size=len(data.vocabulary),
+            regions=regions[0] if regions else None,
+            concepts=data.concepts,
+        ).to(device)
         self.optimizer = Adam(self.model.parameters())
         phis = open_phis(spec.loss.phis, data.train.corpus, phi_files, data.whole_train)
         self.objective = Objective(spec.loss, phis, spec.seed)

@@ -44,7 +44,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
         labels.get(row.model, row.model)
         for row in kept
         for run in row.runs
-        if any(member.model.labels == "released" for member in members_of(run))
+        if any(member.model.concept_options.labels == "released" for member in members_of(run))
     )
     if leaking:
         notes.append(
