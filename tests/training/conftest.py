@@ -11,8 +11,8 @@ import pytest
 
 from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import ModelSpec, model_spec
-from fivesentences.plan.losses import LossSpec, SamSpec
 from fivesentences.plan.runs import RunSpec
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]

@@ -19,8 +19,8 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
+from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, model_spec
-from fivesentences.plan.losses import LossSpec
 from fivesentences.training import data as data_module
 from fivesentences.training import load_trained, train_run
 from fivesentences.training.data import RunData

@@ -14,8 +14,8 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.losses import LossSpec, SamSpec
 from fivesentences.training import load_trained, read_run, train_run
 
 

@@ -51,13 +51,23 @@ def read(kind: type[Block], path: Path | str) -> Block:
 
 
 def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], Any]]:
-    """Where a value may be of several kinds, pydantic complains once for each; the deepest complaint stays."""
+    """Where a value may be of several kinds, pydantic complains once for each; only the deepest complaints stay.
+
+    Several complaints about one value become one, which names all that it may be.
+    """
     kept: dict[tuple[str, ...], Any] = {}
-    for keys, mistake in sorted(mistakes, key=lambda one: -len(one[0])):
+    for keys, mistake in mistakes:
         path = tuple(keys)
-        if not any(longer[: len(path)] == path for longer in kept):
+        if path in kept:
+            expected = mistake["msg"].removeprefix("Input should be ")
+            kept[path] = kept[path] | {"msg": f"{kept[path]['msg']} or {expected}"}
+        else:
             kept[path] = mistake
-    return [(keys, mistake) for keys, mistake in mistakes if any(mistake is one for one in kept.values())]
+    return [
+        (list(path), mistake)
+        for path, mistake in kept.items()
+        if not any(longer[: len(path)] == path for longer in kept if longer != path)
+    ]
 
 
 def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) -> str:

@@ -169,7 +169,7 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         renamed[names[prefix] + key.removeprefix(prefix)] = tensor
     floating = next((tensor.dtype for tensor in renamed.values() if tensor.is_floating_point()), None)
     if floating is None:
-        raise InputError(f"{title}: no weight is of floating point; the file is damaged, or of another kind.")
+        raise InputError(f"{title}: none of the weights is of floating point; the file is damaged or of another kind.")
     model.to(floating)
     try:
         model.load_state_dict(renamed)

@@ -10,9 +10,9 @@ from typing import Literal, TypeVar
 
 from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list
 from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelSpec, model_spec, widths_of
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
-from fivesentences.plan.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 from fivesentences.plan.tables import RowSpec

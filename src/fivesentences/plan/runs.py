@@ -8,8 +8,8 @@ from pydantic import Field
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.types import CaptionsPerImage, Fraction, Name, Strict
+from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
-from fivesentences.plan.losses import LossSpec
 
 
 class RunSpec(Strict):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
-from fivesentences.models import ModelVariant
+from fivesentences.losses import LossSpec
+from fivesentences.models import MODELS, ModelVariant
 from fivesentences.plan.figures import AgreementFigureSpec, FigureSpec, MeaningFigureSpec, MetricAgreementFigureSpec
-from fivesentences.plan.losses import LossSpec
 from fivesentences.plan.tables import AgreementTableSpec, ColumnSpec, RowSpec, TableSpec
 
 
@@ -23,13 +23,29 @@ class Study(Strict):
         default={}, description="models whose similarities are averaged; one that stands there twice has two seeds"
     )
     labels: dict[Name | EvaluationPhi, str] = Field(
-        default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
+        default={},
+        description="what tables call a role, dataset, judge, phi or ensemble; of losses and models only those that "
+        "shall not be called by their settings",
     )
     agreement_tables: dict[Name, AgreementTableSpec] = Field(default={})
     agreement_figures: dict[Name, AgreementFigureSpec] = Field(default={})
     meaning_figures: dict[Name, MeaningFigureSpec] = Field(default={})
     tables: dict[Name, TableSpec] = Field(default={})
     figures: dict[Name, FigureSpec] = Field(default={})
+
+    def label_of(self, name: str, otherwise: str | None = None) -> str:
+        """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
+
+        Args:
+            name: Of a loss, model, ensemble, role, dataset, judge, phi or inference method.
+            otherwise: For what has no label; None: its name.
+        """
+        if name in self.labels:
+            return self.labels[name]
+        if name in self.losses:
+            return self.losses[name].label(self.labels)
+        model = self.models.get(name) or MODELS.get(name)
+        return model.title if model is not None else otherwise or name
 
     @property
     def things(self) -> list[str]:
