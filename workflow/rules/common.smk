@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.config import Catalogue, Scale, check, extended, read
 from fivesentences.plan.places import Places
 from fivesentences.plan.studies import Study
 from fivesentences.plan.jobs import evaluation_jobs, training_jobs
@@ -23,7 +23,7 @@ PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
 
 try:
-    SCALE = check(Scale, dict(config), CONFIG)
+    SCALE = check(Scale, extended(dict(config), CONFIG), CONFIG)
     CATALOGUE = read(Catalogue, PROJECT / "config/datasets.yaml")
     STUDIES = {name: read(Study, PROJECT / f"config/studies/{name}.yaml") for name in SCALE.studies}
     # The scale, and the one of the target `complete` with every row: what only that needs has jobs of its own.

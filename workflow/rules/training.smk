@@ -19,7 +19,7 @@ for dataset, parts in PREPARED.items():
             mem_mb=lambda wc, attempt: 4000 * attempt,
             runtime="15m",
         params:
-            parts=[(phi, spec.fraction, spec.captions_per_image, spec.draw, spec.seed) for phi, spec in parts],
+            parts=[(phi, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed) for phi, spec in parts],
         message:
             f"CIDEr of the training captions of {dataset}, prepared for losses"
         script:

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list
+from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Hyperparameters, Inference, Scale, as_list
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.models import MODELS, ModelSpec, model_spec, widths_of
+from fivesentences.models import MODELS, ModelSpec, model_spec
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 from fivesentences.plan.tables import RowSpec
+from fivesentences.plan.widths import check_widths
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
@@ -106,6 +107,7 @@ def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSp
             study.
     """
     _check_cells(studies, scale)
+    check_widths(studies, scale)
     return _union(run for study in studies.values() for run in runs_of_study(study, scale).values())
 
 
@@ -202,15 +204,19 @@ class _Cell:
 
     def _of_model(self, dataset: str, name: str) -> tuple[RunSpec, ...]:
         scale, model = self.scale, _model(self.study, name)
-        apart = {"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"}
-        settings = scale.training.model_dump(exclude=apart) | {"seeds": scale.seeds}
+        settings = scale.training.model_dump(include=set(Hyperparameters.model_fields))
+        widths, layout, of_seeds = dict(scale.training.widths), model.layout, scale.seeds
+        cell = ({name, model.name}, self.loss, self.fraction, self.captions)
         for exception in scale.training.exceptions:
-            if exception.matches({name, model.name}, self.loss, self.fraction, self.captions):
+            if exception.matches(*cell):
                 settings |= exception.settings
-        layout = settings.pop("features", None) or model.layout
-        seeds = _of_fraction(scale, "seeds", settings.pop("seeds"), self.fraction)
+                widths |= settings.pop("widths", {})
+                layout = settings.pop("features", layout)
+        for other in scale.other_seeds:
+            if other.matches(*cell):
+                of_seeds = other.seeds
+        seeds = _of_fraction(scale, "seeds", of_seeds, self.fraction)
         settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
-        widths = {key: settings.pop(key) for key in widths_of() if key in settings}
         run = RunSpec(
             dataset=dataset,
             features=self._features(layout),
@@ -219,7 +225,7 @@ class _Cell:
             loss=self.study.losses[self.loss],
             fraction=self.fraction,
             captions_per_image=self.captions,
-            **settings,
+            training=Hyperparameters(**settings),
         )
         return tuple(run.model_copy(update={"seed": seed}) for seed in seeds)
 
@@ -254,6 +260,7 @@ def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
     ensembles = {name for study in studies.values() for name in study.ensembles}
     given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
         ("training.exceptions", scale.training.exceptions, models),
+        ("other_seeds", scale.other_seeds, models),
         ("keep", scale.keep or [], models | ensembles),
     ]
     for where, cells, of_model in given:

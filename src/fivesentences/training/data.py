@@ -132,8 +132,8 @@ class RunData:
             f"[{{model: {name}, features: {layout}}}]",
         )
         whole_train = whole.split("train")
-        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
-        vocabulary = Vocabulary.of_captions(train.captions, spec.min_word_count)
+        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+        vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         concepts = concepts_of(spec.model, train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)
