@@ -10,7 +10,7 @@ import yaml
 
 from fivesentences.config import Catalogue, Scale, check, read
 from fivesentences.errors import InputError
-from fivesentences.plan.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
@@ -87,7 +87,7 @@ def test_a_percentage_given_as_a_fraction_is_recognised() -> None:
 
 
 def test_a_loss_without_any_term_is_impossible() -> None:
-    with pytest.raises(InputError, match=r"x.yaml: loss: triplet, sam, soft_rank and hal are all null"):
+    with pytest.raises(InputError, match=r"x.yaml: loss: triplet, sam, soft_rank, hal and smooth_ap are all null"):
         check(RunSpec, run(loss={"triplet": None}), "x.yaml")
 
 

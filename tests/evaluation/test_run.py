@@ -17,13 +17,13 @@ from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
 from fivesentences.metrics.asp import asp
 from fivesentences.metrics.plausible_match import pmrp
+from fivesentences.models import model_spec
 from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.models import ModelSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics import write_phi
 from fivesentences.storage import read_json
 
-SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=ModelSpec(name="vsepp"))
+SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from fivesentences.config import check
 from fivesentences.errors import InputError
-from fivesentences.plan.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
+from fivesentences.losses import HalSpec, LossSpec, SamSpec, SmoothAPSpec, SoftRankSpec
+from fivesentences.plan.studies import Study
 
 NAMES = {
     # Names of settings from before the controls: stored runs keep them.
@@ -38,12 +39,68 @@ NAMES = {
     ),
     "gamma=60,epsilon=0.7": LossSpec(triplet=None, hal=HalSpec()),
     "gamma=30,epsilon=0.3,hal_weight=2": LossSpec(triplet=None, hal=HalSpec(gamma=30, epsilon=0.3, weight=2)),
+    "triplet=hardest,margin=0.2,smooth_ap=0.001,ap_weight=25": LossSpec(smooth_ap=SmoothAPSpec()),
+}
+# What tables call a loss, as studies used to say by hand. "mean" is a study's own label of that phi.
+PHIS = {"tfidf": "tf-idf", "bleu_daa": "BLEU", "tfidf+bleu_daa": "mean"}
+LABELS = {
+    "hardest negative": LossSpec(),
+    "all negatives": LossSpec(triplet="all"),
+    "kNN margin, k = 3": LossSpec(triplet=3),
+    "+ SAM τ = 10, random, paper": LossSpec(sam=SamSpec()),
+    "+ SAM τ = 5, closest, released": LossSpec(
+        sam=SamSpec(temperature=5, negatives="closest", variant="released", weight=5)
+    ),
+    "SAM alone, τ = 3, closest, released": LossSpec(
+        triplet=None, sam=SamSpec(temperature=3, negatives="closest", variant="released", weight=5)
+    ),
+    "+ random, fixed margin": LossSpec(sam=SamSpec(margins="fixed")),
+    "+ furthest, fixed margin, released": LossSpec(
+        sam=SamSpec(margins="fixed", negatives="furthest", variant="released", weight=5)
+    ),
+    "+ SAM τ = 10, random, paper, φ shuffled": LossSpec(sam=SamSpec(margins="shuffled")),
+    "+ DAA by tf-idf, released": LossSpec(soft_rank=SoftRankSpec(variant="released", weight=10)),
+    "+ DAA by BLEU, paper": LossSpec(soft_rank=SoftRankSpec(phi="bleu_daa")),
+    "+ DAA by mean, paper": LossSpec(soft_rank=SoftRankSpec(phi="tfidf+bleu_daa")),
+    # Whatever is not as usual shows.
+    "hardest negative, margin 0.3": LossSpec(margin=0.3),
+    "all negatives + SAM τ = 10, random, paper": LossSpec(triplet="all", sam=SamSpec()),
+    "+ SAM τ = 0.5, random, released, by spice, weight 1, margins to 2, ranking gap": LossSpec(
+        sam=SamSpec(temperature=0.5, variant="released", phi="spice", max_margin=2, ranking="gap")
+    ),
+    "random, fixed margin, margin 0.1, weight 2, alone": LossSpec(
+        triplet=None, sam=SamSpec(margins="fixed", margin=0.1, weight=2)
+    ),
+    "DAA alone, by tf-idf, paper, T = 0.01, weight 5": LossSpec(
+        triplet=None, soft_rank=SoftRankSpec(temperature=0.01, weight=5)
+    ),
+    "HAL alone, γ = 60, ε = 0.7": LossSpec(triplet=None, hal=HalSpec()),
+    "+ smooth AP T = 0.001, weight 25": LossSpec(smooth_ap=SmoothAPSpec()),
+    "SAM τ = 10, random, paper + HAL γ = 60, ε = 0.7, weight 2": LossSpec(
+        triplet=None, sam=SamSpec(), hal=HalSpec(weight=2)
+    ),
 }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_folder_names_are_these(name):
     assert NAMES[name].folder == name
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_labels_follow_from_settings(label):
+    assert LABELS[label].label(PHIS) == label
+
+
+def test_a_study_may_call_a_loss_or_a_model_something_else():
+    losses = {"max": {}, "daa": {"soft_rank": {}}}
+    given = {"paper": "p", "losses": losses, "models": {"i2t": {"name": "scan", "direction": "i2t"}}}
+    study = check(Study, given | {"labels": {"max": "max margin", "tfidf": "tf-idf", "vsepp": "GRU"}}, "x")
+    names = ("max", "daa", "vsepp", "i2t", "sgr", "scenes")
+    assert [study.label_of(name) for name in names] == [
+        *("max margin", "+ DAA by tf-idf, paper", "GRU", "SCAN", "SGR", "scenes")
+    ]
+    assert study.label_of("csls", "CSLS") == "CSLS"
 
 
 @pytest.mark.parametrize("spec", NAMES.values(), ids=NAMES)
@@ -57,15 +114,15 @@ def test_what_stands_behind_the_models_name():
     assert LossSpec(sam=SamSpec(margins="shuffled")).suffix == "+sam"
     assert LossSpec(sam=SamSpec(margins="fixed")).suffix == "+extra_negative"
     assert LossSpec(soft_rank=SoftRankSpec(), sam=SamSpec()).suffix == "+sam+soft_rank"
-    assert LossSpec(triplet=None, hal=HalSpec()).suffix == "+hal"
+    assert LossSpec(triplet=None, hal=HalSpec(), smooth_ap=SmoothAPSpec()).suffix == "+hal+smooth_ap"
 
 
 @pytest.mark.parametrize(
     ("sam", "sentence"),
     [
-        ({"margins": "fixed", "temperature": 3.0}, "temperature has no part in margins: fixed"),
-        ({"margins": "fixed", "phi": "spice"}, "phi has no part in margins: fixed"),
-        ({"margin": 0.3}, "margin has no part in margins: adaptive"),
+        ({"margins": "fixed", "temperature": 3.0}, "temperature has no effect with margins: fixed"),
+        ({"margins": "fixed", "phi": "spice"}, "phi has no effect with margins: fixed"),
+        ({"margin": 0.3}, "margin has no effect with margins: adaptive"),
         ({"margins": "none"}, "margins"),
         ({"phi": "Cider"}, "phi"),
     ],

@@ -12,9 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fivesentences.losses import HAL, SmoothAPLoss, SoftRankLoss, TripletLoss
+from fivesentences.losses import HAL, LossSpec, SmoothAPLoss, SoftRankLoss, SoftRankSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
-from fivesentences.plan.losses import LossSpec, SoftRankSpec
 from fivesentences.training.objective import Objective
 
 NOT_COMPARED = {

@@ -117,7 +117,7 @@ def test_a_batch_of_one_pair_costs_nothing(loss):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"temperature": 0}, {"variant": "official"}, {"block_elements": 0}], ids=lambda a: next(iter(a))
+    "arguments", [{"temperature": 0}, {"variant": "official"}, {"weight": -1}], ids=lambda a: next(iter(a))
 )
 def test_bad_settings_are_refused_in_a_sentence(arguments):
     with pytest.raises(InputError, match="SoftRankLoss: "):

@@ -21,7 +21,7 @@ IMAGES = [0, 0, 1, 1, 2, 2]
 
 @pytest.fixture(scope="module")
 def graph():
-    return ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1)
+    return ConceptGraph.of_captions(CAPTIONS, minimum=1)
 
 
 def test_concepts_are_the_words_of_most_captions_without_stop_words_equals_by_alphabet(graph):
@@ -29,10 +29,8 @@ def test_concepts_are_the_words_of_most_captions_without_stop_words_equals_by_al
     assert graph.totals[:8].tolist() == [3, 3, 2, 2, 2, 2, 2, 1]
     assert list(graph.words[7:]) == sorted(graph.words[7:])
     assert not set(graph.words) & {"the", "a", "two", "on"}
-    assert ConceptGraph.of_captions(CAPTIONS, IMAGES).words == graph.words[:7]  # in two captions at least
-    assert ConceptGraph.of_captions(CAPTIONS, IMAGES, size=2).words == graph.words[:2]
-    of_images = ConceptGraph.of_captions(CAPTIONS, IMAGES, within="image")
-    assert of_images.words == ("dog", "grass", "red") and of_images.totals.tolist() == [2, 2, 2]
+    assert ConceptGraph.of_captions(CAPTIONS).words == graph.words[:7]  # in two captions at least
+    assert ConceptGraph.of_captions(CAPTIONS, size=2).words == graph.words[:2]
 
 
 def test_plurals_are_folded_into_words_that_the_captions_hold(graph):
@@ -42,7 +40,7 @@ def test_plurals_are_folded_into_words_that_the_captions_hold(graph):
     known = {"plane", "plan", "dish", "pony", "glass", "glas", "bus", "man"}
     words = ("planes", "dishes", "ponies", "glass", "bus", "cats", "men")
     assert [folded(word, known) for word in words] == ["plane", "dish", "pony", "glass", "bus", "cats", "man"]
-    does = ConceptGraph.of_captions(["a doe does", "the doe does"], [0, 1])
+    does = ConceptGraph.of_captions(["a doe does", "the doe does"])
     assert does.words == ("doe",) and does.totals.tolist() == [2]
     assert does.labels_of(["she does", "does"]).sum() == 0  # a stop word names nothing
 
@@ -51,12 +49,8 @@ def test_words_begin_with_a_letter_of_any_script():
     assert words_of("A T-shirt, the man's 2 Café's 犬犬 b2!") == ["t-shirt", "the", "man's", "café's", "犬犬", "b2"]
 
 
-@pytest.mark.parametrize("within", ["caption", "image"])
-def test_counts_are_those_counted_one_by_one(within):
-    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, within=within)
-    said = [" ".join(caption for caption, image in zip(CAPTIONS, IMAGES, strict=True) if image == n) for n in range(3)]
-    texts = CAPTIONS if within == "caption" else said
-    held = [{folded(word, set(graph.words)) for word in words_of(text)} for text in texts]
+def test_counts_are_those_counted_one_by_one(graph):
+    held = [{folded(word, set(graph.words)) for word in words_of(caption)} for caption in CAPTIONS]
     for a, first in enumerate(graph.words):
         assert graph.totals[a] == sum(first in words for words in held)
         for b, second in enumerate(graph.words):
@@ -86,7 +80,7 @@ def test_at_test_a_caption_is_told_its_own_concepts_only_unless_the_leak_is_aske
 
 def test_vectors_of_counts_put_concepts_of_the_same_company_together():
     captions = ["dog grass", "puppy grass"] * 4 + ["car road", "truck road"] * 4
-    graph = ConceptGraph.of_captions(captions, np.arange(16))
+    graph = ConceptGraph.of_captions(captions)
     cosine = graph.vectors @ graph.vectors.T
     row = dict(zip(graph.words, cosine, strict=True))
     assert row["dog"][graph.number["puppy"]] > row["dog"][graph.number["truck"]] + 0.1
@@ -96,7 +90,7 @@ def test_vectors_of_counts_put_concepts_of_the_same_company_together():
 def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tmp_path):
     file = tmp_path / "glove.txt"
     file.write_text("dog 1 2 3\n. . . 1 2 3\nred 0.5 -1e-3 4\nzebra 7 8 9\nred 0 0 0\n", encoding="utf-8")
-    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, glove=file)
+    graph = ConceptGraph.of_captions(CAPTIONS, minimum=1, glove=file)
     assert graph.words == ("dog", "red")
     np.testing.assert_array_equal(graph.vectors, np.array([[1, 2, 3], [0.5, -1e-3, 4]], np.float32))
     file.write_text("dog 1 2 three\n", encoding="utf-8")
@@ -110,46 +104,29 @@ def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tm
 
 
 @pytest.mark.data
-def test_the_released_concepts_of_coco_are_read_and_their_vectors_serve_other_captions(mirror):
+def test_the_released_vectors_of_coco_serve_other_captions(mirror):
     file = mirror / "cvse" / "concepts.npz"
-    released = ConceptGraph.of_release(file)
-    assert len(released) == 300 and released.words[:2] == ("man", "people")
-    labels = released.labels_of(["Two men and a man's dog", "dogs"])
-    assert [[released.words[c] for c in np.flatnonzero(row)] for row in labels] == [
-        ["dog", "men"],
-        ["dogs"],
-    ]  # theirs are not folded
-    graph = ConceptGraph.of_captions(CAPTIONS, IMAGES, minimum=1, glove=file)
-    assert {"dog", "grass", "ball"} <= set(graph.words) <= set(released.words)
-    np.testing.assert_array_equal(graph.vectors[0], released.vectors[released.words.index("dog")])
-
-
-def test_a_graph_is_written_and_read_and_equal_content_is_equal_bytes(graph, tmp_path):
-    for name in ("a.npz", "b.npz"):
-        graph.write(tmp_path / name)
-    again = ConceptGraph.read(tmp_path / "a.npz")
-    assert again.words == graph.words
-    for name in ("vectors", "together", "totals"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    graph = ConceptGraph.of_captions(CAPTIONS, minimum=1, glove=file)
+    with np.load(file) as released:
+        words, vectors = [str(word) for word in released["words"]], released["coco_glove"]
+    assert {"dog", "grass", "ball"} <= set(graph.words) <= set(words)
+    np.testing.assert_array_equal(graph.vectors[0], vectors[words.index("dog")])
 
 
 def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
     (tmp_path / "text.npz").write_text("hello")
     np.savez(tmp_path / "other.npz", words=np.array(["a"]))
-    np.savez(tmp_path / "objects.npz", format=1, words=np.array([{}], dtype=object))
+    np.savez(tmp_path / "objects.npz", words=np.array([{}], dtype=object), coco_glove=np.zeros((1, 2)))
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "array.npz").write_bytes((tmp_path / "array.npy").read_bytes())
     for name in ("text", "other", "objects", "array"):
-        with pytest.raises(InputError, match="does not hold a concept graph"):
-            ConceptGraph.read(tmp_path / f"{name}.npz")
+        with pytest.raises(InputError, match="does not hold the released concepts"):
+            read_glove(tmp_path / f"{name}.npz", {"a"})
     with pytest.raises(InputError, match="no such file"):
-        ConceptGraph.read(tmp_path / "none.npz")
-    with pytest.raises(InputError, match="each has one row a word"):
+        read_glove(tmp_path / "none.npz", {"a"})
+    with pytest.raises(InputError, match="each has one row per word"):
         ConceptGraph(("a", "b"), graph.vectors, graph.together, graph.totals)
     with pytest.raises(InputError, match="there are no concepts"):
-        ConceptGraph.of_captions(["the"], [0])
-    with pytest.raises(InputError, match="'caption' or 'image'"):
-        ConceptGraph.of_captions(CAPTIONS, IMAGES, within="captions")
+        ConceptGraph.of_captions(["the"])
     with pytest.raises(InputError, match="image_of_caption has shape"):
-        ConceptGraph.of_captions(CAPTIONS, [0, 1])
+        graph.labels_of_images(CAPTIONS, [0, 1])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,8 @@ from fivesentences.errors import InputError
 from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import build_model, from_released
 from fivesentences.models.concepts import ConceptGraph
-from fivesentences.models.cvse import RELEASED_NAMES, SAM_FORK, TWINS, UNUSED, Levels
+from fivesentences.models.cvse import RELEASED_NAMES, TWINS, UNUSED, Levels
+from fivesentences.models.cvse_spec import SAM_FORK
 from fivesentences.models.label_completion import complete_labels
 from fivesentences.models.matching import concatenate
 
@@ -24,32 +23,18 @@ SAM_NEGATIVES = {"soft": "closest", "hard": "furthest"}
 RANK = TripletLoss(0.2, "hardest")
 
 
-@pytest.fixture(scope="module")
-def released(parity_folder: Path):
-    with np.load(parity_folder / "cvse.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
-
-
-def hparams_of(released):
-    return json.loads(str(released["hparams"]))
-
-
-def weights(released, dtype):
-    return {
-        key.removeprefix("param/"): torch.as_tensor(value).to(dtype if value.dtype.kind == "f" else torch.int64)
-        for key, value in released.items()
-        if key.startswith("param/")
-    }
+@pytest.fixture
+def released(released_of):
+    return released_of("cvse")
 
 
 def inputs(released, dtype):
     """Images, captions, lengths, and the extras."""
-    given = [torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths", "concept_labels")]
-    return [given[0].to(dtype), *given[1:3]], {"concept_labels": given[3].to(dtype)}
+    return released.inputs(dtype), {"concept_labels": torch.as_tensor(released.arrays["in/concept_labels"]).to(dtype)}
 
 
 def model_of(released, dtype, training=False, **options):
-    hparams = hparams_of(released)
+    hparams = released.hparams
     settings = {
         "alpha": hparams["alpha"],
         "label_ratio": hparams["Concept_label_ratio"],
@@ -57,15 +42,8 @@ def model_of(released, dtype, training=False, **options):
         "loss_weights": hparams["loss_weights"],
         "dropout": 0.0 if training else hparams["dropout_rate"],
     }
-    vectors = released["in/concept_input_emb"]
-    return from_released("cvse", weights(released, dtype), concept_vectors=vectors, **(settings | options)).train(
-        training
-    )
-
-
-def released_name(name):
-    theirs, ours = max(((a, b) for a, b in RELEASED_NAMES.items() if name.startswith(b)), key=lambda pair: len(pair[1]))
-    return theirs + name.removeprefix(ours)
+    vectors = released.arrays["in/concept_input_emb"]
+    return released.model("cvse", dtype, training, concept_vectors=vectors, **(settings | options))
 
 
 def scores_and_losses(model, margin, arguments, extras):
@@ -80,7 +58,7 @@ def scores_and_losses(model, margin, arguments, extras):
         "loss_rank_fused": loss(fused),
         "loss_rank_instance": loss(instance),
         "loss_rank_consensus": loss(consensus),
-        "loss_kl": scores.extra / model.loss_weights[3],
+        "loss_kl": scores.extra / model.spec.loss_weights[3],
         "loss_total": sum(weight * loss(similarity) for weight, similarity in scores.ranked) + scores.extra,
     }
 
@@ -109,18 +87,18 @@ def details(model, arguments, extras):
     }
     for side, levels in (("v", of_images), ("t", of_captions)):
         ours |= {f"emb_{side}_{level}": getattr(levels, level) for level in ("instance", "consensus")}
-        ours[f"emb_{side}_fused"] = model.fused(levels, model.alpha)
+        ours[f"emb_{side}_fused"] = model.fused(levels, model.spec.alpha)
     return ours
 
 
 def sam_fork(released, dtype):
     """The fork's total loss with each sampling, and its parts."""
-    hparams = hparams_of(released)
+    hparams = released.hparams
     arguments, extras = inputs(released, dtype)
     assert SAM_FORK["alpha"] == hparams["alpha_sam_fork"]
     model = model_of(released, dtype, **SAM_FORK)
     scores, losses = scores_and_losses(model, hparams["margin"], arguments, extras)
-    phi = torch.as_tensor(released["in/phi"]).to(dtype).T  # the fixture holds [image, caption]
+    phi = torch.as_tensor(released.arrays["in/phi"]).to(dtype).T  # the fixture holds [image, caption]
     ours = {"sim_fused": scores.similarity, "loss_without_sam": losses["loss_total"]}
     for theirs, negatives in SAM_NEGATIVES.items():
         sam = SemanticAdaptiveMargin(hparams["tau"], negatives, "released")(scores.similarity, phi)
@@ -131,78 +109,62 @@ def sam_fork(released, dtype):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
-def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    left = {key for key in released if key.startswith(f"{out}/")}
-
-    def check(prefix, ours, atol):
-        for name, value in ours.items():
-            key = f"{out}/{prefix}{name}"
-            if key in released:
-                np.testing.assert_allclose(value.detach().numpy(), released[key], atol=atol, rtol=atol, err_msg=key)
-                left.discard(key)
-
+def test_every_output_equals_the_released_code(released, by_released_name, out, dtype, atol):
     arguments, extras = inputs(released, dtype)
     for prefix, training in (("", False), ("train/", True)):
         model = model_of(released, dtype, training)
-        _, ours = scores_and_losses(model, hparams_of(released)["margin"], arguments, extras)
-        ours |= {
-            f"bn_after/{released_name(name)}": value.clone() for name, value in model.named_buffers() if "norm" in name
-        }
-        check(prefix, ours | details(model, arguments, extras), atol)
-    # The fork's margins are float32 inside.
-    check("sam_fork/", sam_fork(released, dtype)[1], max(atol, 1e-6))
-    # Batch norms of modules that nothing reads: we have none, and theirs must stay what they were.
-    for key in [key for key in left if key.removeprefix(f"{out}/train/bn_after/").startswith(UNUSED)]:
-        np.testing.assert_array_equal(released[key], released[f"param/{key.removeprefix(f'{out}/train/bn_after/')}"])
-        left.discard(key)
-    assert not left
+        _, ours = scores_and_losses(model, released.hparams["margin"], arguments, extras)
+        norms = [(name, value.clone()) for name, value in model.named_buffers() if "norm" in name]
+        ours |= {f"bn_after/{name}": value for name, value in by_released_name(norms, RELEASED_NAMES).items()}
+        ours |= details(model, arguments, extras)
+        released.check_outputs(out, {prefix + name: value for name, value in ours.items()}, atol)
+    fork = {f"sam_fork/{name}": value for name, value in sam_fork(released, dtype)[1].items()}
+    released.check_outputs(out, fork, max(atol, 1e-6))  # the fork's margins are float32 inside
+    # Batch norms of modules that nothing reads: ours has none, and theirs must stay what they were.
+    folder = f"{out}/train/bn_after/"
+    unread = [key for key in released.keys(out) if key.removeprefix(folder).startswith(UNUSED)]
+    for key in unread:
+        np.testing.assert_array_equal(released.arrays[key], released.arrays[f"param/{key.removeprefix(folder)}"])
+    released.compared.update(unread)
+    released.assert_all_compared(out)
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
-def test_every_gradient_equals_the_released_code(released, dtype, tolerance):
-    left = {key for key in released if key.startswith("grad64/")}
+def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance):
     arguments, extras = inputs(released, dtype)
-    margin = hparams_of(released)["margin"]
     runs = []
     for prefix, training in (("loss_total", False), ("train/loss_total", True)):
         model = model_of(released, dtype, training)
-        runs.append((prefix, model, scores_and_losses(model, margin, arguments, extras)[1]["loss_total"]))
+        loss = scores_and_losses(model, released.hparams["margin"], arguments, extras)[1]["loss_total"]
+        runs.append((prefix, model, loss))
     for theirs in SAM_NEGATIVES:
         model, ours = sam_fork(released, dtype)
         runs.append((f"sam_fork/loss_total_{theirs}", model, ours[f"loss_total_{theirs}"]))
-    for prefix, model, loss in runs:
+    for folder, model, loss in runs:
         loss.backward()
-        names = {name: f"grad64/{prefix}/{released_name(name)}" for name, _ in model.named_parameters()}
-        largest = max(np.abs(released[key]).max() for key in names.values() if key in released)
-        for name, parameter in model.named_parameters():
-            if names[name] not in released:
-                assert prefix.startswith("sam_fork/"), name  # of the fork, the file holds the encoders' gradients only
-                continue
-            expected = released[names[name]]
-            # A bias before a batch norm or a softmax has gradient 0 but for rounding: held against the largest.
-            size = np.abs(expected).max()
-            size = size if size > 1e-9 * largest else largest
-            assert np.abs(parameter.grad.numpy() - expected).max() <= tolerance * size, names[name]
-            left.discard(names[name])
-    assert not left
+        encoders_only = folder.startswith("sam_fork/")
+        released.check_gradients(folder, gradients_of(model, RELEASED_NAMES), tolerance, partial=encoders_only)
+    released.assert_all_compared("grad64")
 
 
 @pytest.mark.parity
 def test_adjacency_of_counts_is_the_released_one(released):
-    counts, totals = released["in/counts/adj_all"], released["in/counts/nums"]
+    counts, totals = released.arrays["in/counts/adj_all"], released.arrays["in/counts/nums"]
     words = tuple(map(str, range(len(totals))))
-    graph = ConceptGraph(words, released["in/concept_input_emb"], counts.astype(np.int64), totals.astype(np.int64))
-    hparams = hparams_of(released)
+    graph = ConceptGraph(
+        words, released.arrays["in/concept_input_emb"], counts.astype(np.int64), totals.astype(np.int64)
+    )
+    hparams = released.hparams
     ours = graph.adjacency(hparams["adj_threshold"], hparams["rescale_t"], hparams["rescale_p"])
-    np.testing.assert_allclose(ours, released["param/C_GCN.adj_all"], atol=1e-6)
+    np.testing.assert_allclose(ours, released.arrays["param/C_GCN.adj_all"], atol=1e-6)
 
 
 @pytest.mark.parity
 def test_either_name_of_a_tied_weight_is_enough(released):
-    state = weights(released, torch.float64)
+    state = released.weights(torch.float64)
     half = {name: value for name, value in state.items() if not name.startswith(tuple(TWINS.values()))}
-    vectors = released["in/concept_input_emb"]
+    vectors = released.arrays["in/concept_input_emb"]
     arguments, extras = inputs(released, torch.float64)
     similarities = [
         from_released("cvse", given, concept_vectors=vectors)(*arguments, **extras).detach().numpy()
@@ -213,7 +175,7 @@ def test_either_name_of_a_tied_weight_is_enough(released):
 
 @pytest.mark.parity
 def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released):
-    state, vectors = weights(released, torch.float32), released["in/concept_input_emb"]
+    state, vectors = released.weights(), released.arrays["in/concept_input_emb"]
     with pytest.raises(InputError, match="no checkpoint holds them"):
         from_released("cvse", state)
     with pytest.raises(InputError, match="concept_vectors"):
@@ -290,12 +252,6 @@ def test_a_step_of_training_moves_every_weight_and_a_batch_of_one_does_not_fail(
     assert {name.split(".", 1)[1] for name in unmoved} <= softmax_forgets
 
 
-def test_the_graph_is_drawn_towards_no_gradient_and_its_weights_are_named_apart():
-    model = toy_model()
-    assert not model.concepts.adjacency.requires_grad
-    assert {id(weight) for weight in model.graph_parameters()} == {id(model.concepts.first), id(model.concepts.second)}
-
-
 def test_labels_are_completed_after_a_first_pass_and_given_to_a_second():
     _, tokens, lengths, labels = toy_batch(12)
     images = torch.randn(5, 3, 8, generator=torch.Generator().manual_seed(1))
@@ -303,7 +259,7 @@ def test_labels_are_completed_after_a_first_pass_and_given_to_a_second():
     with torch.inference_mode():
         encoded = model.encode_images(images)
         first = model.encode_captions(tokens, lengths, concept_labels=labels)
-        of_images, of_captions = (model.fused(levels, model.test_alpha).numpy() for levels in (encoded, first))
+        of_images, of_captions = (model.fused(levels, model.spec.alpha_at_test).numpy() for levels in (encoded, first))
         completed = torch.from_numpy(complete_labels(labels, of_images, of_captions).labels)
         second = model.encode_captions(tokens, lengths, concept_labels=completed)
     assert (completed >= labels).all() and (completed > labels).any()
@@ -357,12 +313,6 @@ def test_words_start_from_given_vectors_and_the_others_from_a_normal_distributio
         model.start_words_from(vectors[:3], known)
 
 
-def test_settings_that_are_none_are_refused_in_a_sentence():
-    for options, what in (
-        ({"alpha": 1.5}, "alpha is 1.5"),
-        ({"loss_weights": (1, 2)}, "there are four losses"),
-    ):
-        with pytest.raises(InputError, match=what):
-            toy_model(**options)
+def test_images_with_another_number_of_regions_are_refused_in_a_sentence():
     with pytest.raises(InputError, match="regions=5"):
         toy_model().encode_images(torch.zeros(2, 5, 8))

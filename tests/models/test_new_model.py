@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 import yaml
 
-import fivesentences.models as models
-from fivesentences.config import Scale
+from fivesentences.config import Scale, check
+from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
-from fivesentences.models import build_model, from_released
+from fivesentences.models import MODELS, build_model, from_released
 from fivesentences.models.matching import TrainingScores, concatenate
 from fivesentences.plan.rows import runs_of_scale
 from fivesentences.plan.studies import Study
-from fivesentences.training.building import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-
-
-YAML = [
-    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-]
+SPEC, CLASS, LINE, USE, OWN_LOSS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+STUDY, SCALE = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
 
 
 @pytest.fixture
 def means(monkeypatch):
-    """The class of the page, in the table of models."""
-    names = {"__name__": "means"}
-    exec(compile(BLOCKS[0], str(PAGE), "exec"), names)
-    assert '"means": Means,' in BLOCKS[1]
-    monkeypatch.setitem(models.MODELS, "means", names["Means"])
-    return names["Means"]
+    """The two files of the page as modules, and its line in the registry."""
+    for name, text in (("means_spec", SPEC), ("means", CLASS)):
+        module = ModuleType(f"fivesentences.models.{name}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(text, f"{PAGE}, {name}", "exec"), vars(module))
+    assert '"means": MeansSpec,' in LINE
+    monkeypatch.setitem(MODELS, "means", sys.modules["fivesentences.models.means_spec"].MeansSpec)
+    return sys.modules["fivesentences.models.means"].Means
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def batch():
 
 def test_the_lines_of_the_page_run_and_give_every_weight_a_gradient(means, batch):
     names = {"build_model": build_model, "TripletLoss": TripletLoss, **batch}
-    exec(BLOCKS[2], names)
+    exec(USE, names)
     assert names["similarity"].shape == (4, 4)
     assert all(parameter.grad.isfinite().all() for parameter in names["model"].parameters())
 
@@ -67,7 +66,7 @@ def test_the_example_keeps_the_promises_of_the_interface(means, batch):
 
 def test_a_loss_of_its_own_is_added_as_the_page_says(means, batch):
     names = {"TrainingScores": TrainingScores}
-    exec(BLOCKS[3], names)
+    exec(OWN_LOSS, names)
     means.training_scores = names["training_scores"]
     model = build_model("means", image_dim=16, vocabulary_size=50, embedding=8)
     scores = model.training_scores(**batch)
@@ -76,14 +75,27 @@ def test_a_loss_of_its_own_is_added_as_the_page_says(means, batch):
 
 def test_the_study_and_the_scale_of_the_page_train_it_on_the_grid(means):
     content = yaml.safe_load((PAGE.parents[1] / "config" / "demo.yaml").read_text(encoding="utf-8"))
-    training = {"training": content["training"] | YAML[1]["training"]}
-    scale, study = Scale.model_validate(content | YAML[1] | training), Study.model_validate(YAML[0])
-    runs = runs_of_scale({"mine": study}, scale).values()
+    scale = Scale.model_validate(content | SCALE | {"training": content["training"] | SCALE["training"]})
+    runs = runs_of_scale({"mine": Study.model_validate(STUDY)}, scale).values()
     assert {(run.model.folder, run.features) for run in runs} == {
         ("means", scale.grid_features),
-        ("means,embedding=2048", scale.grid_features),
+        ("means,pooling=max", scale.grid_features),
     }
-    # An exception for a model holds for its variants; an option is the class's last word.
-    sizes = {run.model.folder: build(run.model, [9, 16], 50).words.embedding_dim for run in runs}
-    assert sizes == {"means": 512, "means,embedding=2048": 2048}
-    assert {run.learning_rate for run in runs} == {0.0005}
+    # An exception for a model holds for its variants.
+    assert {run.model.build(image_dim=16, vocabulary_size=50).words.embedding_dim for run in runs} == {512}
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ({"name": "mean"}, "did you mean 'means'"),
+        ({"name": "means", "poling": "max"}, "'poling' is no setting of the model means; did you mean 'pooling'"),
+        ({"name": "means", "pooling": "median"}, "pooling is 'median'"),
+        ({"name": "means", "embedding": 2048}, "embedding is a width, and widths are set by a scale"),
+        ({"pooling": "max"}, "it names no model; add name, one of: .*means"),
+    ],
+)
+def test_a_mistake_in_a_variant_ends_before_any_job(means, variant, said):
+    with pytest.raises(InputError, match=rf"mine.yaml: models\.wide.*{said}") as error:
+        check(Study, STUDY | {"models": {"wide": variant}}, "mine.yaml")
+    assert "\n" not in str(error.value)

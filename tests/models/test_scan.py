@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
-from fivesentences.models import build_model, from_released
+from fivesentences.models import build_model
 from fivesentences.models.attention import attended, attention_weights, raw_attention
 from fivesentences.models.matching import take
 from fivesentences.models.scan import RELEASED_NAMES, Words
@@ -21,38 +18,22 @@ FILES = ("scan_bigru", "scan_gru_weightnorm")
 NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
 
 
-@pytest.fixture(scope="module", params=FILES)
-def released(request, parity_folder: Path):
-    with np.load(parity_folder / f"{request.param}.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
+@pytest.fixture(params=FILES)
+def released(request, released_of):
+    return released_of(request.param)
 
 
 def model_of(released, dtype, direction="t2i", **options):
-    settings = json.loads(str(released["hparams"]))
-    weights = {
-        key.removeprefix("param/"): torch.as_tensor(value, dtype=dtype)
-        for key, value in released.items()
-        if key.startswith("param/")
+    temperatures = {
+        "softmax_temperature": released.hparams["lambda_softmax"][direction],
+        "pooling_temperature": released.hparams["lambda_lse"][direction],
     }
-    return from_released(
-        "scan",
-        weights,
-        direction=direction,
-        softmax_temperature=settings["lambda_softmax"][direction],
-        pooling_temperature=settings["lambda_lse"][direction],
-        **options,
-    )
-
-
-def inputs(released, dtype):
-    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
-    return images.to(dtype), captions, lengths
+    return released.model("scan", dtype, direction=direction, **temperatures, **options)
 
 
 def ours(released, key, dtype):
     """What the project returns for an ``out`` key."""
-    margin = json.loads(str(released["hparams"]))["margin"]
-    images, captions, lengths = inputs(released, dtype)
+    images, captions, lengths = released.inputs(dtype)
     kind, *rest = key.split("/")
     model = model_of(released, dtype)
     if kind == "no_norm":
@@ -74,7 +55,7 @@ def ours(released, key, dtype):
     if kind in NEGATIVES:
         direction, aggregation = rest
         similarity = model_of(released, dtype, direction, aggregation=aggregation)(images, captions, lengths)
-        return TripletLoss(margin, NEGATIVES[kind])(similarity)
+        return TripletLoss(released.hparams["margin"], NEGATIVES[kind])(similarity)
     assert kind == "pair01", f"no way to compute {key}"
     direction, what = rest
     model = model_of(released, dtype, direction)
@@ -88,39 +69,25 @@ def ours(released, key, dtype):
 @pytest.mark.parity
 @pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
 def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    keys = [key for key in released if key.startswith(f"{out}/")]
-    assert keys
-    for key in keys:
-        value = ours(released, key.removeprefix(f"{out}/"), dtype).detach().numpy()
-        np.testing.assert_allclose(value, released[key], atol=atol, rtol=atol, err_msg=key)
+    names = [key.removeprefix(f"{out}/") for key in released.keys(out)]
+    released.check_outputs(out, {name: ours(released, name, dtype) for name in names}, atol)
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
 @pytest.mark.parametrize("block", [None, 70])
-def test_every_gradient_equals_the_released_code(released, dtype, tolerance, block):
-    margin = json.loads(str(released["hparams"]))["margin"]
-    names = {ours: theirs for theirs, ours in RELEASED_NAMES.items()}
-    left = {key for key in released if key.startswith("grad64/")}
-    for loss, direction, aggregation in {tuple(key.split("/")[1:4]) for key in left}:
+def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance, block):
+    for loss, direction, aggregation in {tuple(key.split("/")[1:4]) for key in released.keys("grad64")}:
         model = model_of(released, dtype, direction, aggregation=aggregation)
         model.block_elements = model.kept_elements = block
-        images, captions, lengths = inputs(released, dtype)
+        images, captions, lengths = released.inputs(dtype)
         regions, words = model.encode_images(images), model.encode_captions(captions, lengths)
         regions.retain_grad()
         words.vectors.retain_grad()
-        TripletLoss(margin, NEGATIVES[loss])(model.similarity(regions, words)).backward()
-        gradients = {"img_emb": regions.grad, "cap_emb": words.vectors.grad}
-        for name, parameter in model.named_parameters():
-            prefix = max((prefix for prefix in names if name.startswith(prefix)), key=len)
-            gradients[names[prefix] + name.removeprefix(prefix)] = parameter.grad
-        for name, gradient in gradients.items():
-            key = f"grad64/{loss}/{direction}/{aggregation}/{name}"
-            if key in released:
-                error = np.abs(gradient.numpy() - released[key]).max() / np.abs(released[key]).max()
-                assert error <= tolerance, key
-                left.discard(key)
-    assert not left
+        TripletLoss(released.hparams["margin"], NEGATIVES[loss])(model.similarity(regions, words)).backward()
+        gradients = {"img_emb": regions.grad, "cap_emb": words.vectors.grad} | gradients_of(model, RELEASED_NAMES)
+        released.check_gradients(f"{loss}/{direction}/{aggregation}", gradients, tolerance, partial=True)
+    released.assert_all_compared("grad64")
 
 
 @pytest.mark.parametrize("direction", ["t2i", "i2t"])

@@ -2,76 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from fivesentences.losses import TripletLoss
-from fivesentences.models import build_model, from_released, model_class
+from fivesentences.models import build_model
 from fivesentences.models.matching import l2_normalised, take
 from fivesentences.models.sgr import GraphStep
 from fivesentences.models.similarity_vectors import EPS, RELEASED_NAMES, GapProjection
 
 NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
-# A gradient is compared at the scale of its own largest entry, but in float32 at no less than this share of the model's
-# largest: SGR's last query and key have gradients of a millionth of it.
+# In float32: SGR's last query and key have gradients of a millionth of the largest.
 LEAST_SHARE = {torch.float64: 0.0, torch.float32: 1e-4}
-ZERO = 1e-12  # released gradients below are 0 in theory: a softmax or batch norm takes the constant away
 
 
-@pytest.fixture(scope="module", params=["sgr", "saf"])
-def released(request, parity_folder: Path):
-    with np.load(parity_folder / f"{request.param}.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
-
-
-def weights_of(released, dtype):
-    tensors = {
-        key.removeprefix("param/"): torch.as_tensor(v) for key, v in released.items() if key.startswith("param/")
-    }
-    return {key: value.to(dtype) if value.is_floating_point() else value for key, value in tensors.items()}
+@pytest.fixture(params=["sgr", "saf"])
+def released(request, released_of):
+    return released_of(request.param)
 
 
 def model_of(released, dtype, train=False):
-    settings = json.loads(str(released["hparams"]))
-    name = settings["module_name"].lower()
-    temperature = settings["attention_temperature"]
-    model = from_released(name, weights_of(released, dtype), dropout=0.0, temperature=temperature)
-    return model.train(train)
+    temperature = released.hparams["attention_temperature"]
+    return released.model(released.hparams["module_name"].lower(), dtype, train, dropout=0.0, temperature=temperature)
 
 
-def inputs(released, dtype):
-    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
-    return images.to(dtype), captions, lengths
+def prefixes(model, released):
+    """Released prefix -> prefix here."""
+    return RELEASED_NAMES | model.released_reasoning(released.weights())[1]
 
 
-def released_name(released, name):
-    """The released name of a weight or buffer here."""
-    own = model_class(json.loads(str(released["hparams"]))["module_name"].lower())
-    prefixes = RELEASED_NAMES | own.released_reasoning(weights_of(released, torch.float32))[1]
-    theirs, prefix = max(
-        ((theirs, prefix) for theirs, prefix in prefixes.items() if name.startswith(prefix)), key=lambda p: len(p[1])
-    )
-    return theirs + name.removeprefix(prefix)
-
-
-def outputs(released, dtype, train):
+def outputs(released, by_released_name, dtype, train):
     """Everything that the project computes of what a file holds in this mode."""
-    margin = json.loads(str(released["hparams"]))["margin"]
     model = model_of(released, dtype, train)
-    images, captions, lengths = inputs(released, dtype)
+    images, captions, lengths = released.inputs(dtype)
     similarity = model(images, captions, lengths)
     found = {"sim": similarity}
     leaf = similarity.detach().requires_grad_()
     for name, negatives in NEGATIVES.items():
-        found[name] = TripletLoss(margin, negatives)(leaf)
+        found[name] = TripletLoss(released.hparams["margin"], negatives)(leaf)
         (found[f"d{name}_dsim"],) = torch.autograd.grad(found[name], leaf)
     if train:
-        found |= {f"bn_after/{released_name(released, name)}": value for name, value in model.named_buffers()}
+        buffers = by_released_name(model.named_buffers(), prefixes(model, released))
+        found |= {f"bn_after/{name}": value for name, value in buffers.items()}
         return {f"train/{name}": value for name, value in found.items()}
     parts, texts = model.encode_images(images), model.encode_captions(captions, lengths)
     found |= {"img_emb": parts.regions, "img_glo": parts.overall, "cap_emb": texts.words, "cap_glo": texts.overall}
@@ -86,34 +60,23 @@ def outputs(released, dtype, train):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
-def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    found = outputs(released, dtype, train=False) | outputs(released, dtype, train=True)
-    keys = [key for key in released if key.startswith(f"{out}/")]
-    assert keys
-    for key in keys:
-        value = found[key.removeprefix(f"{out}/")].detach().numpy()
-        np.testing.assert_allclose(value, released[key], atol=atol, rtol=atol, err_msg=key)
+def test_every_output_equals_the_released_code(released, by_released_name, out, dtype, atol):
+    for train in (False, True):
+        released.check_outputs(out, outputs(released, by_released_name, dtype, train), atol)
+    released.assert_all_compared(out)
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
 @pytest.mark.parametrize("block", [None, 200])
-def test_every_gradient_equals_the_released_code(released, dtype, tolerance, block):
-    margin = json.loads(str(released["hparams"]))["margin"]
-    left = {key for key in released if key.startswith("grad64/")}
-    for mode, loss in {tuple(key.rpartition("/")[0].removeprefix("grad64/").rpartition("/")[::2]) for key in left}:
+def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance, block):
+    for folder in {key.removeprefix("grad64/").rpartition("/")[0] for key in released.keys("grad64")}:
+        mode, _, loss = folder.rpartition("/")
         model = model_of(released, dtype, train=mode == "train")
         model.block_elements = model.kept_elements = block
-        TripletLoss(margin, NEGATIVES[loss])(model(*inputs(released, dtype))).backward()
-        folder = f"grad64/{mode}/{loss}" if mode else f"grad64/{loss}"
-        largest = max(np.abs(released[key]).max() for key in left if key.startswith(f"{folder}/"))
-        for name, parameter in model.named_parameters():
-            key = f"{folder}/{released_name(released, name)}"
-            own = np.abs(released[key]).max()
-            scale = largest if own < ZERO else max(own, LEAST_SHARE[dtype] * largest)
-            assert np.abs(parameter.grad.numpy() - released[key]).max() / scale <= tolerance, key
-            left.discard(key)
-    assert not left
+        TripletLoss(released.hparams["margin"], NEGATIVES[loss])(model(*released.inputs(dtype))).backward()
+        released.check_gradients(folder, gradients_of(model, prefixes(model, released)), tolerance, LEAST_SHARE[dtype])
+    released.assert_all_compared("grad64")
 
 
 def small(name, **sizes):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,77 +11,50 @@ import torch
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, build_model, from_released
+from fivesentences.models.vsepp import RELEASED_NAMES
 
+NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
 OPTIONS = {"": {}, "order/": {"measure": "order", "use_abs": True}, "no_imgnorm/": {"normalise_images": False}}
 
 
-@pytest.fixture(scope="module")
-def released(parity_folder: Path):
-    with np.load(parity_folder / "vsepp.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
-
-
-def weights(released, dtype):
-    return {
-        key.removeprefix("param/"): torch.as_tensor(value, dtype=dtype)
-        for key, value in released.items()
-        if key.startswith("param/")
-    }
-
-
-def inputs(released, dtype):
-    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
-    return images.to(dtype), captions, lengths
+@pytest.fixture
+def released(released_of):
+    return released_of("vsepp")
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
 def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    margin = json.loads(str(released["hparams"]))["margin"]
-    left = {key for key in released if key.startswith(f"{out}/")}
+    images, captions, lengths = released.inputs(dtype)
     for prefix, options in OPTIONS.items():
-        model = from_released("vsepp", weights(released, dtype), **options)
-        images, captions, lengths = inputs(released, dtype)
+        model = released.model("vsepp", dtype, **options)
         similarity = model(images, captions, lengths).detach().requires_grad_()
         ours = {
             "img_emb": model.encode_images(images),
             "cap_emb": model.encode_captions(captions, lengths),
             "sim": similarity,
         }
-        for name, negatives in (("loss_max", "hardest"), ("loss_sum", "all")):
-            ours[name] = TripletLoss(margin, negatives)(similarity)
+        for name, negatives in NEGATIVES.items():
+            ours[name] = TripletLoss(released.hparams["margin"], negatives)(similarity)
             (ours[f"d{name}_dsim"],) = torch.autograd.grad(ours[name], similarity)
-        for name, value in ours.items():
-            key = f"{out}/{prefix}{name}"
-            if key in released:
-                np.testing.assert_allclose(value.detach().numpy(), released[key], atol=atol, rtol=atol, err_msg=key)
-                left.discard(key)
-    assert not left
+        released.check_outputs(out, {prefix + name: value for name, value in ours.items()}, atol)
+    released.assert_all_compared(out)
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("dtype, atol", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
-def test_every_gradient_equals_the_released_code(released, dtype, atol):
-    margin = json.loads(str(released["hparams"]))["margin"]
-    left = {key for key in released if key.startswith("grad64/")}
-    names = {"image_projection": "img_enc.fc", "words": "txt_enc.embed", "sentence": "txt_enc.rnn"}
-    for loss, negatives in (("loss_max", "hardest"), ("loss_sum", "all")):
-        model = from_released("vsepp", weights(released, dtype))
-        TripletLoss(margin, negatives)(model(*inputs(released, dtype))).backward()
-        for name, parameter in model.named_parameters():
-            module, _, rest = name.partition(".")
-            key = f"grad64/{loss}/{names[module]}.{rest}"
-            expected = released[key]
-            error = np.abs(parameter.grad.numpy() - expected).max() / np.abs(expected).max()
-            assert error <= atol, key
-            left.discard(key)
-    assert not left
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance):
+    for loss, negatives in NEGATIVES.items():
+        model = released.model("vsepp", dtype)
+        TripletLoss(released.hparams["margin"], negatives)(model(*released.inputs(dtype))).backward()
+        released.check_gradients(loss, gradients_of(model, RELEASED_NAMES), tolerance)
+    released.assert_all_compared("grad64")
 
 
 @pytest.mark.parity
 def test_the_order_of_captions_only_permutes_the_columns(released):
-    images, captions, lengths = inputs(released, torch.float64)
-    model = from_released("vsepp", weights(released, torch.float64))
+    images, captions, lengths = released.inputs(torch.float64)
+    model = released.model("vsepp", torch.float64)
     shuffled = torch.randperm(len(captions), generator=torch.Generator().manual_seed(0))
     np.testing.assert_allclose(
         model(images, captions[shuffled], lengths[shuffled]).detach().numpy(),
@@ -94,7 +65,7 @@ def test_the_order_of_captions_only_permutes_the_columns(released):
 
 @pytest.mark.parity
 def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released):
-    good = weights(released, torch.float32)
+    good = released.weights()
     for bad, what in (
         ({k: v for k, v in good.items() if k != "txt_enc.rnn.bias_hh_l0"}, "bias_hh_l0"),
         ({k: v for k, v in good.items() if k != "img_enc.fc.weight"}, "img_enc.fc.weight"),

@@ -2,69 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import build_model, from_released
 from fivesentences.models.captioner import Captioner, caption_labels
 from fivesentences.models.matching import concatenate
 from fivesentences.models.vsrn import RELEASED_NAMES
 
-FILES = ("vsrn_f30k", "vsrn_coco")
 
-
-@pytest.fixture(scope="module", params=FILES)
-def released(parity_folder: Path, request: pytest.FixtureRequest):
-    with np.load(parity_folder / f"{request.param}.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
-
-
-def weights(released, dtype):
-    return {
-        key.removeprefix("param/"): torch.as_tensor(value).to(dtype if value.dtype.kind == "f" else torch.int64)
-        for key, value in released.items()
-        if key.startswith("param/")
-    }
-
-
-def inputs(released, dtype):
-    images, captions, lengths = (torch.as_tensor(released[f"in/{name}"]) for name in ("images", "captions", "lengths"))
-    return images.to(dtype), captions, lengths
+@pytest.fixture(params=("vsrn_f30k", "vsrn_coco"))
+def released(request, released_of):
+    return released_of(request.param)
 
 
 def model_of(released, dtype, training=False):
-    hparams = json.loads(str(released["hparams"]))
-    model = from_released(
+    hparams = released.hparams
+    model = released.model(
         "vsrn",
-        weights(released, dtype),
+        dtype,
+        training,
         captioning=hparams["caption_weight"],
         caption_longest=hparams["max_len"],
         caption_dropout=0.0 if training else hparams["input_dropout_p"],
     )
-    assert model.recipe == ("coco" if "coco" in hparams["data_name"] else "flickr30k")
-    return model.train(training)
-
-
-def released_name(name):
-    """The released name of a parameter or buffer of ours."""
-    theirs, ours = max(((a, b) for a, b in RELEASED_NAMES.items() if name.startswith(b)), key=lambda pair: len(pair[1]))
-    return theirs + name.removeprefix(ours)
+    assert model.spec.recipe == ("coco" if "coco" in hparams["data_name"] else "flickr30k")
+    return model
 
 
 def outputs(released, model, images, captions, lengths):
     """All that the fixture holds of one pass."""
-    hparams = json.loads(str(released["hparams"]))
-    scores = model.training_scores(images, captions, lengths)
-    ours = {"sim": scores.similarity, "loss_caption": scores.extra / model.captioning}
-    ours["loss_retrieval"] = TripletLoss(hparams["margin"], "hardest")(scores.similarity)
-    ours["loss_retrieval_sum"] = TripletLoss(hparams["margin"], "all")(scores.similarity)
+    margin, scores = released.hparams["margin"], model.training_scores(images, captions, lengths)
+    ours = {"sim": scores.similarity, "loss_caption": scores.extra / model.spec.captioning}
+    ours["loss_retrieval"] = TripletLoss(margin, "hardest")(scores.similarity)
+    ours["loss_retrieval_sum"] = TripletLoss(margin, "all")(scores.similarity)
     ours["loss_total"] = ours["loss_retrieval"] + scores.extra
     return ours
 
@@ -86,57 +61,40 @@ def details(model, images, captions, lengths):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
-def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    left = {key for key in released if key.startswith(f"{out}/")}
+def test_every_output_equals_the_released_code(released, by_released_name, out, dtype, atol):
     for prefix, training in (("", False), ("train/", True)):
-        model = model_of(released, dtype, training)
-        ours = outputs(released, model, *inputs(released, dtype))
-        ours |= {f"bn_after/{released_name(name)}": value.clone() for name, value in model.named_buffers()}
-        ours |= details(model, *inputs(released, dtype))
-        for name, value in ours.items():
-            key = f"{out}/{prefix}{name}"
-            if key in released:
-                np.testing.assert_allclose(value.detach().numpy(), released[key], atol=atol, rtol=atol, err_msg=key)
-                left.discard(key)
-    assert not left
+        model, given = model_of(released, dtype, training), released.inputs(dtype)
+        ours = outputs(released, model, *given)
+        buffers = by_released_name(model.named_buffers(), RELEASED_NAMES)
+        ours |= {f"bn_after/{name}": value.clone() for name, value in buffers.items()}
+        ours |= details(model, *given)
+        released.check_outputs(out, {prefix + name: value for name, value in ours.items()}, atol)
+    released.assert_all_compared(out)
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
-def test_every_gradient_equals_the_released_code(released, dtype, tolerance):
-    left = {key for key in released if key.startswith("grad64/")}
+def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance):
     for prefix, training in (("", False), ("train/", True)):
         model = model_of(released, dtype, training)
-        outputs(released, model, *inputs(released, dtype))["loss_total"].backward()
-        expected = {name: released[f"grad64/{prefix}loss_total/{released_name(name)}"] for name in names_of(model)}
-        # A bias that feeds a batch norm in training has gradient 0 but for rounding, so it is held against the largest.
-        largest = max(np.abs(value).max() for value in expected.values())
-        for name, parameter in model.named_parameters():
-            ours = parameter.grad.numpy().reshape(expected[name].shape)
-            size = np.abs(expected[name]).max()
-            size = size if size > 1e-9 * largest else largest
-            assert np.abs(ours - expected[name]).max() <= tolerance * size, name
-            left.discard(f"grad64/{prefix}loss_total/{released_name(name)}")
-    assert not left
-
-
-def names_of(model):
-    return [name for name, _ in model.named_parameters()]
+        outputs(released, model, *released.inputs(dtype))["loss_total"].backward()
+        released.check_gradients(f"{prefix}loss_total", gradients_of(model, RELEASED_NAMES), tolerance)
+    released.assert_all_compared("grad64")
 
 
 @pytest.mark.parity
 def test_labels_of_the_captioner_are_the_released_ones(released):
-    _, captions, lengths = inputs(released, torch.float32)
-    longest = json.loads(str(released["hparams"]))["max_len"]
+    _, captions, lengths = released.inputs()
+    longest = released.hparams["max_len"]
     labels = caption_labels(captions, lengths, longest)
-    np.testing.assert_array_equal(labels.numpy(), released["in/caption_labels"])
+    np.testing.assert_array_equal(labels.numpy(), released.arrays["in/caption_labels"])
     counted = (labels.numpy() != 0).sum(axis=1)[:, None] >= np.arange(longest + 1)
-    np.testing.assert_array_equal(counted, released["in/caption_masks"])
+    np.testing.assert_array_equal(counted, released.arrays["in/caption_masks"])
 
 
 @pytest.mark.parity
 def test_the_order_of_captions_and_blocks_of_images_change_nothing(released):
-    images, captions, lengths = inputs(released, torch.float64)
+    images, captions, lengths = released.inputs(torch.float64)
     model = model_of(released, torch.float64)
     shuffled = torch.randperm(len(captions), generator=torch.Generator().manual_seed(0))
     encoded = concatenate([model.encode_images(images[:2]), model.encode_images(images[2:])])
@@ -149,11 +107,11 @@ def test_the_order_of_captions_and_blocks_of_images_change_nothing(released):
 
 @pytest.mark.parity
 def test_a_checkpoint_without_captioner_scores_the_same_and_has_no_loss_of_its_own(released):
-    state = {name: value for name, value in weights(released, torch.float64).items() if "caption_model" not in name}
-    model = from_released("vsrn", state)
-    scores = model.training_scores(*inputs(released, torch.float64))
+    weights = released.weights(torch.float64)
+    model = from_released("vsrn", {name: value for name, value in weights.items() if "caption_model" not in name})
+    scores = model.training_scores(*released.inputs(torch.float64))
     assert model.captioner is None and scores.extra is None
-    np.testing.assert_allclose(scores.similarity.detach().numpy(), released["out64/sim"], atol=1e-9)
+    np.testing.assert_allclose(scores.similarity.detach().numpy(), released.arrays["out64/sim"], atol=1e-9)
 
 
 def test_a_caption_that_is_too_long_is_cut_and_still_ends():
@@ -164,7 +122,7 @@ def test_a_caption_that_is_too_long_is_cut_and_still_ends():
 
 def test_the_captioner_writes_as_an_ordinary_gru_with_attention_step_by_step():
     torch.manual_seed(0)
-    captioner = Captioner(region_dim=5, vocabulary_size=11, hidden=4, word=3, longest=6).double().eval()
+    captioner = Captioner(region_dim=5, vocabulary_size=11, hidden=4, word=3, longest=6, dropout=0.2).double().eval()
     regions = torch.randn(2, 7, 5, dtype=torch.float64)
     labels = torch.tensor([[1, 4, 6, 8, 10, 2, 0], [1, 5, 2, 0, 0, 0, 0]])
     read, last = captioner.reader(captioner.projection(regions))
@@ -233,12 +191,3 @@ def weights_after_training():
     finally:
         torch.set_deterministic_debug_mode(before)
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
-
-
-def test_settings_that_are_none_are_refused_in_a_sentence():
-    with pytest.raises(InputError, match="'flickr30k' or 'coco'"):
-        build_model("vsrn", image_dim=3, vocabulary_size=9, embedding=4, recipe="f30k")
-    with pytest.raises(InputError, match="a weight is 0 or more"):
-        build_model("vsrn", image_dim=3, vocabulary_size=9, embedding=4, captioning=-1.0)
-    with pytest.raises(InputError, match="longest is 1"):
-        Captioner(region_dim=3, vocabulary_size=9, longest=1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fivesentences.config import FeatureSpec
+from fivesentences.models import model_spec
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.jobs import ensemble_jobs, training_jobs
-from fivesentences.plan.models import ModelSpec
 from fivesentences.plan.runs import RunSpec
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:
-    features, model = FeatureSpec(extractor="counts"), ModelSpec(name="vsepp")
+    features, model = FeatureSpec(extractor="counts"), model_spec("vsepp")
     specs = [
         RunSpec(dataset=dataset, features=features, model=model, seed=seed)
         for dataset, seeds in datasets.items()

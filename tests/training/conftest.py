@@ -11,8 +11,8 @@ import pytest
 
 from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
-from fivesentences.plan.losses import LossSpec, SamSpec
-from fivesentences.plan.models import ModelSpec
+from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.runs import RunSpec
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]
@@ -60,7 +60,7 @@ def make_spec(**changes) -> RunSpec:
     settings = {
         "dataset": "tiny",
         "features": FeatureSpec(extractor="counts"),
-        "model": ModelSpec(name="vsepp", embedding=12, word=8),
+        "model": model_spec("vsepp", embedding=12, word=8),
         "loss": LossSpec(triplet="hardest", sam=SamSpec(negatives="random")),
         "epochs": 4,
         "batch_size": 16,
@@ -85,14 +85,14 @@ SMALL = {
     "vsepp": {},
     "scan": {"direction": "i2t"},
     "vsrn": {"caption_hidden": 8, "caption_word": 6},
-    "cvse": {"concepts": 12},
+    "cvse": {"most_concepts": 12},
     "sgr": {"similarity_dim": 8, "steps": 2},
     "saf": {"similarity_dim": 8},
 }
 
 
 def small_model(name: str) -> ModelSpec:
-    return ModelSpec(name=name, embedding=12, word=8, **SMALL[name])
+    return model_spec(name, embedding=12, word=8, **SMALL[name])
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import random
 import signal
@@ -20,13 +19,10 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
-from fivesentences.models import MODELS
-from fivesentences.models.matching import Matcher
-from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import OF_CONCEPTS, TAKES, ModelSpec
+from fivesentences.losses import LossSpec
+from fivesentences.models import MODELS, model_spec
 from fivesentences.training import data as data_module
 from fivesentences.training import load_trained, train_run
-from fivesentences.training.building import takes
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training
 
@@ -35,20 +31,6 @@ pytestmark = pytest.mark.parametrize("name", MODELS)
 
 class Stopped(BaseException):
     """Stands for a kill."""
-
-
-def test_its_settings_in_a_configuration_are_arguments_of_its_class(name):
-    for setting in TAKES[name] - OF_CONCEPTS:
-        assert takes(MODELS[name], setting), setting
-    given = {"self", "image_dim", "vocabulary_size", "embedding", "word", "regions", "concepts"}
-    arguments = {
-        key
-        for one in MODELS[name].__mro__
-        if issubclass(one, Matcher) and one is not Matcher
-        for key, argument in inspect.signature(one).parameters.items()
-        if argument.kind is not inspect.Parameter.VAR_KEYWORD
-    }
-    assert arguments - given <= TAKES[name], "an argument that no configuration can set"
 
 
 def test_it_learns(name, inputs_of, model_spec_of, tmp_path):
@@ -160,7 +142,7 @@ def test_features_that_are_read_batch_by_batch_give_the_bits_of_those_in_memory(
 
 
 def test_features_of_the_other_layout_end_in_one_sentence(name, inputs, grid_inputs, spec_of, tmp_path):
-    model = ModelSpec(name=name)
+    model = model_spec(name)
     wrong = grid_inputs if model.layout == "global" else inputs
     with pytest.raises(InputError, match=rf"set features\.layout to '{model.layout}'"):
         train_run(spec_of(model=model, features=FeatureSpec(extractor="counts")), *wrong, tmp_path)

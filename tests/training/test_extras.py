@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.models import MODELS
+from fivesentences.models import MODELS, model_spec
 from fivesentences.models.concepts import ConceptGraph
-from fivesentences.plan.models import ModelSpec
 from fivesentences.training import train_run
 from fivesentences.training.data import RunData
 from fivesentences.training.extras import concepts_of
@@ -19,20 +18,20 @@ from fivesentences.training.vocabulary import words_of
 def data_of(grid_inputs, model_spec_of):
     def read(**settings):
         spec = model_spec_of("cvse", fraction=0.5)
-        return RunData.read(spec.model_copy(update={"model": ModelSpec(name="cvse", **settings)}), *grid_inputs)
+        return RunData.read(spec.model_copy(update={"model": model_spec("cvse", **settings)}), *grid_inputs)
 
     return read
 
 
 def test_concepts_are_words_of_the_runs_own_training_captions(data_of):
-    data = data_of(concepts=8)
-    expected = ConceptGraph.of_captions(data.train.corpus.captions, data.train.corpus.image_of_caption, size=8)
+    data = data_of(most_concepts=8)
+    expected = ConceptGraph.of_captions(data.train.corpus.captions, size=8)
     assert data.concepts is not None and data.concepts.words == expected.words
     assert len(data.concepts) == 8
 
 
 def test_a_test_caption_is_labelled_by_its_own_words_and_a_training_caption_by_its_images(data_of):
-    data = data_of(concepts=8)
+    data = data_of(most_concepts=8)
     number = data.concepts.number
     for split, with_others in ((data.test, False), (data.dev, False), (data.train, True)):
         labels = split.extras["concept_labels"].numpy()
@@ -45,7 +44,7 @@ def test_a_test_caption_is_labelled_by_its_own_words_and_a_training_caption_by_i
 
 def test_released_labels_leak_at_test(data_of):
     own, leaked = (
-        data_of(concepts=8, labels=how).test.extras["concept_labels"].numpy() for how in ("paper", "released")
+        data_of(most_concepts=8, labels=how).test.extras["concept_labels"].numpy() for how in ("paper", "released")
     )
     assert (leaked >= own).all() and leaked.sum() > own.sum()
 
@@ -64,4 +63,4 @@ def test_the_graph_travels_with_the_weights(grid_inputs, model_spec_of, tmp_path
 def test_a_need_that_training_does_not_know_ends_in_one_sentence(data_of, monkeypatch):
     monkeypatch.setattr(MODELS["vsepp"], "needs", frozenset({"depth_maps"}))
     with pytest.raises(InputError, match="needs depth_maps"):
-        concepts_of(ModelSpec(name="vsepp"), data_of(concepts=8).train.corpus)
+        concepts_of(model_spec("vsepp"), data_of(most_concepts=8).train.corpus)

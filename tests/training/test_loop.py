@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import MODELS
 from fivesentences.models.matching import FEW
-from fivesentences.plan.losses import LossSpec, SamSpec
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training
 

@@ -7,13 +7,23 @@ import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.losses import HAL, SemanticAdaptiveMargin, SoftRankLoss, TripletLoss
+from fivesentences.losses import (
+    HAL,
+    HalSpec,
+    LossSpec,
+    SamSpec,
+    SemanticAdaptiveMargin,
+    SmoothAPLoss,
+    SmoothAPSpec,
+    SoftRankLoss,
+    SoftRankSpec,
+    TripletLoss,
+)
 from fivesentences.losses.semantic_adaptive_margin import Rules
 from fivesentences.models.matching import TrainingScores
-from fivesentences.plan.losses import HalSpec, LossSpec, SamSpec, SoftRankSpec
 from fivesentences.training import train_run
 from fivesentences.training.loop import Training
-from fivesentences.training.objective import Objective, sam_of
+from fivesentences.training.objective import Objective
 
 ROWS = np.array([5, 2, 9, 7])
 
@@ -47,6 +57,7 @@ def test_retrieval_losses_are_summed_over_what_is_ranked_and_semantic_ones_see_t
     ranked = given.ranked
     triplet = sum(weight * TripletLoss(0.2, "hardest")(matrix) for weight, matrix in ranked)
     hal = sum(weight * 2 * HAL(30, 0.3)(matrix) for weight, matrix in ranked)
+    smooth = sum(weight * SmoothAPLoss(0.1, 3.0)(matrix) for weight, matrix in ranked)
     sam = SemanticAdaptiveMargin(3, "closest", weight=5.0)(given.similarity, phi_of("cider"))
     rank = SoftRankLoss(0.1, 10.0)(given.similarity, phi_of("tfidf"))
     sam_spec = SamSpec(temperature=3, negatives="closest", weight=5.0)
@@ -55,6 +66,7 @@ def test_retrieval_losses_are_summed_over_what_is_ranked_and_semantic_ones_see_t
     for spec, expected in (
         (LossSpec(), triplet),
         (LossSpec(triplet=None, hal=hal_spec), hal),
+        (LossSpec(triplet=None, smooth_ap=SmoothAPSpec(temperature=0.1, weight=3.0)), smooth),
         (LossSpec(triplet=None, sam=sam_spec), sam),
         (LossSpec(sam=sam_spec), triplet + sam),
         (LossSpec(soft_rank=rank_spec), triplet + rank),
@@ -91,9 +103,9 @@ def test_half_precision_is_compared_in_single_precision():
 
 
 def test_single_differences_reach_the_loss():
-    sam = sam_of(SamSpec(variant="paper", t2i_search="rows", ranking="gap"))
+    sam = SamSpec(variant="paper", t2i_search="rows", ranking="gap").build()
     assert sam.rules == Rules(t2i_search="rows", ranking="gap")
-    assert sam_of(SamSpec(variant="released", max_margin=0.5)).max_margin == 0.5
+    assert SamSpec(variant="released", max_margin=0.5).build().max_margin == 0.5
 
 
 def test_shuffled_margins_follow_the_runs_seed():

@@ -14,8 +14,8 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
-from fivesentences.plan.losses import LossSpec, SamSpec
-from fivesentences.plan.models import ModelSpec
+from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.models import model_spec
 from fivesentences.training import load_trained, read_run, train_run
 
 
@@ -194,7 +194,7 @@ def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_pa
     weights.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="not a whole safetensors file"):
         load_trained(tmp_path)
-    other = ModelSpec(name="vsepp", embedding=4, word=8)
+    other = model_spec("vsepp", embedding=4, word=8)
     train_run(spec_of(epochs=1, model=other), *inputs, tmp_path / "other")
     weights.write_bytes((tmp_path / "other/weights.safetensors").read_bytes())
     load_trained(tmp_path)  # the settings travel with the weights

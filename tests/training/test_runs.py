@@ -11,7 +11,7 @@ import pytest
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.plan.losses import LossSpec
+from fivesentences.losses import LossSpec
 from fivesentences.semantics import write_phi
 from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import fingerprint as fingerprint_module

@@ -10,7 +10,7 @@ import yaml
 
 from fivesentences import cli
 from fivesentences.corpus import Corpus
-from fivesentences.plan.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.plan.places import Places
 from fivesentences.semantics import write_phi
 from fivesentences.training import train_run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Scale, check
+from fivesentences.config import Scale, check, extended
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
 
@@ -21,7 +21,7 @@ def asked(question, *arguments):
         raise WorkflowError(f"{error}") from None
 
 
-PLAN = asked(lambda: plan_of(check(Scale, dict(config), CONFIG), FOLDER))
+PLAN = asked(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), CONFIG), FOLDER))
 made_by = PLAN.outputs_of
 
 

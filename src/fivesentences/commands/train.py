@@ -59,7 +59,7 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Catalogue, Scale, check, read_yaml
+    from fivesentences.config import Catalogue, Scale, check, extended, read_yaml
     from fivesentences.paper.studies import plan_of
     from fivesentences.plan.places import Places
     from fivesentences.plan.runs import RunSpec
@@ -67,7 +67,7 @@ def train(
     if not list_only:
         given.need("torch", "train", "training")
         given.need("safetensors", "train", "training")
-    content = read_yaml(what)
+    content = extended(read_yaml(what), what)
     places = Places(results)
     if isinstance(content, dict) and "scale" in content:
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():

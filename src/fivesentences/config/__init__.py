@@ -18,12 +18,14 @@ from fivesentences.config.datasets import (
     ScenesData,
 )
 from fivesentences.config.features import FeatureSpec
-from fivesentences.config.reading import check, read, read_yaml
+from fivesentences.config.hyperparameters import Hyperparameters
+from fivesentences.config.reading import check, extended, read, read_yaml
 from fivesentences.config.scales import (
     JUDGED_LOADER,
     CellSpec,
     JudgeSpec,
     LeaveOut,
+    OtherSeeds,
     Scale,
     TrainingException,
     TrainingScale,
@@ -67,6 +69,7 @@ __all__ = [
     "FeatureSpec",
     "FolderData",
     "Fraction",
+    "Hyperparameters",
     "Inference",
     "Judge",
     "JudgeSpec",
@@ -74,6 +77,7 @@ __all__ = [
     "LeaveOut",
     "Name",
     "Negatives",
+    "OtherSeeds",
     "PhiName",
     "PrecompData",
     "References",
@@ -88,6 +92,7 @@ __all__ = [
     "Width",
     "as_list",
     "check",
+    "extended",
     "read",
     "read_yaml",
 ]

@@ -1,4 +1,4 @@
-"""YAML -> typed blocks; what is wrong is said in one sentence a mistake."""
+"""YAML files -> typed blocks, with one error sentence per mistake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check(kind: type[Block], content: Any, where: str) -> Block:
     """Turn plain data into a typed block.
 
     Raises:
-        InputError: One sentence a mistake, naming ``where``, the key, the value and what was expected.
+        InputError: One sentence per mistake, which names ``where``, the key, the value and what was expected.
     """
     try:
         return kind.model_validate(content)
@@ -46,18 +46,76 @@ def read_yaml(path: Path | str) -> Any:
 
 
 def read(kind: type[Block], path: Path | str) -> Block:
-    """Read a YAML file into a typed block; see ``check``."""
-    return check(kind, read_yaml(path), str(path))
+    """Read a YAML file, and the file that it extends, into a typed block; see ``extended`` and ``check``."""
+    return check(kind, extended(read_yaml(path), path), str(path))
+
+
+def extended(content: Any, path: Path | str) -> Any:
+    """Plain data merged into that of the file which its key ``extends`` names.
+
+    Mappings are merged key by key, anything else is replaced, and a key with the value null is removed.
+
+    Args:
+        content: What the file at ``path`` holds, or what a caller made of it.
+        path: Of the file; ``extends`` is relative to its folder.
+
+    Returns:
+        The content without ``extends``; as it is, if it has no such key.
+
+    Raises:
+        InputError: If the file is missing or is not a mapping, or files extend each other in a circle.
+    """
+    return _extended(content, Path(path), ())
+
+
+def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
+    if not isinstance(content, dict) or "extends" not in content:
+        return content
+    base, seen = content["extends"], (*seen, path.resolve())
+    if not isinstance(base, str):
+        raise InputError(f"{path}: extends is {base!r}; give the path of a YAML file, relative to this one.")
+    other = path.parent / base
+    if other.resolve() in seen:
+        circle = " -> ".join(file.name for file in (*seen, other))
+        raise InputError(f"{path}: extends is '{base}', which leads back to a file on the way: {circle}.")
+    if not other.is_file():
+        raise InputError(f"{path}: extends is '{base}', but there is no file {other}.")
+    found = _extended(read_yaml(other), other, seen)
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: extends is '{base}', but that file holds no mapping of keys to values.")
+    return _merged(found, {key: value for key, value in content.items() if key != "extends"})
+
+
+def _merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    merged = dict(base)
+    for key, value in changes.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _merged(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], Any]]:
-    """Where a value may be of several kinds, pydantic complains once for each; the deepest complaint stays."""
+    """Where a value may be of several kinds, pydantic complains once for each; only the deepest complaints stay.
+
+    Several complaints about one value become one, which names all that it may be.
+    """
     kept: dict[tuple[str, ...], Any] = {}
-    for keys, mistake in sorted(mistakes, key=lambda one: -len(one[0])):
+    for keys, mistake in mistakes:
         path = tuple(keys)
-        if not any(longer[: len(path)] == path for longer in kept):
+        if path in kept:
+            expected = mistake["msg"].removeprefix("Input should be ")
+            kept[path] = kept[path] | {"msg": f"{kept[path]['msg']} or {expected}"}
+        else:
             kept[path] = mistake
-    return [(keys, mistake) for keys, mistake in mistakes if any(mistake is one for one in kept.values())]
+    return [
+        (list(path), mistake)
+        for path, mistake in kept.items()
+        if not any(longer[: len(path)] == path for longer in kept if longer != path)
+    ]
 
 
 def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) -> str:
@@ -73,7 +131,8 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) 
         return f"{where}: {key}.{told_by} is '{context['tag']}'; expected one of {context['expected_tags']}."
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "value_error":
-        return f"{where}: {key}: {message}." if keys else f"{where}: {message}."
+        end = "" if message.endswith("?") else "."
+        return f"{where}: {key}: {message}{end}" if keys else f"{where}: {message}{end}"
     if keys and "fraction" in key and isinstance(value, int | float) and 1 < value <= 100:
         return f"{where}: {key} is {value!r}; a fraction lies in (0, 1]. Did you mean {value / 100:g}?"
     shown = repr(value) if len(repr(value)) < 60 else type(value).__name__

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import HyperparametersOfScale
 from fivesentences.config.types import (
     CaptionsPerImage,
     EvaluationPhi,
     Fraction,
     Inference,
     Judge,
+    Layout,
     Name,
     PhiName,
     Strict,
@@ -22,17 +24,19 @@ from fivesentences.config.types import (
     as_list,
 )
 
-Epochs = Annotated[int, Field(ge=1)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+Widths = dict[Name, Width]
 
 
 class CellSpec(Strict):
-    """Some cells of models x losses x training sets; whatever is null matches every one."""
+    """Some cells of models x losses x training sets; a key that is null matches every cell."""
 
-    model: Name | list[Name] | None = Field(default=None, description="a study's name of it, or the registry's")
-    loss: Name | list[Name] | None = Field(default=None, description="a study's name of it")
-    fraction: Fraction | list[Fraction] | None = None
-    captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = None
+    model: Name | list[Name] | None = Field(default=None, description="as a study names it, or the registry")
+    loss: Name | list[Name] | None = Field(default=None, description="as a study names it")
+    fraction: Fraction | list[Fraction] | None = Field(default=None, description="of the training captions")
+    captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = Field(
+        default=None, description="how many first captions of each training image, or all"
+    )
 
     def matches(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None = None) -> bool:
         """Whether a cell is one of them; its model may have several names."""
@@ -44,61 +48,75 @@ class CellSpec(Strict):
             and (self.captions_per_image is None or captions in as_list(self.captions_per_image))
         )
 
+    @property
+    def is_every_cell(self) -> bool:
+        """Whether it names nothing at all."""
+        return all(getattr(self, key) is None for key in CELL)
+
 
 CELL = tuple(CellSpec.model_fields)
 
 
-class TrainingException(CellSpec):
+def _each_optional(block: type[Strict], apart: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a block with their ranges, each of which may be left out."""
+    return {
+        name: (
+            Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation,
+            Field(default=None, description=field.description),
+        )
+        for name, field in block.model_fields.items()
+        if name not in apart
+    }
+
+
+if TYPE_CHECKING:
+    _CellWithHyperparameters = CellSpec
+else:
+    # A job of several runs has one number of threads.
+    _CellWithHyperparameters = create_model(
+        "_CellWithHyperparameters", __base__=CellSpec, **_each_optional(HyperparametersOfScale, apart=("threads",))
+    )
+
+
+class TrainingException(_CellWithHyperparameters):
     """What some runs get instead of the scale's own settings; of several that set one thing, the last counts."""
 
-    seeds: Seeds | None = None
-    features: Literal["global", "grid"] | None = None
-    embedding: Width | None = None
-    word: Width | None = None
-    similarity_dim: Width | None = None
-    caption_hidden: Width | None = None
-    caption_word: Width | None = None
-    concepts: Width | None = None
-    epochs: Epochs | dict[Fraction, Epochs] | None = None
-    batch_size: Annotated[int, Field(ge=2)] | None = None
-    learning_rate: Annotated[float, Field(gt=0)] | None = None
-    drop_after: Annotated[float, Field(gt=0, le=1)] | None = None
-    gradient_clip: Annotated[float, Field(gt=0)] | None = None
-    selection_images: Annotated[int, Field(ge=1)] | None = None
+    features: Layout | None = Field(default=None, description="the layout that the model reads instead of its own")
+    widths: Widths = Field(default={}, description="of the models that have them")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it sets."""
+        """Everything that it sets; null is a setting too, where a hyperparameter may be null."""
         keys = [key for key in type(self).model_fields if key not in CELL]
-        return {key: value for key in keys if (value := getattr(self, key)) is not None}
+        return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
 
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:
-        if all(getattr(self, key) is None for key in CELL):
+        if self.is_every_cell:
             raise ValueError("an exception names a model, a loss or a fraction; what holds for all stands above it")
         if not self.settings:
             raise ValueError("an exception without a setting changes nothing; remove it")
         return self
 
 
-class TrainingScale(Strict):
-    """How long and how wide to train at a scale; what a run does not get from its study's row."""
+class OtherSeeds(CellSpec):
+    """Seeds of some runs instead of the scale's own; of several that hold for a run, the last counts."""
 
-    embedding: int = Field(default=1024, ge=1)
-    word: int = Field(default=300, ge=1)
-    epochs: Epochs | dict[Fraction, Epochs] = Field(default=30)
-    batch_size: int = Field(default=128, ge=2)
-    learning_rate: float = Field(default=2e-4, gt=0)
-    drop_after: float = Field(default=0.5, gt=0, le=1)
-    gradient_clip: float = Field(default=2.0, gt=0)
-    min_word_count: int = Field(default=4, ge=1)
-    selection: Literal["rsum", "ncs"] = "rsum"
-    selection_images: Annotated[int, Field(ge=1)] | None = None
-    bucketing: bool = False
-    draw: Literal["first", "seeded"] = "first"
-    threads: int = Field(default=1, ge=1)
-    minutes: int = Field(default=30, ge=1, description="time a scheduler should grant one run")
-    gpu: bool = False
+    seeds: Seeds
+
+    @model_validator(mode="after")
+    def _of_something(self) -> OtherSeeds:
+        if self.is_every_cell:
+            raise ValueError("other_seeds name a model, a loss or a fraction; seeds of all runs stand in seeds")
+        return self
+
+
+class TrainingScale(HyperparametersOfScale):
+    """How runs are trained at a scale, and how they are given to a scheduler."""
+
+    widths: Widths = Field(default={}, description="of the models that have them, such as embedding and word")
+    minutes: int = Field(default=30, ge=1, description="time that a scheduler should grant one run")
+    gpu: bool = Field(default=False, description="runs are trained on a GPU")
     runs_per_job: int = Field(default=1, ge=1, description="the most runs that one process trains one after the other")
     tensorboard: bool = Field(default=False, description="a run's history as TensorBoard events too")
     exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
@@ -147,7 +165,8 @@ class Scale(Strict):
     evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi that runs are evaluated with")
     matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
     judges: list[JudgeSpec] = Field(default=[])
-    seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0])
+    seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0], description="one training run each, or by fraction")
+    other_seeds: list[OtherSeeds] = Field(default=[], description="of some models or losses")
     training: TrainingScale = TrainingScale()
     studies: list[Name] = Field(min_length=1)
     only: list[Name] | None = Field(default=None, description="tables and figures to make; null: all of the studies")
@@ -208,7 +227,8 @@ class Scale(Strict):
             if dataset not in self.datasets:
                 known = ", ".join(self.datasets)
                 raise ValueError(f"roles.{role} is '{dataset}', but datasets has only: {known}")
-        for seeds in self.seeds.values() if isinstance(self.seeds, dict) else [self.seeds]:
+        of_scale = list(self.seeds.values()) if isinstance(self.seeds, dict) else [self.seeds]
+        for seeds in (*of_scale, *(other.seeds for other in self.other_seeds)):
             if len(set(seeds)) != len(seeds):
-                raise ValueError(f"seeds is {seeds}; every seed may stand there once")
+                raise ValueError(f"seeds is {seeds}; every seed may occur only once")
         return self

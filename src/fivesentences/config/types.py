@@ -1,14 +1,23 @@
-"""What every block of the configuration is made of: its base class, names, and words that several blocks share."""
+"""What every block of the configuration is made of: its base class, names, and types that several blocks share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+
+@dataclass(frozen=True)
+class IsWidth:
+    """Marks a field of a model's specification as a width: the scale sets it, and it does not show in folder names."""
+
+
 Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
-Width = Annotated[int, Field(ge=1, le=65536)]
+Width = Annotated[int, Field(ge=1, le=65536), IsWidth()]
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest"]
 Variant = Literal["paper", "released"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]

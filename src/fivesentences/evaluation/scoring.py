@@ -69,7 +69,7 @@ def score_split(
         torch.from_numpy(gallery.image_of_caption),
         trained.extras(gallery.captions, gallery.image_of_caption),
     )
-    return gallery, _scored(trained.model, part, trained.spec.threads, device, features, label)
+    return gallery, _scored(trained.model, part, trained.spec.training.threads, device, features, label)
 
 
 def score_imported(

@@ -1,14 +1,59 @@
 """What training minimises, as modules that read a similarity matrix of matched pairs.
 
-A batch of B pairs gives ``similarity`` ``[B images, B captions]`` whose diagonal holds the matched pairs, and, where a
-loss asks for meaning, ``phi`` ``[B captions, B images]`` of the same pairs. Every loss adds both directions. The hinge
-losses sum over the batch, the others are means, as in the released code of each.
+A batch of B pairs gives ``similarity`` ``[B images, B captions]`` whose diagonal holds the matched pairs, and, for
+losses that read one, ``phi`` ``[B captions, B images]`` of the same pairs. Every loss adds both directions. The hinge
+losses are sums over the batch, the others are means, as in the released code of each.
+
+A loss is a specification (settings, ranges, names; no torch), a module beside it, and one line of ``LossSpec``.
+Importing this package does not import torch; asking it for a module does.
 """
 
-from fivesentences.losses.hal import HAL
-from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
-from fivesentences.losses.smooth_ap import SmoothAPLoss
-from fivesentences.losses.soft_rank import SoftRankLoss
-from fivesentences.losses.triplet import TripletLoss
+from __future__ import annotations
 
-__all__ = ["HAL", "SemanticAdaptiveMargin", "SmoothAPLoss", "SoftRankLoss", "TripletLoss"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fivesentences.losses.hal_spec import HalSpec
+from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
+from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
+from fivesentences.losses.soft_rank_spec import SoftRankSpec
+from fivesentences.losses.spec import LossSpec
+from fivesentences.losses.term import LossTerm
+from fivesentences.losses.triplet_spec import TripletSpec
+
+if TYPE_CHECKING:
+    from fivesentences.losses.hal import HAL
+    from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
+    from fivesentences.losses.smooth_ap import SmoothAPLoss
+    from fivesentences.losses.soft_rank import SoftRankLoss
+    from fivesentences.losses.triplet import TripletLoss
+
+_MODULES = {
+    "HAL": "hal",
+    "SemanticAdaptiveMargin": "semantic_adaptive_margin",
+    "SmoothAPLoss": "smooth_ap",
+    "SoftRankLoss": "soft_rank",
+    "TripletLoss": "triplet",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "HAL",
+    "HalSpec",
+    "LossSpec",
+    "LossTerm",
+    "SamSpec",
+    "SemanticAdaptiveMargin",
+    "SmoothAPLoss",
+    "SmoothAPSpec",
+    "SoftRankLoss",
+    "SoftRankSpec",
+    "TripletLoss",
+    "TripletSpec",
+]

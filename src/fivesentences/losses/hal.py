@@ -1,4 +1,4 @@
-"""HAL: a hubness-aware loss in which every negative of the batch counts, the closer the more.
+"""HAL: a hubness-aware loss in which every negative of the batch counts, closer ones more.
 
 Source: Liu et al., "HAL: Improved Text-Image Matching by Mitigating Visual Semantic Hubs", its local form, and the
 released code (github.com/hardyqr/HAL) without its optional memory bank.
@@ -11,14 +11,17 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fivesentences.errors import InputError
+from fivesentences.config.reading import check
+from fivesentences.losses.hal_spec import HalSpec
+
+DEFAULT = HalSpec()
 
 
 class HAL(nn.Module):
     """Mean over the batch of ``softsum_row + softsum_column - log(1 + [S_ii]+)``.
 
-    ``softsum = log(1 + sum over j of exp(gamma * (S_ij - epsilon))) / gamma``. In place of ``S_ii`` the release puts 0
-    *into the sum* (it keeps the term), which adds a constant to it: so does this.
+    ``softsum = log(1 + sum over j of exp(gamma * (S_ij - epsilon))) / gamma``. The release replaces ``S_ii`` by 0
+    *inside the sum* (the term stays), which adds a constant to it; so does this.
 
     Unlike the hinge losses this one is a mean over the batch, as released.
 
@@ -26,9 +29,10 @@ class HAL(nn.Module):
         gamma: Sharpness; the larger, the more the closest negative decides. 30 (COCO, batch 512) or 60 (Flickr30K,
             batch 128); above 0.
         epsilon: Similarity from which a negative counts; 0.3 (COCO) or 0.7 (Flickr30K).
+        weight: Factor of the whole loss.
 
     Raises:
-        InputError: If gamma is not above 0.
+        InputError: If gamma or the weight is not above 0.
     """
 
     SETTINGS: ClassVar[dict[str, dict[str, float]]] = {
@@ -36,11 +40,10 @@ class HAL(nn.Module):
         "f30k": {"gamma": 60.0, "epsilon": 0.7},
     }
 
-    def __init__(self, gamma: float = 60.0, epsilon: float = 0.7):
+    def __init__(self, gamma: float = DEFAULT.gamma, epsilon: float = DEFAULT.epsilon, weight: float = DEFAULT.weight):
         super().__init__()
-        if not gamma > 0:
-            raise InputError(f"HAL: gamma is {gamma}; it must be above 0.")
-        self.gamma, self.epsilon = gamma, epsilon
+        spec = check(HalSpec, {"gamma": gamma, "epsilon": epsilon, "weight": weight}, "HAL")
+        self.gamma, self.epsilon, self.weight = spec.gamma, spec.epsilon, spec.weight
 
     def forward(self, similarity: Tensor) -> Tensor:
         """The loss, a scalar.
@@ -52,8 +55,9 @@ class HAL(nn.Module):
         negatives = self.gamma * (similarity.masked_fill(own, 0.0) - self.epsilon)
         # log(1 + sum exp(x)) = logsumexp over x and a 0, which cannot overflow.
         rows, columns = (torch.logsumexp(nn.functional.pad(x, (1, 0)), dim=1) for x in (negatives, negatives.T))
-        return ((rows + columns) / self.gamma - torch.log1p(similarity.diagonal().clamp(min=0))).mean()
+        loss = ((rows + columns) / self.gamma - torch.log1p(similarity.diagonal().clamp(min=0))).mean()
+        return loss if self.weight == 1 else self.weight * loss
 
     def extra_repr(self) -> str:
         """Settings, for printing."""
-        return f"gamma={self.gamma}, epsilon={self.epsilon}"
+        return f"gamma={self.gamma}, epsilon={self.epsilon}, weight={self.weight}"

@@ -1,82 +1,34 @@
 """Semantic Adaptive Margin (SAM): a triplet's margin grows with how much better its positive describes the image.
 
 Source: "Is An Image Worth Five Sentences?", section 5, and its released code. The two differ in seven ways that move
-the numbers. Each is one field of ``Rules``, so that each can be switched, read and tested by itself; ``PAPER`` and
-``RELEASED`` are the two ends.
+the numbers. Each is one field of ``Rules`` (``semantic_adaptive_margin_spec.py``), so that each can be switched, read
+and tested by itself; ``PAPER`` and ``RELEASED`` are the two ends.
 
-Two controls, which no paper has, tell "one more negative" from "a semantic margin": the same negative with a *fixed*
-margin, and the same negative with the margin of another triplet (``margins``).
+Two controls, which no paper has, separate the effect of one more negative from that of a semantic margin: the same
+negative with a *fixed* margin, and the same negative with the margin of another triplet (``margins``).
 
 Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from fivesentences.config.reading import check
+from fivesentences.config.types import Negatives, Variant
 from fivesentences.errors import InputError
+from fivesentences.losses.semantic_adaptive_margin_spec import PAPER, RELEASED, Margins, Rules, SamSpec, rules_of
 
-Negatives = Literal["random", "closest", "furthest"]
-Margins = Literal["adaptive", "fixed", "shuffled"]
+__all__ = ["PAPER", "RELEASED", "Chosen", "Rules", "SemanticAdaptiveMargin", "rules_of"]
 
-
-@dataclass(frozen=True)
-class Rules:
-    """Where the paper and the released code part.
-
-    Attributes:
-        positive: ``"excluded"``: a negative is never the query's own positive. ``"skipped"``: the positive is not
-            masked; the *second* entry of the ranking is taken in the hope that the first is the positive. So
-            ``closest`` is the positive itself when exactly one item beats it (a constant term without gradient), and
-            ``furthest`` is the second furthest item.
-        t2i_search: ``"columns"``: a caption looks for its negative image down its column. ``"rows"``: the search
-            for t2i runs along rows too; entry (i, m_i) then reads "image i is the negative of caption m_i", so that
-            some captions get none and others several.
-        ranking: what is ranked: the ``"similarity"``, or its ``"gap"`` to the positive, ``S_ij - S_ii`` for i2t and
-            ``S_ij - S_jj`` for t2i. Only along rows does the gap order items differently.
-        margin_negative: ``"own"``: a margin is made of the negative that enters its hinge. ``"crossed"``: i2t hinges
-            use the margins made of the t2i negatives, and the reverse.
-        margin_of: ``"query"``: a hinge uses the margin of its own query. ``"column"``: margins are spread over the
-            columns of the cost matrix, so the hinge at (image i, caption n) uses the margin of sample n.
-        cap: largest margin, or None. There is no lower bound: a margin may be negative.
-    """
-
-    positive: Literal["excluded", "skipped"] = "excluded"
-    t2i_search: Literal["columns", "rows"] = "columns"
-    ranking: Literal["similarity", "gap"] = "similarity"
-    margin_negative: Literal["own", "crossed"] = "own"
-    margin_of: Literal["query", "column"] = "query"
-    cap: float | None = None
-
-
-PAPER = Rules()
-RELEASED = Rules(
-    positive="skipped",
-    t2i_search="rows",
-    ranking="gap",
-    margin_negative="crossed",
-    margin_of="column",
-    cap=1.0,
-)
-
-
-def rules_of(variant: Literal["paper", "released"], **switched: Any) -> Rules:
-    """The rules of a variant with single fields of ``Rules`` switched.
-
-    Raises:
-        InputError: If there is no such variant.
-    """
-    if variant not in ("paper", "released"):
-        raise InputError(f"SemanticAdaptiveMargin: variant is {variant!r}; it is 'paper' or 'released'.")
-    return replace(PAPER if variant == "paper" else RELEASED, **switched)
+DEFAULT = SamSpec()
 
 
 class Chosen(NamedTuple):
-    """Which negative each of the B samples got.
+    """The negative of each of the B samples.
 
     Attributes:
         i2t: ``[B]``; ``i2t[i]`` = the negative caption of image i.
@@ -89,27 +41,27 @@ class Chosen(NamedTuple):
 
 
 class SemanticAdaptiveMargin(nn.Module):
-    """Triplet loss with one negative a direction and margin ``(phi_positive - phi_negative) / temperature``.
+    """Triplet loss with one negative per direction and margin ``(phi_positive - phi_negative) / temperature``.
 
-    Both phi are taken against the positive image's reference captions. The paper adds this loss to an ordinary
-    ``TripletLoss``; the released code weighs it 5 (Flickr30K) or 10 (COCO).
+    Both phi are taken against the reference captions of the positive's image. The paper adds this loss to an ordinary
+    ``TripletLoss``; the released code gives it the weight 5 (Flickr30K) or 10 (COCO).
 
     Args:
         temperature: tau of the paper, 3, 5 or 10 for CIDEr's 0..10 scale; above 0.
-        negatives: ``"random"`` (drawn from torch's global CPU generator, uniform over the others, each direction by
-            itself), ``"closest"`` or ``"furthest"`` (by similarity). In print ``closest`` is "hard" and ``furthest``
-            "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is ``furthest``, or
-            rather the second furthest. Of equal scores the lower index comes first.
-        variant: ``"paper"``, ``"released"``; or ``Rules`` of one's own.
+        negatives: ``"random"`` (drawn from torch's global CPU generator, uniformly over the others, for each direction
+            separately), ``"closest"`` or ``"furthest"`` (by similarity). The paper calls ``closest`` "hard" and
+            ``furthest`` "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is
+            ``furthest``, or rather the second furthest. Of equal scores the lower index comes first.
+        variant: ``"paper"``, ``"released"``, or your own ``Rules``.
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
         margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
-            ``max_margin`` have no part in it. ``"shuffled"``: in each batch every pair takes the place of another one
-            in phi (rows and columns alike, drawn anew): scores of matched pairs stay scores of matched pairs and
-            all values stay in the batch, but what a pair's margin is made of says nothing about the pair.
+            ``max_margin`` have no effect. ``"shuffled"``: in each batch every pair takes the place of another one in
+            phi (rows and columns alike, drawn for each batch): scores of matched pairs stay scores of matched pairs
+            and all values stay in the batch, but a pair's margin says nothing about that pair.
         margin: The margin of ``"fixed"``, in units of the similarity.
-        seed: Of the shuffling, which has a generator of its own, so that negatives are drawn as they would be without
-            it. ``state_dict()`` holds its state.
+        seed: Of the shuffling, which has its own generator, so that negatives are drawn as they would be without it.
+            ``state_dict()`` contains its state.
 
     Raises:
         InputError: If an argument is out of range.
@@ -118,30 +70,23 @@ class SemanticAdaptiveMargin(nn.Module):
     def __init__(
         self,
         temperature: float,
-        negatives: Negatives = "random",
-        variant: Literal["paper", "released"] | Rules = "paper",
-        weight: float = 1.0,
-        max_margin: float | None = None,
-        margins: Margins = "adaptive",
-        margin: float = 0.2,
+        negatives: Negatives = DEFAULT.negatives,
+        variant: Variant | Rules = DEFAULT.variant,
+        weight: float = DEFAULT.weight,
+        max_margin: float | None = DEFAULT.max_margin,
+        margins: Margins = DEFAULT.margins,
+        margin: float = DEFAULT.margin,
         seed: int = 0,
     ):
         super().__init__()
-        if not temperature > 0:
-            raise InputError(f"SemanticAdaptiveMargin: temperature is {temperature}; it must be above 0.")
-        if negatives not in ("random", "closest", "furthest"):
-            raise InputError(
-                f"SemanticAdaptiveMargin: negatives is {negatives!r}; it is one of 'random', 'closest', 'furthest'."
-            )
-        if isinstance(variant, str):
-            variant = rules_of(variant)
-        if margins not in ("adaptive", "fixed", "shuffled"):
-            raise InputError(
-                f"SemanticAdaptiveMargin: margins is {margins!r}; it is one of 'adaptive', 'fixed', 'shuffled'."
-            )
-        self.temperature, self.negatives, self.rules, self.weight = temperature, negatives, variant, weight
-        self.max_margin = variant.cap if max_margin is None else max_margin
-        self.fixed_margin = margin if margins == "fixed" else None
+        given: dict[str, Any] = {"negatives": negatives, "weight": weight, "margins": margins}
+        given |= {"margin": margin} if margins == "fixed" else {"temperature": temperature, "max_margin": max_margin}
+        given |= {} if isinstance(variant, Rules) else {"variant": variant}
+        spec = check(SamSpec, given, "SemanticAdaptiveMargin")
+        self.temperature, self.negatives, self.weight = spec.temperature, spec.negatives, spec.weight
+        self.rules = variant if isinstance(variant, Rules) else spec.rules
+        self.max_margin = self.rules.cap if max_margin is None else max_margin
+        self.fixed_margin = spec.margin if margins == "fixed" else None
         self.shuffling = torch.Generator().manual_seed(seed) if margins == "shuffled" else None
 
     def forward(
@@ -163,10 +108,10 @@ class SemanticAdaptiveMargin(nn.Module):
         if similarity.shape != (batch, batch) or not fits:
             raise InputError(
                 f"SemanticAdaptiveMargin: similarity is {list(similarity.shape)} and phi {given}; "
-                "both must be square and equal, one row and one column a pair of the batch."
+                "both must be square and equal, with one row and one column per pair of the batch."
             )
         if batch < 2:
-            return similarity.sum() * 0.0  # no negative in sight
+            return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():
             chosen = self.choose(similarity) if indices is None else Chosen(*indices)
             margin_i2t, margin_t2i = self._margins(similarity, phi, chosen)
@@ -206,7 +151,7 @@ class SemanticAdaptiveMargin(nn.Module):
     def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
         positive = similarity.diagonal()
         sample = torch.arange(len(similarity), device=similarity.device)
-        # Each direction: which (image, caption) is the negative pair, and which sample's positive it is held against.
+        # For each direction: which (image, caption) is the negative pair, and whose positive it is compared with.
         if self.rules.t2i_search == "columns":
             t2i_image, t2i_caption = chosen.t2i, sample
         else:
@@ -249,7 +194,7 @@ def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
 
 
 def random_others(similarity: Tensor) -> Tensor:
-    """For each of B samples another one, uniform, from torch's global CPU generator (on any device); ``[B]``."""
+    """For each of B samples another one, drawn uniformly by torch's global CPU generator (on any device); ``[B]``."""
     batch = len(similarity)
     drawn = torch.randint(batch - 1, (batch,))
     return (drawn + (drawn >= torch.arange(batch))).to(similarity.device)

@@ -1,7 +1,7 @@
-"""Smooth average precision of the one positive of each query: present in DAA's release, switched off there.
+"""Smooth average precision of the one positive of each query: present in DAA's release, but switched off there.
 
-Source: Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", as it stands in DAA's
-released code. With a single positive the average precision is one over its rank.
+Source: Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", as implemented in DAA's
+released code. With a single positive, the average precision is one over its rank.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fivesentences.errors import InputError
+from fivesentences.config.reading import check
+from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
 from fivesentences.losses.soft_rank import CLAMP
+
+DEFAULT = SmoothAPSpec()
 
 
 class SmoothAPLoss(nn.Module):
@@ -23,14 +26,13 @@ class SmoothAPLoss(nn.Module):
         weight: Factor of the whole loss; 25 in the release.
 
     Raises:
-        InputError: If the temperature is not above 0.
+        InputError: If the temperature or the weight is not above 0.
     """
 
-    def __init__(self, temperature: float = 1e-3, weight: float = 25.0):
+    def __init__(self, temperature: float = DEFAULT.temperature, weight: float = DEFAULT.weight):
         super().__init__()
-        if not temperature > 0:
-            raise InputError(f"SmoothAPLoss: temperature is {temperature}; it must be above 0.")
-        self.temperature, self.weight = temperature, weight
+        spec = check(SmoothAPSpec, {"temperature": temperature, "weight": weight}, "SmoothAPLoss")
+        self.temperature, self.weight = spec.temperature, spec.weight
 
     def forward(self, similarity: Tensor) -> Tensor:
         """The loss, a scalar.

@@ -11,16 +11,20 @@ The released code compares the score of a query and an item with the scores of *
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from fivesentences.config.reading import check
+from fivesentences.config.types import Variant
 from fivesentences.errors import InputError
+from fivesentences.losses.soft_rank_spec import SoftRankSpec
 
+DEFAULT = SoftRankSpec()
 CLAMP = 50.0  # the release cuts (other - own) / temperature there: gaps beyond 50 temperatures have no gradient
-# Differences held at once: a block that stays in a core's cache; a GPU wants few, large ones.
+# Differences in memory at once: on a CPU a block that stays in a core's cache; a GPU needs few, large ones.
 BLOCK_ELEMENTS = {"cpu": 2**18, "cuda": 2**26}
 
 
@@ -35,8 +39,6 @@ class SoftRankLoss(nn.Module):
         temperature: Of the sigmoid, in units of the scores (the same one for both matrices, as released); above 0.
         weight: Factor of the whole loss.
         variant: ``"paper"``: a query's items are ranked among that query's items. ``"released"``: see above.
-        block_elements: Most differences held at once; None: chosen for the device. It changes memory and speed, not
-            the ranks beyond rounding.
 
     Raises:
         InputError: If an argument is out of range.
@@ -44,20 +46,14 @@ class SoftRankLoss(nn.Module):
 
     def __init__(
         self,
-        temperature: float = 1e-3,
-        weight: float = 25.0,
-        variant: Literal["paper", "released"] = "paper",
-        block_elements: int | None = None,
+        temperature: float = DEFAULT.temperature,
+        weight: float = DEFAULT.weight,
+        variant: Variant = DEFAULT.variant,
     ):
         super().__init__()
-        if not temperature > 0:
-            raise InputError(f"SoftRankLoss: temperature is {temperature}; it must be above 0.")
-        if variant not in ("paper", "released"):
-            raise InputError(f"SoftRankLoss: variant is {variant!r}; it is 'paper' or 'released'.")
-        if block_elements is not None and block_elements < 1:
-            raise InputError(f"SoftRankLoss: block_elements is {block_elements}; it must be at least 1.")
-        self.temperature, self.weight, self.variant = temperature, weight, variant
-        self.block_elements = block_elements
+        given = {"temperature": temperature, "weight": weight, "variant": variant}
+        spec = check(SoftRankSpec, given, "SoftRankLoss")
+        self.temperature, self.weight, self.variant = spec.temperature, spec.weight, spec.variant
 
     def forward(self, similarity: Tensor, phi: Tensor) -> Tensor:
         """The loss, a scalar; the gradient flows into ``similarity`` only.
@@ -73,16 +69,14 @@ class SoftRankLoss(nn.Module):
         if similarity.shape != (batch, batch) or phi.shape != (batch, batch):
             raise InputError(
                 f"SoftRankLoss: similarity is {list(similarity.shape)} and phi {list(phi.shape)}; "
-                "both must be square and equal, one row and one column a pair of the batch."
+                "both must be square and equal, with one row and one column per pair of the batch."
             )
         return self.one_direction(similarity, phi.T) + self.one_direction(similarity.T, phi)
 
     def one_direction(self, scores: Tensor, semantics: Tensor) -> Tensor:
         """The loss of one direction: two ``[queries, items]`` matrices (square), rows are queries."""
         semantics = semantics.detach().to(scores.dtype)
-        ours, theirs = (
-            soft_ranks(matrix, self.temperature, self.variant, self.block_elements) for matrix in (scores, semantics)
-        )
+        ours, theirs = (soft_ranks(matrix, self.temperature, self.variant) for matrix in (scores, semantics))
         return self.weight * (1.0 - rank_agreement(ours, theirs))
 
     def extra_repr(self) -> str:
@@ -98,7 +92,7 @@ def rank_agreement(ours: Tensor, theirs: Tensor) -> Tensor:
 def soft_ranks(
     scores: Tensor,
     temperature: float,
-    variant: Literal["paper", "released"] = "paper",
+    variant: Variant = DEFAULT.variant,
     block_elements: int | None = None,
 ) -> Tensor:
     """``1 + sum over a != c of sigmoid((scores[b, a] - scores[b, c]) / temperature)``; differentiable once.
@@ -107,7 +101,8 @@ def soft_ranks(
         scores: ``[queries, items]``; square for ``"released"``, which puts ``scores[a, b]`` for ``scores[b, a]``.
         temperature: Of the sigmoid.
         variant: As in ``SoftRankLoss``.
-        block_elements: As in ``SoftRankLoss``.
+        block_elements: Most differences in memory at once; None: what suits the device. It affects memory and speed,
+            and the ranks by rounding only.
 
     Returns:
         ``[queries, items]`` ranks from 1 (best) to the number of items; equal scores share the mean of their ranks.
@@ -122,8 +117,8 @@ def soft_ranks(
 class _SoftRanks(torch.autograd.Function):
     """``rank[b, c] = 1 + sum over a != c of sigmoid((others[b, a] - own[b, c]) / temperature)``.
 
-    A function of its own because B x B x B sigmoids kept for autograd take gigabytes from B = 512 on; here they are
-    made block by block, and made again for the gradient.
+    An autograd function because B x B x B sigmoids kept for the backward pass take gigabytes from B = 512 on; here they
+    are computed block by block, and computed again for the gradient.
     """
 
     @staticmethod
@@ -133,7 +128,7 @@ class _SoftRanks(torch.autograd.Function):
         ranks = torch.empty_like(own, memory_format=torch.contiguous_format)
         for rows in _blocks(own, block_elements):
             torch.sum(_sigmoid(_differences(others[rows], own[rows]), temperature), dim=2, out=ranks[rows])
-        # The sum held a = c too.
+        # The sum included a = c.
         return ranks.sub_(_sigmoid(others - own, temperature)).add_(1.0)
 
     @staticmethod

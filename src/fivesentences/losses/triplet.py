@@ -5,19 +5,20 @@ Sources: VSE++ (all and hardest; ``losses.npz`` of the released code), knn_margi
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
-from fivesentences.errors import InputError
+from fivesentences.config.reading import check
+from fivesentences.losses.triplet_spec import TripletNegatives, TripletSpec
+
+DEFAULT = TripletSpec()
 
 
 class TripletLoss(nn.Module):
     """Sum over the batch and both directions of ``[margin - S_ii + S_ij]+`` over the chosen negatives j.
 
     Args:
-        margin: How much more similar a matched pair must be than a negative one; in units of the similarity.
+        margin: How much more similar a matched pair must be than a negative one, in units of the similarity.
         negatives: ``"all"``; ``"hardest"``, the most similar negative of each query; or k >= 1, the k most
             similar ones. 1 equals ``"hardest"`` and B - 1 or more equals ``"all"``. Of equally similar negatives
             the one with the lower index is taken first (the loss is the same, the gradient is not).
@@ -28,15 +29,10 @@ class TripletLoss(nn.Module):
         InputError: If an argument is out of range.
     """
 
-    def __init__(self, margin: float = 0.2, negatives: Literal["all", "hardest"] | int = "all"):
+    def __init__(self, margin: float = DEFAULT.margin, negatives: TripletNegatives = DEFAULT.negatives):
         super().__init__()
-        if not margin >= 0:
-            raise InputError(f"TripletLoss: margin is {margin}; it must be 0 or more.")
-        if negatives not in ("all", "hardest") and not (isinstance(negatives, int) and negatives >= 1):
-            raise InputError(
-                f"TripletLoss: negatives is {negatives!r}; give 'all', 'hardest' or a whole number from 1."
-            )
-        self.margin, self.negatives = margin, negatives
+        spec = check(TripletSpec, {"margin": margin, "negatives": negatives}, "TripletLoss")
+        self.margin, self.negatives = spec.margin, spec.negatives
 
     def forward(self, similarity: Tensor) -> Tensor:
         """The loss, a scalar.

@@ -1,79 +1,94 @@
 """Networks that score every image of a batch against every caption.
 
-A model is one file here and one line of ``MODELS``. Its class takes its sizes as keyword arguments, has a class
-method ``from_released(state_dict, **options)`` that reads sizes from released weights, and is called as
-``model(images, caption_tokens, caption_lengths) -> similarity [images, captions]``.
+A model is a specification (settings, widths, their ranges; no torch), a class beside it, and one line of
+``registry.MODELS``. The class takes the specification, has a class method ``from_released(state_dict, **settings)``
+that reads sizes from released weights, and is called as
+``model(images, caption_tokens, caption_lengths) -> similarity [images, captions]``. See ``docs/new_model.md``.
+
+Importing this package does not import torch; asking it for a class does.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
+from fivesentences.models.registry import MODELS, AnyModelSpec, ModelVariant, model_spec, spec_class, widths_of
+from fivesentences.models.spec import ModelSpec
 
-from fivesentences.errors import InputError
-from fivesentences.models.cvse import CVSE
-from fivesentences.models.matching import Matcher
-from fivesentences.models.saf import SAF
-from fivesentences.models.scan import SCAN
-from fivesentences.models.sgr import SGR
-from fivesentences.models.vsepp import VSEPP
-from fivesentences.models.vsrn import VSRN
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
 
-MODELS: dict[str, type[Matcher]] = {
-    "vsepp": VSEPP,
-    "scan": SCAN,
-    "sgr": SGR,
-    "saf": SAF,
-    "vsrn": VSRN,
-    "cvse": CVSE,
+    from fivesentences.models.concepts import ConceptGraph
+    from fivesentences.models.cvse import CVSE
+    from fivesentences.models.matching import Matcher
+    from fivesentences.models.saf import SAF
+    from fivesentences.models.scan import SCAN
+    from fivesentences.models.sgr import SGR
+    from fivesentences.models.vsepp import VSEPP
+    from fivesentences.models.vsrn import VSRN
+
+_CLASSES = {
+    "CVSE": "cvse",
+    "SAF": "saf",
+    "SCAN": "scan",
+    "SGR": "sgr",
+    "VSEPP": "vsepp",
+    "VSRN": "vsrn",
+    "ConceptGraph": "concepts",
+    "Matcher": "matching",
 }
 
 
-def build_model(name: str, *, image_dim: int, vocabulary_size: int, **options: Any) -> Matcher:
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(import_module(f"{__name__}.{_CLASSES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def build_model(
+    name: str,
+    *,
+    image_dim: int,
+    vocabulary_size: int,
+    regions: int | None = None,
+    concepts: ConceptGraph | None = None,
+    **settings: Any,
+) -> Matcher:
     """A model with fresh weights, drawn from torch's global generator as the released code draws them.
 
     Args:
         name: A key of ``MODELS``.
         image_dim: Length of an image feature vector.
         vocabulary_size: Number of words, special ones included.
-        options: Widths and switches of the model, such as ``embedding=1024, word=300``.
+        regions: Feature vectors per image, for a model that counts them; None: the released 36.
+        concepts: The concepts of the training captions, for a model that needs them.
+        settings: Settings and widths of the model, such as ``direction="i2t", embedding=256``.
 
     Raises:
-        InputError: If there is no such model.
+        InputError: If there is no such model, or it lacks a setting, or a value is out of range.
     """
-    return model_class(name)(image_dim=image_dim, vocabulary_size=vocabulary_size, **options)
+    spec = model_spec(name, **settings)
+    return spec.build(image_dim=image_dim, vocabulary_size=vocabulary_size, regions=regions, concepts=concepts)
 
 
-def from_released(name: str, state_dict: Mapping[str, torch.Tensor | np.ndarray], **options: Any) -> Matcher:
+def from_released(name: str, state_dict: Mapping[str, torch.Tensor | np.ndarray], **settings: Any) -> Matcher:
     """A model with weights under the names of the authors' released code, in their precision, in eval mode.
 
     Args:
         name: A key of ``MODELS``.
         state_dict: Released name -> array, such as ``img_enc.fc.weight``; sizes are read from the shapes.
-        options: What shapes do not tell, such as ``measure="order"``.
+        settings: Settings that the shapes do not tell, such as ``measure="order"``; of CVSE also ``concept_vectors``.
 
     Raises:
-        InputError: If there is no such model, a weight is missing or too many, or shapes disagree.
+        InputError: If there is no such model, a weight is missing or too many, shapes disagree, or a setting is wrong.
     """
+    import torch
+
     tensors = {key: torch.as_tensor(value) for key, value in state_dict.items()}
-    return model_class(name).from_released(tensors, **options).eval()
-
-
-def model_class(name: str) -> type[Matcher]:
-    """The class of a model.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
-    if name not in MODELS:
-        close = difflib.get_close_matches(name, MODELS, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(MODELS)}."
-        raise InputError(f"'{name}' is not a model; {hint}")
-    return MODELS[name]
+    return spec_class(name).implementation().from_released(tensors, **settings).eval()
 
 
 __all__ = [
@@ -84,8 +99,14 @@ __all__ = [
     "SGR",
     "VSEPP",
     "VSRN",
+    "AnyModelSpec",
+    "ConceptGraph",
     "Matcher",
+    "ModelSpec",
+    "ModelVariant",
     "build_model",
     "from_released",
-    "model_class",
+    "model_spec",
+    "spec_class",
+    "widths_of",
 ]

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from fivesentences.models.scan_spec import RawNorm
 from fivesentences.models.words import inside
 
-RawNorm = Literal["clipped_l2norm", "l2norm", "softmax", "clipped", "no_norm"]
 Result = TypeVar("Result")
-RAW_NORMS: tuple[str, ...] = get_args(RawNorm)
 SLOPE = 0.1  # of the leaky ReLU of "clipped" norms
 EPS = 1e-8  # added to a norm (l2norm), least product of norms (cosine), as released
 

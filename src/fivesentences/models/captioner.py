@@ -10,20 +10,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.errors import InputError
-
 
 class Captioner(nn.Module):
     """Linear and GRU over the regions; a second GRU writes words and attends over the outputs of the first.
 
-    Only teacher forcing: the word before the one to be written is always the true one.
+    Teacher forcing only: the word before the one to be written is always the true one.
 
     Args:
         region_dim: Length of a region's vector.
         vocabulary_size: Number of words.
         hidden: State of both GRUs.
         word: Length of a word vector; the captioner has its own.
-        longest: Most words written, ``<start>`` and ``<end>`` included; longer captions are cut.
+        longest: Most words written, ``<start>`` and ``<end>`` included, at least 2; longer captions are cut.
         dropout: Share of each GRU's input set to 0 in training.
     """
 
@@ -32,14 +30,12 @@ class Captioner(nn.Module):
         *,
         region_dim: int,
         vocabulary_size: int,
-        hidden: int = 512,
-        word: int = 300,
-        longest: int = 60,
-        dropout: float = 0.2,
+        hidden: int,
+        word: int,
+        longest: int,
+        dropout: float,
     ):
         super().__init__()
-        if longest < 2:
-            raise InputError(f"Captioner: longest is {longest}; a caption has at least <start> and <end>, so 2.")
         self.longest, self.dropout = longest, dropout
         self.projection = nn.Linear(region_dim, hidden)
         self.reader = nn.GRU(hidden, hidden, batch_first=True)
@@ -77,8 +73,8 @@ class Captioner(nn.Module):
     def _states(self, regions: Tensor, written: Tensor) -> Tensor:
         """``[captions, steps, hidden]``, the writer's state after each of the words ``written`` ``[captions, steps]``.
 
-        All that does not depend on the state is computed before the loop over steps: the words' share of the gates
-        and the regions' share of the attention. The rest of a step is one product with the state.
+        Everything that does not depend on the state is computed before the loop over steps: the words' share of the
+        gates and the regions' share of the attention. The rest of a step is one product with the state.
         """
         read, last = self.reader(self._dropped(self.projection(regions)))  # [captions, regions, hidden]
         state: Tensor = last[0]
@@ -104,8 +100,8 @@ class Captioner(nn.Module):
         return functional.dropout(values, self.dropout, self.training)
 
 
-def caption_labels(caption_tokens: Tensor, caption_lengths: Tensor, longest: int = 60) -> Tensor:
-    """What the captioner has to write: the caption's own ids, ``[captions, longest + 1]``, 0 behind the end.
+def caption_labels(caption_tokens: Tensor, caption_lengths: Tensor, longest: int) -> Tensor:
+    """What the captioner has to write: the caption's own word ids, ``[captions, longest + 1]``, 0 behind the end.
 
     A caption of more than ``longest`` words is cut there, and the last word that is left becomes its ``<end>``.
 
@@ -129,7 +125,7 @@ def _counted(labels: Tensor) -> Tensor:
 
 
 def _gru_step(given: Tensor, from_state: Tensor, state: Tensor) -> Tensor:
-    """One step of a GRU whose two products, biases included, are ``[captions, 3 hidden]`` already (torch's gates)."""
+    """One step of a GRU, given its two products with biases, each ``[captions, 3 hidden]`` (in torch's order)."""
     reset_given, update_given, new_given = given.chunk(3, dim=1)
     reset_state, update_state, new_state = from_state.chunk(3, dim=1)
     new = torch.tanh(new_given + torch.sigmoid(reset_given + reset_state) * new_state)

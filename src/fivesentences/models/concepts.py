@@ -1,15 +1,15 @@
-"""Concepts of CVSE: the frequent words of the training captions, how often they meet, and which of them a text names.
+"""Concepts of CVSE: frequent words of the training captions, how often two occur together, and which a text names.
 
 Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text Matching", section 3.2. The authors ship
-300 concepts and their counts as files. How the words were chosen is not said; the counts of "man" and "woman" are those
-of all captions of Flickr30K, test split included, and two words meet in a caption. Here the rule is stated, and only
-training captions are read:
+300 concepts and their counts as files. They do not say how the words were chosen; the counts of "man" and "woman" are
+those of all captions of Flickr30K, test split included, and co-occurrence is counted per caption. Here the rule is
+explicit, and only training captions are read:
 
-1. Words begin with a letter; they are read in lower case. A word that ends in "s" is folded into the same word without
-   "s" or "es", or with "y" for "ies", if the training captions hold that word too: "dogs" is "dog", "glass" stays. So
-   are "men", "women" and "children". Stop words are left out first.
-2. Concepts are the ``size`` words that most captions hold; equals by alphabet.
-3. Two concepts meet in a caption that holds both. (Or in an image, if its captions hold both: ``within``.)
+1. Words begin with a letter and are read in lower case. A word that ends in "s" is folded into the same word without
+   "s" or "es", or with "y" for "ies", if the training captions contain that word too: "dogs" becomes "dog", "glass"
+   stays. "men", "women" and "children" are folded as well. Stop words are removed first.
+2. Concepts are the ``size`` words that occur in most captions; ties are ordered alphabetically.
+3. Two concepts occur together in a caption that contains both.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.types import Variant
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
 
-FORMAT = 1
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
-SHORTEST = 2  # letters of a word
+SHORTEST = 2  # characters of a word
 IRREGULAR = {"men": "man", "women": "woman", "children": "child"}
 _STOPPED = """
     a about above across after against all along alongside also am among an and another any are aren't around as at
@@ -53,9 +52,9 @@ class ConceptGraph:
 
     Attributes:
         words: The C concepts, the most frequent first.
-        vectors: ``[C, dim]`` float32, what the concept network reads.
-        together: ``[C, C]`` int64, captions (or images) in which two concepts meet; 0 on the diagonal.
-        totals: ``[C]`` int64, captions (or images) that hold a concept; at least 1.
+        vectors: ``[C, dim]`` float32, the input of the concept network.
+        together: ``[C, C]`` int64, captions that contain both of two concepts; 0 on the diagonal.
+        totals: ``[C]`` int64, captions that contain a concept; at least 1.
     """
 
     words: tuple[str, ...]
@@ -69,44 +68,32 @@ class ConceptGraph:
         if count == 0 or shapes != ((count,), (count, count), (count,)):
             raise InputError(
                 f"a concept graph of {count} words has vectors {list(self.vectors.shape)}, counts "
-                f"{list(self.together.shape)} and totals {list(self.totals.shape)}; each has one row a word."
+                f"{list(self.together.shape)} and totals {list(self.totals.shape)}; each has one row per word."
             )
 
     @classmethod
     def of_captions(
-        cls,
-        captions: Sequence[str],
-        image_of_caption: ArrayLike,
-        size: int = 300,
-        minimum: int = 2,
-        within: Literal["caption", "image"] = "caption",
-        glove: Path | str | None = None,
+        cls, captions: Sequence[str], size: int = 300, minimum: int = 2, glove: Path | str | None = None
     ) -> ConceptGraph:
-        """The concepts of the captions a model trains on.
+        """The concepts of the captions that a model trains on.
 
         Args:
-            captions: Raw training captions; those of a run's own fraction, not of the whole split.
-            image_of_caption: ``[captions]`` image index of each.
-            size: Most concepts, 300 as released; small corpora give fewer.
-            minimum: Captions (or images) that hold a concept at least.
-            within: What is counted, and in what two concepts meet.
-            glove: GloVe vectors as text, a word and its numbers a line, or the catalogue's ``concepts.npz``; only
+            captions: Raw training captions: those of a run's own fraction, not of the whole split.
+            size: The most concepts, 300 as released; small corpora give fewer.
+            minimum: How many captions must at least contain a concept.
+            glove: GloVe vectors as text, one word and its numbers per line, or the catalogue's ``concepts.npz``; only
                 words in it become concepts. Without it, vectors come from the counts: see ``vectors_of_counts``.
 
         Raises:
-            InputError: If no word can be a concept, or the file is none.
+            InputError: If no word can be a concept, or the file cannot be read.
         """
-        if within not in ("caption", "image"):
-            raise InputError(f"concepts: within is {within!r}; it is 'caption' or 'image'.")
         texts = [words_of(caption) for caption in captions]
         known = {word for text in texts for word in text} - STOP_WORDS
         fold = {word: folded(word, known) for word in known}
         names = sorted(set(fold.values()))
         column = {word: number for number, word in enumerate(names)}
-        held = _held(texts, {word: column[base] for word, base in fold.items()}, len(names))
-        of_images = _of_images(held, np.asarray(image_of_caption))
-        counted = held if within == "caption" else of_images  # [captions or images, names] 0/1
-        count = np.asarray(counted.sum(axis=0)).ravel()
+        held = _held(texts, {word: column[base] for word, base in fold.items()}, len(names))  # [captions, names] 0/1
+        count = np.asarray(held.sum(axis=0)).ravel()
         order = [int(number) for number in np.argsort(-count, kind="stable") if count[number] >= max(minimum, 1)]
         read: dict[str, NDArray[np.float32]] = {}
         if glove is not None:
@@ -116,10 +103,10 @@ class ConceptGraph:
         if not order:
             what = f" of {glove}" if glove is not None else ""
             raise InputError(
-                f"no word{what} stands in {minimum} training {within}s, so there are no concepts; lower the minimum or "
+                f"no word{what} occurs in {minimum} training captions, so there are no concepts; lower the minimum or "
                 "give more captions."
             )
-        chosen = counted[:, order]
+        chosen = held[:, order]
         together = (chosen.T @ chosen).toarray().astype(np.int64)
         totals = together.diagonal().copy()
         np.fill_diagonal(together, 0)
@@ -127,21 +114,8 @@ class ConceptGraph:
         if read:
             vectors = np.stack([read[word] for word in words])
         else:
-            vectors = vectors_of_counts(together, totals, counted.shape[0])
+            vectors = vectors_of_counts(together, totals, held.shape[0])
         return cls(words, vectors, together, totals)
-
-    @classmethod
-    def of_release(cls, path: Path | str) -> ConceptGraph:
-        """The authors' own concepts of MS-COCO: words, GloVe vectors and counts (the catalogue's ``concepts.npz``).
-
-        Of their concepts of Flickr30K the words are not known, so that no caption can be labelled.
-
-        Raises:
-            InputError: If the file is missing or is another one.
-        """
-        names = ("words", "coco_glove", "coco_cooccurrence", "coco_occurrence")
-        words, vectors, together, totals = _arrays(path, names, "the released concepts")
-        return cls(tuple(map(str, words)), vectors, together.astype(np.int64), totals.astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -152,10 +126,11 @@ class ConceptGraph:
         return {word: number for number, word in enumerate(self.words)}
 
     def adjacency(self, threshold: float = 0.3, base: float = 5.0, shift: float = 0.02) -> NDArray[np.float64]:
-        """The graph that CVSE's concept network walks, ``[C, C]``, not normalised.
+        """The graph that CVSE's concept network reads, ``[C, C]``, not normalised.
 
-        From the share of a concept's images that hold the other one, rescaled by ``base^(a - shift) - base^-shift``
-        and cut at ``threshold``, to 0 or 1; then each column's links share .25, and each is linked with itself.
+        The share of a concept's captions that contain the other one is rescaled by ``base^(a - shift) - base^-shift``
+        and thresholded at ``threshold``, to 0 or 1; then the links of each column sum to .25, and each concept is
+        linked to itself.
         """
         share = self.together / self.totals[:, None]
         linked = (base ** (share - shift) - base**-shift >= threshold).astype(np.float64)
@@ -173,31 +148,6 @@ class ConceptGraph:
         of_images: NDArray[np.uint8] = named.toarray().astype(np.uint8)
         return of_images
 
-    def write(self, path: Path | str) -> None:
-        """Write as ``.npz`` (plain arrays), whole or not at all."""
-        with replacing(path) as temporary:
-            np.savez(
-                temporary,
-                format=FORMAT,
-                words=np.array(self.words),
-                vectors=self.vectors,
-                together=self.together,
-                totals=self.totals,
-            )
-
-    @classmethod
-    def read(cls, path: Path | str) -> ConceptGraph:
-        """Read what ``write`` wrote.
-
-        Raises:
-            InputError: If the file is missing or is no such graph.
-        """
-        names = ("format", "words", "vectors", "together", "totals")
-        number, words, vectors, together, totals = _arrays(path, names, "a concept graph")
-        if int(number) != FORMAT:
-            raise InputError(f"{path} is not a concept graph of format {FORMAT}; make it again.")
-        return cls(tuple(map(str, words)), vectors, together, totals)
-
     def _named(self, captions: Sequence[str]) -> scipy.sparse.csr_array:
         texts = [words_of(caption) for caption in captions]
         met = {word for text in texts for word in text}
@@ -211,19 +161,19 @@ def concept_labels(
     captions: Sequence[str],
     image_of_caption: ArrayLike,
     stage: Literal["training", "test"],
-    variant: Literal["paper", "released"] = "paper",
+    variant: Variant = "paper",
 ) -> NDArray[np.uint8]:
-    """What CVSE is told about each caption: ``[captions, C]``, 1 where a concept is named.
+    """Which concepts CVSE is given with each caption: ``[captions, C]``, 1 where a concept is named.
 
-    In training it is told what all captions of the image name. At test, only what the caption itself names.
+    In training, the concepts that any caption of the image names. At test, only those that the caption itself names.
 
     Args:
         graph: The concepts.
         captions: Captions of one split, all those of its images.
         image_of_caption: ``[captions]`` image index of each.
-        stage: ``"training"``, or ``"test"`` for everything that is scored, the dev split too.
-        variant: ``"released"`` tells the model at test, too, what *all* captions of the image name, as the first
-            release and the SAM fork did. That leaks which captions belong together: a table with it has to say so.
+        stage: ``"training"``, or ``"test"`` for everything that is scored, the dev split included.
+        variant: ``"released"`` gives at test, too, the concepts of *all* captions of the image, as the first release
+            and the SAM fork did. That leaks which captions belong together: a table with such a run has to say so.
 
     Raises:
         InputError: If an argument is none of these.
@@ -241,10 +191,10 @@ def concept_labels(
 
 
 def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], counted: int) -> NDArray[np.float32]:
-    """Concept vectors where no GloVe file is given, ``[C, C]``: concepts with the same company are alike.
+    """Concept vectors where no GloVe file is given, ``[C, C]``: concepts that occur with the same others are similar.
 
-    A row is its positive pointwise mutual information with each concept, from how often they meet (with itself:
-    how rare it is), of length 1; 0 if all of the captions (or images) that were ``counted`` hold it.
+    A row holds a concept's positive pointwise mutual information with each concept, from how often they occur together
+    (with itself: how rare it is), with length 1; 0 if all of the captions that were ``counted`` contain it.
     """
     counts = together + np.diag(totals)
     expected = totals[:, None] * (totals[None, :] / counted)
@@ -254,12 +204,12 @@ def vectors_of_counts(together: NDArray[np.int64], totals: NDArray[np.int64], co
 
 
 def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np.float32]]:
-    """Vectors of those of ``words`` that a GloVe text file holds (the first, if a word comes twice).
+    """Vectors of those of ``words`` that a GloVe file contains (the first, if a word comes twice).
 
     Args:
-        path: UTF-8 text; a line is a word and its numbers, with spaces between. Or ``.npz`` with ``words`` and
+        path: UTF-8 text, a word and its numbers per line, separated by spaces; or ``.npz`` with ``words`` and
             ``coco_glove``.
-        words: Which to keep.
+        words: The words to keep.
 
     Raises:
         InputError: If the file is missing, or a wanted word is not followed by numbers.
@@ -303,10 +253,10 @@ def folded(word: str, known: Collection[str]) -> str:
 
 
 def _arrays(path: Path | str, names: Sequence[str], what: str) -> list[NDArray[Any]]:
-    """Arrays of an ``.npz``; no pickle.
+    """Arrays of an ``.npz``, without pickles.
 
     Raises:
-        InputError: If the file is missing or has not all of them.
+        InputError: If the file is missing or lacks one of them.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -318,7 +268,7 @@ def _arrays(path: Path | str, names: Sequence[str], what: str) -> list[NDArray[A
 
 
 def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -> scipy.sparse.csr_array:
-    """``[texts, columns]`` 1 where a text holds a word of that column."""
+    """``[texts, columns]``, 1 where a text contains a word of that column."""
     numbers = [sorted({number_of[word] for word in text if word in number_of}) for text in texts]
     starts = np.cumsum([0, *map(len, numbers)])
     flat = np.fromiter((number for row in numbers for number in row), np.int64, int(starts[-1]))
@@ -331,7 +281,7 @@ def _of_images(held: scipy.sparse.csr_array, image_of_caption: NDArray[np.int64]
     if image_of_caption.shape != (captions,) or captions == 0 or image_of_caption.min() < 0:
         raise InputError(
             f"image_of_caption has shape {list(image_of_caption.shape)} for {captions} captions; give one image index, "
-            "from 0, a caption."
+            "from 0, per caption."
         )
     mine = scipy.sparse.csr_array((np.ones(captions, np.int64), (image_of_caption, np.arange(captions))))
     summed = scipy.sparse.csr_array(mine @ held)

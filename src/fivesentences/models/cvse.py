@@ -2,14 +2,14 @@
 
 Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text Matching", and its released code
 (github.com/BruceW91/CVSE), whose numbers ``cvse.npz`` holds; the fork of "Is An Image Worth Five Sentences?"
-(github.com/AndresPMD/semantic_adaptive_margin) differs in ``SAM_FORK``.
+(github.com/AndresPMD/semantic_adaptive_margin) differs in ``cvse_spec.SAM_FORK``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -17,18 +17,16 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.concepts import ConceptGraph
+from fivesentences.models.cvse_spec import CVSESpec
 from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
 from fivesentences.models.words import WordStates, word_sizes
 
 EPSILON = 1e-12  # added to every length before it divides, as released
 SMOOTHING = 10.0  # of the softmax over concepts
-# The fork's settings where they are not CVSE's: it scores by the fused vectors alone, and trains with them as released
-# first. It also leaks labels at test (``concept_labels(..., variant="released")``), and its clipping of gradients
-# leaves ``graph_parameters`` out.
-SAM_FORK: dict[str, Any] = {"alpha": 0.75, "test_alpha": 0.75, "fused_share": 1.0, "label_ratio": 0.35}
 
 _LEVELS = {
     "V_self_atten_enhance.": "image_attention.",
@@ -76,67 +74,31 @@ class Levels(NamedTuple):
 
 
 class CVSE(Matcher):
-    """Regions and words are pooled by attention; the result is described anew as a mixture of concepts; both are fused.
+    """Regions and words are pooled by attention; each pooled vector is also described as a mixture of concepts.
 
-    Score: ``fused_share`` of the fused vectors' dot product, the rest of the consensus vectors'. Training ranks by all
-    three, and draws the two distributions over concepts together.
+    The pooled vector (instance level) and the mixture (consensus level) are fused. Score: ``fused_share`` of the fused
+    vectors' dot product, the rest of the consensus vectors'. Training ranks by the similarities of all three, and
+    minimises the KL divergence between the two distributions over concepts.
 
     Args:
+        spec: Its settings and widths.
         image_dim: Length of a region's feature vector.
         vocabulary_size: Number of words.
         concepts: The concepts of the training captions.
-        embedding: Length of the common space; even.
-        word: Length of a word vector.
-        layers: GRU layers.
-        bidirectional: Whether captions are read in both directions.
-        regions: Regions of an image: the batch norm over them has one statistic a region.
-        dropout: Of word vectors and both sides of the attention.
-        alpha: Share of the instance level in the fused vectors, in training.
-        test_alpha: The same when scoring; None: ``alpha``. Released: .85 and .85 (Flickr30K), .85 and .9 (COCO).
-        label_ratio: Share of the named concepts in a caption's distribution; .35 (Flickr30K), .4 (COCO).
-        fused_share: Of the score.
-        loss_weights: Of the triplet loss of fused, instance and consensus level, and of the distributions' divergence.
+        regions: Regions per image: the batch norm over them has one statistic per region.
     """
 
-    layout: ClassVar[Literal["global", "grid"]] = "grid"
-    needs: ClassVar[frozenset[str]] = frozenset({"concepts", "concept_labels"})
+    spec: CVSESpec
 
     def __init__(
-        self,
-        *,
-        image_dim: int,
-        vocabulary_size: int,
-        concepts: ConceptGraph,
-        embedding: int = 1024,
-        word: int = 300,
-        layers: int = 1,
-        bidirectional: bool = True,
-        regions: int = 36,
-        dropout: float = 0.4,
-        alpha: float = 0.85,
-        test_alpha: float | None = None,
-        label_ratio: float = 0.35,
-        fused_share: float = 0.95,
-        loss_weights: Sequence[float] = (3.0, 5.0, 1.0, 2.0),
+        self, spec: CVSESpec, *, image_dim: int, vocabulary_size: int, concepts: ConceptGraph, regions: int = 36
     ):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
-        for name, share in (
-            ("alpha", alpha),
-            ("test_alpha", alpha if test_alpha is None else test_alpha),
-            ("label_ratio", label_ratio),
-            ("fused_share", fused_share),
-        ):
-            if not 0 <= share <= 1:
-                raise InputError(f"CVSE: {name} is {share}; it is a share, from 0 to 1.")
-        if len(loss_weights) != 4:
-            raise InputError(f"CVSE: loss_weights has {len(loss_weights)} numbers; there are four losses.")
-        self.alpha, self.test_alpha = alpha, alpha if test_alpha is None else test_alpha
-        self.label_ratio, self.fused_share = label_ratio, fused_share
-        self.loss_weights = tuple(loss_weights)
+        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        embedding = spec.embedding
         self.image_projection = nn.Linear(image_dim, embedding)
-        self.text = WordStates(vocabulary_size, word, embedding, layers, bidirectional, dropout)
-        self.image_attention = AttentionPooling(embedding, dropout, regions)
-        self.caption_attention = AttentionPooling(embedding, dropout)
+        self.text = WordStates(vocabulary_size, spec.word, embedding, spec.layers, spec.bidirectional, spec.dropout)
+        self.image_attention = AttentionPooling(embedding, spec.dropout, regions)
+        self.caption_attention = AttentionPooling(embedding, spec.dropout)
         self.image_consensus = ConceptScores(embedding)
         self.caption_consensus = ConceptScores(embedding)
         self.concepts = ConceptNetwork(concepts.vectors, concepts.adjacency(), embedding)
@@ -154,13 +116,13 @@ class CVSE(Matcher):
         Args:
             state_dict: Released names.
             concept_vectors: ``[C, dim]`` GloVe vectors of the concepts, which no checkpoint holds.
-            options: What shapes do not tell, such as ``alpha``; ``**SAM_FORK`` for weights of the fork.
+            options: Settings that the shapes do not tell, such as ``alpha``; ``**SAM_FORK`` for weights of the fork.
 
         Raises:
             InputError: If a weight is missing or too many, or shapes disagree.
         """
         embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", "CVSE")
-        sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "CVSE")
+        vocabulary_size, sizes = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "CVSE")
         (regions,) = shape_of(state_dict, "V_self_atten_enhance.embedding_1.1.weight", "CVSE", 1)
         count, _ = shape_of(state_dict, "C_GCN.adj_all", "CVSE")
         dim, _ = shape_of(state_dict, "C_GCN.gc1.weight", "CVSE")
@@ -173,13 +135,8 @@ class CVSE(Matcher):
             )
         none = np.zeros((count, count), dtype=np.int64)
         graph = ConceptGraph(tuple(map(str, range(count))), vectors, none, np.ones(count, dtype=np.int64))
-        model = cls(
-            image_dim=image_dim,
-            concepts=graph,
-            embedding=embedding,
-            regions=regions,
-            **(sizes | options),
-        )
+        spec = check(CVSESpec, {"embedding": embedding} | sizes | options, "CVSE")
+        model = cls(spec, image_dim=image_dim, vocabulary_size=vocabulary_size, concepts=graph, regions=regions)
         read = {}
         for name, tensor in state_dict.items():
             twin = next((fc + name.removeprefix(e) for e, fc in TWINS.items() if name.startswith(e)), name)
@@ -192,26 +149,27 @@ class CVSE(Matcher):
     # --- scores ---------------------------------------------------------------------------------------------
 
     def encode_images(self, images: Tensor) -> Levels:
-        """``[images, regions, image_dim]`` -> both levels, a row an image."""
+        """``[images, regions, image_dim]`` -> both levels, one row per image."""
         return self.describe_images(images, self.concepts())[0]
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor, *, concept_labels: Tensor) -> Levels:
-        """``[captions, longest]``, ``[captions]``, ``[captions, C]`` -> both levels, a row a caption.
+        """``[captions, longest]``, ``[captions]``, ``[captions, C]`` -> both levels, one row per caption.
 
         Args:
             caption_tokens: Word ids.
             caption_lengths: True lengths.
-            concept_labels: 1 where a concept is named, any number type; see ``concepts.concept_labels``.
+            concept_labels: 1 where a concept is named, of any numeric type; see ``concepts.concept_labels``.
         """
         return self.describe_captions(caption_tokens, caption_lengths, concept_labels, self.concepts())[0]
 
     def similarity(self, images: Levels, captions: Levels) -> Tensor:
         """Both levels of images and captions -> ``[images, captions]``."""
-        fused = self.fused(images, self.test_alpha) @ self.fused(captions, self.test_alpha).T
-        if self.fused_share == 1:
+        alpha, share = self.spec.alpha_at_test, self.spec.fused_share
+        fused = self.fused(images, alpha) @ self.fused(captions, alpha).T
+        if share == 1:
             return fused
         consensus: Tensor = images[1] @ captions[1].T
-        return self.fused_share * fused + (1 - self.fused_share) * consensus
+        return share * fused + (1 - share) * consensus
 
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Tensor
@@ -223,8 +181,8 @@ class CVSE(Matcher):
         basis = self.concepts()
         of_images, log_seen = self.describe_images(images, basis)
         of_captions, told = self.describe_captions(caption_tokens, caption_lengths, extras["concept_labels"], basis)
-        by_fused, by_instance, by_consensus, by_divergence = self.loss_weights
-        fused = self.fused(of_images, self.alpha) @ self.fused(of_captions, self.alpha).T
+        by_fused, by_instance, by_consensus, by_divergence = self.spec.loss_weights
+        fused = self.fused(of_images, self.spec.alpha) @ self.fused(of_captions, self.spec.alpha).T
         return TrainingScores(
             fused,
             ranked=(
@@ -267,7 +225,8 @@ class CVSE(Matcher):
         # only, and both results get length 1: a caption's vector does not depend on its batch.
         instance, _ = self.caption_attention(words, unit(words.mean(dim=1)))
         named = (SMOOTHING * concept_labels.to(words.dtype)).softmax(dim=1)
-        told = self.label_ratio * named + (1 - self.label_ratio) * self.caption_consensus(basis, instance).exp()
+        ratio = self.spec.label_ratio
+        told = ratio * named + (1 - ratio) * self.caption_consensus(basis, instance).exp()
         return Levels(instance, unit(told @ unit(basis))), told
 
     @staticmethod
@@ -276,17 +235,13 @@ class CVSE(Matcher):
         instance, consensus = levels
         return unit(alpha * instance + (1 - alpha) * consensus)
 
-    def graph_parameters(self) -> list[nn.Parameter]:
-        """Weights of the concept network, which the released code gives a rate of its own."""
-        return list(self.concepts.parameters())
-
     @torch.no_grad()
     def start_words_from(self, vectors: ArrayLike, known: ArrayLike) -> None:
-        """Start from GloVe word vectors; the other words, as released, from N(0, 1).
+        """Start words from GloVe vectors, and the other words, as released, from N(0, 1).
 
         Args:
-            vectors: ``[vocabulary, word]``, anything where not known.
-            known: ``[vocabulary]`` whether a word has a vector.
+            vectors: ``[vocabulary, word]``; rows of words that are not known are ignored.
+            known: ``[vocabulary]``, True where a word has a vector.
         """
         given, has = torch.as_tensor(np.asarray(vectors)), torch.as_tensor(np.asarray(known, dtype=bool))
         if given.shape != self.text.words.weight.shape or has.shape != given.shape[:1]:
@@ -299,7 +254,7 @@ class CVSE(Matcher):
 
 
 class AttentionPooling(nn.Module):
-    """Items of a set, weighed by how they agree with the set as a whole, and summed.
+    """Items of a set, weighted by how well they agree with the set as a whole, and summed.
 
     Args:
         width: Length of a vector.
@@ -311,7 +266,7 @@ class AttentionPooling(nn.Module):
         super().__init__()
         self.items = items
         self.item, self.whole, self.score = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, 1)
-        self.item_norm = None if items is None else nn.BatchNorm1d(items)  # a statistic a region, over its features
+        self.item_norm = None if items is None else nn.BatchNorm1d(items)  # one statistic per region, over its features
         self.whole_norm = None if items is None else nn.BatchNorm1d(width)
         self.dropout = nn.Dropout(dropout)
 

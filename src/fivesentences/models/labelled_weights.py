@@ -1,4 +1,4 @@
-"""Weights in safetensors with a label: one JSON entry of metadata that says what they are."""
+"""Weights in safetensors with a label: one JSON entry of the file's metadata that describes them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,30 @@ from torch import Tensor
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
-FORMAT = 1
 KEY = "fivesentences"  # one metadata entry: safetensors writes several in no fixed order
 
 
 def write_labelled(path: Path, tensors: Mapping[str, Tensor], label: Mapping[str, Any]) -> None:
-    """Write tensors and their label, whole or not at all; equal content, equal bytes."""
+    """Write tensors and their label, completely or not at all; equal content gives equal bytes.
+
+    Args:
+        path: The file.
+        tensors: By name.
+        label: Plain data, its ``format`` among them.
+    """
     with replacing(path) as temporary:
-        # Not save_file: it makes files that only their owner may read.
-        temporary.write_bytes(save(dict(tensors), {KEY: json.dumps({"format": FORMAT, **label}, sort_keys=True)}))
+        # Not save_file, which makes files that only their owner may read.
+        temporary.write_bytes(save(dict(tensors), {KEY: json.dumps(label, sort_keys=True)}))
 
 
-def read_labelled(path: Path, what: str, cure: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Label and tensors of such a file.
 
     Args:
         path: The file.
         what: What it should be, for the error: "a run".
-        cure: What to do about a file that is none, for the error: "train the run again".
+        version: The ``format`` that its label should have.
+        cure: What to do about any other file, for the error: "train the run again".
 
     Raises:
         InputError: If the file is missing, damaged or of another format.
@@ -44,6 +50,6 @@ def read_labelled(path: Path, what: str, cure: str) -> tuple[dict[str, Any], dic
         raise InputError(f"{path}: there is no such file.") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path} is not a whole safetensors file ({error}); {cure}.") from None
-    if label.get("format") != FORMAT:
-        raise InputError(f"{path} is not {what} of format {FORMAT}; {cure}.")
+    if label.get("format") != version:
+        raise InputError(f"{path} is not {what} of format {version}; {cure}.")
     return label, tensors

@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
+from fivesentences.config.types import Layout
 from fivesentences.errors import InputError
+from fivesentences.models.spec import ModelSpec
 
-# What an encoder returns: every tensor has one row an item. A model with several tensors uses a NamedTuple of its own.
+# What an encoder returns: every tensor has one row per item. A model with several tensors uses a NamedTuple of its own.
 Encoded = Tensor | tuple[Tensor, ...]
 
-# Pairs of a batch with a gradient are few below this share: SGR is then faster if it computes them one by one.
+# Below this share, few pairs of a batch have a gradient: SGR is then faster if it computes them one by one.
 FEW = 1 / 2
 
 
@@ -24,11 +26,11 @@ class TrainingScores:
     """What a model gives its losses, for one batch of matching pairs.
 
     Attributes:
-        similarity: ``[B, B]`` images x captions, what semantic losses see; as evaluation sees it, but for CVSE, whose
-            evaluation mixes in the consensus level.
+        similarity: ``[B, B]`` images x captions, what semantic losses see; the same as in evaluation, except for
+            CVSE, whose evaluation mixes in the consensus level.
         ranked: Weight and ``[B, B]`` similarity of each term of the triplet loss; left empty: ``similarity`` alone.
-        extra: The model's own loss, a scalar already weighted, on the scale that its release has beside the triplet
-            loss (a sum over the batch).
+        extra: The model's own loss, a scalar that is already weighted, on the scale that it has in the release beside
+            the triplet loss (a sum over the batch).
     """
 
     similarity: Tensor
@@ -43,21 +45,34 @@ class TrainingScores:
 class Matcher(nn.Module, ABC):
     """An image-text model: two encoders and a similarity.
 
+    Args:
+        spec: Its settings and widths, within their ranges.
+        image_dim: Length of an image feature vector.
+        vocabulary_size: Number of words, special ones included.
+        given: What the model takes beyond these when it is built; see ``ModelSpec.build``.
+
     Attributes:
-        layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).
-        needs: What it takes beyond images and captions: ``"concepts"`` (a concept graph when it is built),
-            ``"concept_labels"``, ``"caption_labels"`` (keyword arguments of the same name, one row a caption).
-        few_gradients: Whether the loss gives few (``FEW``) of a batch's pairs a gradient, for a model whose way to
-            compute them depends on it (the gradients do not); None: it makes no difference. Training sets it as
-            batches pass.
+        spec: As given.
+        few_gradients: True if few (``FEW``) of a batch's pairs receive a gradient, for a model whose way of computing
+            gradients depends on it (the gradients themselves do not); None: it makes no difference. Training sets it
+            as batches pass.
     """
 
-    layout: ClassVar[Literal["global", "grid"]] = "global"
-    needs: ClassVar[frozenset[str]] = frozenset()
     few_gradients: bool | None = None
 
-    def __init__(self, *, image_dim: int, vocabulary_size: int, **options: Any):
+    def __init__(self, spec: ModelSpec, *, image_dim: int, vocabulary_size: int, **given: Any):
         super().__init__()
+        self.spec = spec
+
+    @property
+    def layout(self) -> Layout:
+        """The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several)."""
+        return self.spec.layout
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it takes beyond images and captions; see ``ModelSpec``."""
+        return self.spec.needs
 
     @classmethod
     @abstractmethod
@@ -66,12 +81,12 @@ class Matcher(nn.Module, ABC):
 
     @abstractmethod
     def encode_images(self, images: Tensor) -> Encoded:
-        """Image features -> what ``similarity`` compares, one row an image."""
+        """Image features -> what ``similarity`` compares, one row per image."""
 
     # `*args` tells type checkers that a model names its own extras; all are keywords.
     @abstractmethod
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor, *args: Any, **extras: Any) -> Encoded:
-        """Padded word ids ``[captions, longest]`` and true lengths ``[captions]`` -> one row a caption."""
+        """Padded word ids ``[captions, longest]`` and true lengths ``[captions]`` -> one row per caption."""
 
     @abstractmethod
     def similarity(self, images: Any, captions: Any) -> Tensor:
@@ -84,7 +99,7 @@ class Matcher(nn.Module, ABC):
             images: ``[images, image_dim]`` features (``[images, regions, image_dim]`` for a grid), any float type.
             caption_tokens: ``[captions, longest]`` int64 word ids, zeros behind each caption's end.
             caption_lengths: ``[captions]`` int64 true lengths, at least 1, in any order.
-            extras: What ``needs`` names, one row a caption.
+            extras: The keyword arguments that ``needs`` names, one row per caption.
 
         Returns:
             ``[images, captions]``, larger is more similar.
@@ -103,7 +118,7 @@ class Matcher(nn.Module, ABC):
 
 
 def concatenate(parts: Sequence[Encoded]) -> Encoded:
-    """Encoded parts of a gallery, one after the other; all tensors of a kind have the same shape but for the rows."""
+    """Encoded parts of a gallery, one after the other; tensors of one kind differ in their rows only."""
     first = parts[0]
     if isinstance(first, Tensor):
         return torch.cat([part for part in parts if isinstance(part, Tensor)])
@@ -141,7 +156,7 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         model: Filled in place.
         state_dict: Released name -> tensor.
         names: Prefix in the released code -> prefix in ``model``; a weight is renamed by its longest prefix.
-        title: Named in errors.
+        title: What errors call the model.
 
     Raises:
         InputError: If weights are missing, unknown, of another shape than the model's, or whole numbers.
@@ -154,7 +169,7 @@ def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Map
         renamed[names[prefix] + key.removeprefix(prefix)] = tensor
     floating = next((tensor.dtype for tensor in renamed.values() if tensor.is_floating_point()), None)
     if floating is None:
-        raise InputError(f"{title}: none of the weights is of floating point; the file is damaged, or of another kind.")
+        raise InputError(f"{title}: none of the weights is of floating point; the file is damaged or of another kind.")
     model.to(floating)
     try:
         model.load_state_dict(renamed)
@@ -167,7 +182,7 @@ def shape_of(state_dict: Mapping[str, Tensor], name: str, title: str, dimensions
     """Shape of a released weight.
 
     Raises:
-        InputError: If it is missing, has not so many dimensions, or is empty.
+        InputError: If it is missing, has another number of dimensions, or is empty.
     """
     if name not in state_dict:
         raise InputError(f"{title}: the weight '{name}' is missing; the file holds: {', '.join(state_dict)}.")

@@ -1,7 +1,7 @@
-"""Checkpoints of the released codes (``model_best.pth.tar``), read without running anything, kept as safetensors.
+"""Checkpoints of the released codes (``model_best.pth.tar``), read without running anything and stored as safetensors.
 
-A ``.pth.tar`` is a pickle, and a pickle is a program. Here it is read by torch's weights-only reader, which builds
-tensors, plain containers and numbers, and of classes nothing but ``ALLOWED``; the first other name ends in an error.
+A ``.pth.tar`` is a pickle, and a pickle is a program. Here torch's weights-only reader reads it, which builds tensors,
+plain containers and numbers, and of classes only those in ``ALLOWED``; any other name ends in an error.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.errors import InputError
-from fivesentences.models import Matcher, from_released, model_class
-from fivesentences.models.labelled_weights import FORMAT, read_labelled, write_labelled
+from fivesentences.models import Matcher, from_released, spec_class
+from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.storage import sha256_of, write_json
 
+FORMAT = 1
 WEIGHTS, SETTINGS = "released.safetensors", "checkpoint.json"
 WORD_VECTORS = "txt_enc.embed.weight"  # in every released code
-# What a released checkpoint holds beside tensors: its command line, and numbers of numpy. None runs code when built.
-SCALAR = np.float64(0).__reduce__()[0]  # makes a number of a type and its bytes; numpy 1 and 2 name it differently
+# What a released checkpoint contains beside tensors: its command line, and numpy numbers. None runs code when built.
+SCALAR = np.float64(0).__reduce__()[0]  # makes a number from a type and bytes; numpy 1 and 2 name it differently
 ALLOWED: list[Any] = [
     argparse.Namespace,
     np.dtype,
@@ -59,12 +60,12 @@ OPTIONAL = frozenset({"Multi_feature_fusing"})
 
 @dataclass(frozen=True)
 class ReleasedCheckpoint:
-    """What a ``.pth.tar`` holds.
+    """The content of a ``.pth.tar``.
 
     Attributes:
-        weights: Released name, its part in front (``img_enc.fc.weight``) -> tensor.
-        settings: The command line it was trained with, as far as it is plain text and numbers.
-        facts: Epoch and best score, where they are there.
+        weights: Released name with its part in front (``img_enc.fc.weight``) -> tensor.
+        settings: The command line that it was trained with, as far as it is plain text and numbers.
+        facts: Epoch and best score, if it has them.
     """
 
     weights: dict[str, Tensor]
@@ -76,13 +77,13 @@ def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
     """Read a checkpoint of a released code.
 
     Args:
-        path: The file; zip or the older format of torch, of Python 2 or 3.
+        path: The file, in torch's zip format or the older one, written by Python 2 or 3.
         name: The model: a key of ``PARTS``.
 
     Raises:
-        InputError: If the file is missing, damaged, holds a class that is not allowed, or is no such checkpoint.
+        InputError: If the file is missing or damaged, contains a class that is not allowed, or is no such checkpoint.
     """
-    model_class(name)  # says so if there is no such model
+    spec_class(name)  # an error if there is no such model
     if name not in PARTS:
         raise InputError(f"'{name}' has no released checkpoints that can be imported; there are: {', '.join(PARTS)}.")
     content = _plain(Path(path))
@@ -120,7 +121,7 @@ def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of ``from_released`` that a released command line says and the weights do not."""
+    """Settings of a model that a released command line states and the weights do not."""
     return OPTIONS[name](settings)
 
 
@@ -137,19 +138,16 @@ def import_checkpoint(
         path: The ``.pth.tar``.
         folder: Made if need be.
         name: The model.
-        options: What the command line in the checkpoint says otherwise, or not.
-        concept_vectors: ``[C, dim]`` CVSE's, which no checkpoint holds.
+        options: Settings that override, or add to, the command line in the checkpoint.
+        concept_vectors: ``[C, dim]`` of CVSE, which no checkpoint contains.
 
     Raises:
-        InputError: As ``read_checkpoint``, or if the weights are not those of the model.
+        InputError: As ``read_checkpoint``, or if the weights or options do not fit the model.
     """
     checkpoint = read_checkpoint(path, name)
     chosen = options_of(name, checkpoint.settings) | dict(options or {})
     extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
-    try:
-        model = from_released(name, checkpoint.weights, **chosen, **extra)
-    except (TypeError, ValueError) as error:  # an option that the model has not, or of another kind or size
-        raise InputError(f"{name} cannot be built with the options {chosen} ({error}).") from None
+    model = from_released(name, checkpoint.weights, **chosen, **extra)
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
     write_labelled(Path(folder) / WEIGHTS, tensors, label)
@@ -166,13 +164,15 @@ def load_imported(folder: Path | str) -> Matcher:
     Raises:
         InputError: If the file is missing, damaged or of another format.
     """
-    label, tensors = read_labelled(Path(folder) / WEIGHTS, "an imported checkpoint", "import the checkpoint again")
+    label, tensors = read_labelled(
+        Path(folder) / WEIGHTS, "an imported checkpoint", FORMAT, "import the checkpoint again"
+    )
     extra = {"concept_vectors": tensors.pop("concept_vectors")} if "concept_vectors" in tensors else {}
     return from_released(label["model"], tensors, **label["options"], **extra)
 
 
 def words_of(folder: Path | str) -> int:
-    """Words that an imported checkpoint was trained with, from its weights' shapes.
+    """Number of words that an imported checkpoint was trained with, from the shapes of its weights.
 
     Raises:
         InputError: If its word vectors are missing.
@@ -184,10 +184,10 @@ def words_of(folder: Path | str) -> int:
 
 
 def _plain(path: Path) -> Any:
-    """The file's content, built of tensors, containers, numbers and ``ALLOWED``."""
+    """The file's content, built from tensors, containers, numbers and ``ALLOWED``."""
     try:
         with torch.serialization.safe_globals(ALLOWED), warnings.catch_warnings():
-            # latin1 reads the bytes that Python 2 called text; torch obeys, though it warns that it would not.
+            # latin1 reads the bytes that Python 2 called text; torch accepts it, despite its warning.
             warnings.filterwarnings("ignore", "pickle_load_args only works")
             return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
     except FileNotFoundError:
@@ -202,13 +202,13 @@ def _plain(path: Path) -> Any:
 
 
 def _bare(key: str) -> str:
-    """A weight's name without the ``module.`` that training on several GPUs puts before all of it or of its part."""
+    """A weight's name without the ``module.`` that training on several GPUs puts before it, or before its part."""
     part, dot, rest = key.removeprefix("module.").partition(".")
     return part + dot + rest.removeprefix("module.")
 
 
 def _value(value: Any) -> Any:
-    """A setting as JSON can hold it; None for what is no text, number or list of such."""
+    """A setting as JSON can store it; None unless it is text, a number or a list of these."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (list, tuple)):

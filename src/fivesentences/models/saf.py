@@ -12,6 +12,8 @@ from torch.nn import functional
 
 from fivesentences.models.attention import caption_groups, in_caption_order, run_block
 from fivesentences.models.matching import l2_normalised
+from fivesentences.models.saf_spec import SAFSpec
+from fivesentences.models.sgr_spec import SGRSpec
 from fivesentences.models.similarity_vectors import (
     EPS,
     CaptionParts,
@@ -25,18 +27,19 @@ class SAF(SimilarityVectors):
     """Similarity vectors are weighted by a gate of their own, and their sum is scored.
 
     The gate's batch norm sees one caption at a time, as released: in training its statistics are those of all images
-    with that caption's words, and its running values move once a caption, in the order of the captions. So a training
-    score depends on the other images of the batch, but on no other caption.
+    with that caption's words, and its running values move once per caption, in the order of the captions. So a
+    training score depends on the other images of the batch, but on no other caption.
 
     Args:
+        spec: Its settings and widths.
         sizes: See ``SimilarityVectors``.
     """
 
-    title: ClassVar[str] = "SAF"
+    kind: ClassVar[type[SAFSpec] | type[SGRSpec]] = SAFSpec
 
-    def __init__(self, *, image_dim: int, vocabulary_size: int, similarity_dim: int = 256, **sizes: Any):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size, similarity_dim=similarity_dim, **sizes)
-        self.gate = xavier_linear(similarity_dim, 1)
+    def __init__(self, spec: SAFSpec, **sizes: int):
+        super().__init__(spec, **sizes)
+        self.gate = xavier_linear(spec.similarity_dim, 1)
         self.gate_norm = nn.BatchNorm1d(1)
 
     @classmethod
@@ -116,7 +119,7 @@ class SAF(SimilarityVectors):
 
     @torch.no_grad()
     def _move_running_values(self, means: Tensor, variances: Tensor) -> None:
-        """One update a caption, ``[captions]`` in their order, at once: the last caption weighs most."""
+        """One update per caption, ``[captions]`` in their order, all at once: the last caption weighs most."""
         norm = self.gate_norm
         momentum = 0.1 if norm.momentum is None else norm.momentum
         assert norm.running_mean is not None and norm.running_var is not None

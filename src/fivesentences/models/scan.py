@@ -9,17 +9,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesentences.errors import InputError
+from fivesentences.config.reading import check
 from fivesentences.models.attention import (
-    RAW_NORMS,
     Limits,
-    RawNorm,
     attention_weights,
     caption_groups,
     cosine_with_attended,
@@ -28,18 +26,15 @@ from fivesentences.models.attention import (
     run_block,
 )
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.scan_spec import SCANSpec
 from fivesentences.models.words import WordStates, word_sizes
 
-Direction = Literal["t2i", "i2t"]
-Aggregation = Literal["LogSumExp", "Mean", "Max", "Sum"]
 EPS = 1e-8
-# Released settings by direction: softmax temperature, LogSumExp temperature (i2t on COCO: 20).
-TEMPERATURES = {"t2i": (9.0, 6.0), "i2t": (4.0, 5.0)}
 RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "text.words.", "txt_enc.rnn.": "text.sentence."}
 
 
 class Words(NamedTuple):
-    """Captions as one vector a word.
+    """Captions as one vector per word.
 
     Attributes:
         vectors: ``[captions, longest, embedding]``, zeros behind a caption's end.
@@ -75,95 +70,57 @@ class SCAN(Matcher):
     """Regions: linear, L2 norm. Words: (bi-)GRU states, L2 norm. Score: pooled cosines with attended vectors.
 
     Args:
+        spec: Its settings and widths.
         image_dim: Length of a region's feature vector.
         vocabulary_size: Number of words.
-        embedding: Length of the common space.
-        word: Length of a word vector.
-        layers: GRU layers.
-        bidirectional: Whether captions are read in both directions.
-        direction: ``"t2i"``: every word attends to regions; ``"i2t"``: every region attends to words.
-        aggregation: How the cosines of the attending items become one score.
-        raw_norm: What raw attention goes through across the attending items (released ``raw_feature_norm``).
-        softmax_temperature: Factor in the attention's softmax (``lambda_softmax``); default 9 (t2i), 4 (i2t).
-        pooling_temperature: Factor in LogSumExp (``lambda_lse``); default 6 (t2i), 5 (i2t; the release has 20 on COCO).
-        normalise_images: Off, region vectors keep their length (released option ``no_imgnorm``).
-        normalise_captions: Off, word vectors keep their length (released option ``no_txtnorm``).
-        projection: ``"weight_norm"`` trains the length of the image layer's weight apart (released option).
 
     Attributes:
-        block_elements: Most elements of ``[images, regions, captions, words]`` at once; None: suits the device.
-        kept_elements: Most such elements kept for the backward pass; beyond, blocks are computed twice. None likewise.
+        block_elements: Most elements of ``[images, regions, captions, words]`` at once; None: what suits the device.
+        kept_elements: Most such elements kept for the backward pass; beyond them blocks are computed twice. None: what
+            suits the device.
     """
 
-    layout: ClassVar[Literal["global", "grid"]] = "grid"
+    spec: SCANSpec
 
-    def __init__(
-        self,
-        *,
-        image_dim: int,
-        vocabulary_size: int,
-        embedding: int = 1024,
-        word: int = 300,
-        layers: int = 1,
-        bidirectional: bool = True,
-        direction: Direction = "t2i",
-        aggregation: Aggregation = "LogSumExp",
-        raw_norm: RawNorm = "clipped_l2norm",
-        softmax_temperature: float | None = None,
-        pooling_temperature: float | None = None,
-        normalise_images: bool = True,
-        normalise_captions: bool = True,
-        projection: Literal["basic", "weight_norm"] = "basic",
-    ):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
-        for name, value, known in (
-            ("direction", direction, get_args(Direction)),
-            ("aggregation", aggregation, get_args(Aggregation)),
-            ("raw_norm", raw_norm, RAW_NORMS),
-            ("projection", projection, ("basic", "weight_norm")),
-        ):
-            if value not in known:
-                raise InputError(f"SCAN: {name} is {value!r}; it is one of {', '.join(known)}.")
-        self.direction, self.aggregation, self.raw_norm = direction, aggregation, raw_norm
-        softmax_default, pooling_default = TEMPERATURES[direction]
-        self.softmax_temperature = softmax_default if softmax_temperature is None else softmax_temperature
-        self.pooling_temperature = pooling_default if pooling_temperature is None else pooling_temperature
-        self.normalise_images, self.normalise_captions = normalise_images, normalise_captions
+    def __init__(self, spec: SCANSpec, *, image_dim: int, vocabulary_size: int):
+        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        self.softmax_temperature, self.pooling_temperature = spec.temperatures
         self.block_elements: int | None = None
         self.kept_elements: int | None = None
         self.image_projection: nn.Linear | ScalarNormLinear
-        if projection == "basic":
-            self.image_projection = nn.Linear(image_dim, embedding)
-            bound = math.sqrt(6.0 / (image_dim + embedding))
+        if spec.projection == "basic":
+            self.image_projection = nn.Linear(image_dim, spec.embedding)
+            bound = math.sqrt(6.0 / (image_dim + spec.embedding))
             nn.init.uniform_(self.image_projection.weight, -bound, bound)
             nn.init.zeros_(self.image_projection.bias)
         else:
-            self.image_projection = ScalarNormLinear(image_dim, embedding)
-        self.text = WordStates(vocabulary_size, word, embedding, layers, bidirectional)
+            self.image_projection = ScalarNormLinear(image_dim, spec.embedding)
+        self.text = WordStates(vocabulary_size, spec.word, spec.embedding, spec.layers, spec.bidirectional)
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
         """The model with released weights (``img_enc.fc``, ``txt_enc.embed``, ``txt_enc.rnn``); sizes from shapes.
 
-        ``options``: direction, aggregation, temperatures, norms: what the shapes do not tell.
+        ``options``: direction, aggregation, temperatures and norms, which the shapes do not tell.
         """
-        projection: Literal["basic", "weight_norm"] = "weight_norm" if "img_enc.fc.weight_v" in state_dict else "basic"
+        projection = "weight_norm" if "img_enc.fc.weight_v" in state_dict else "basic"
         weight = "img_enc.fc.weight_v" if projection == "weight_norm" else "img_enc.fc.weight"
         embedding, image_dim = shape_of(state_dict, weight, "SCAN")
-        sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "SCAN")
-        model = cls(image_dim=image_dim, embedding=embedding, projection=projection, **sizes, **options)
+        vocabulary_size, sizes = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.rnn.", "SCAN")
+        spec = check(SCANSpec, {"embedding": embedding, "projection": projection} | sizes | options, "SCAN")
+        model = cls(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
         load_released(model, state_dict, RELEASED_NAMES, "SCAN")
         return model
 
     def encode_images(self, images: Tensor) -> Tensor:
         """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
         vectors: Tensor = self.image_projection(images.to(self.image_projection.bias.dtype))
-        return l2_normalised(vectors, EPS) if self.normalise_images else vectors
+        return l2_normalised(vectors, EPS) if self.spec.normalise_images else vectors
 
     def encode_captions(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Words:
         """``[captions, longest]``, ``[captions]`` -> words ``[captions, longest, embedding]`` and their lengths."""
         vectors = self.text(caption_tokens, caption_lengths)
-        if self.normalise_captions:
+        if self.spec.normalise_captions:
             vectors = l2_normalised(vectors, EPS)
         return Words(vectors, caption_lengths.to(vectors.device))
 
@@ -172,7 +129,7 @@ class SCAN(Matcher):
         words, lengths = captions
         n_images, n_regions, _ = images.shape
         limits = Limits.of(images.device, self.block_elements, self.kept_elements)
-        # A group holds at most the words that one image may meet at once; images then share a block as they fit.
+        # A group holds at most as many words as one image may meet at once; images then share a block if they fit.
         groups = caption_groups(lengths, max(1, limits.block // n_regions), limits.group // (n_images * n_regions))
         words_in_all = sum(len(group.rows) * group.longest for group in groups)
         recompute = n_images * n_regions * words_in_all > limits.kept
@@ -188,24 +145,24 @@ class SCAN(Matcher):
 
     def _scores(self, regions: Tensor, words: Tensor, *, lengths: Tensor, mask: Tensor | None) -> Tensor:
         """``[X, regions, D]``, ``[Y, words, D]``, ``[Y]``, ``[Y, words]`` -> ``[X, Y]``."""
-        if self.direction == "t2i":
+        if self.spec.direction == "t2i":
             raw = raw_attention(regions, words)
-            weights = attention_weights(raw, self.softmax_temperature, self.raw_norm, query_mask=mask)
+            weights = attention_weights(raw, self.softmax_temperature, self.spec.raw_norm, query_mask=mask)
             cosine = cosine_with_attended(raw, weights, regions, words)  # [X, Y, words]
             return self._pooled(cosine, lengths, mask)
         raw = raw_attention(words, regions)
-        weights = attention_weights(raw, self.softmax_temperature, self.raw_norm, context_mask=mask)
+        weights = attention_weights(raw, self.softmax_temperature, self.spec.raw_norm, context_mask=mask)
         return self._pooled(cosine_with_attended(raw, weights, words, regions), None, None).T
 
     def _pooled(self, cosine: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
         """Over the last axis; ``lengths`` (None: all) count its true entries, ``mask`` (None: all) marks them."""
-        if self.aggregation == "Max":
+        if self.spec.aggregation == "Max":
             return (cosine if mask is None else cosine.masked_fill(~mask, -torch.inf)).amax(dim=2)
-        if self.aggregation == "LogSumExp":
+        if self.spec.aggregation == "LogSumExp":
             cosine = (cosine * self.pooling_temperature).exp()
         total = (cosine if mask is None else cosine.masked_fill(~mask, 0.0)).sum(dim=2)
-        if self.aggregation == "LogSumExp":
+        if self.spec.aggregation == "LogSumExp":
             return total.log() / self.pooling_temperature
-        if self.aggregation == "Mean":
+        if self.spec.aggregation == "Mean":
             return total / (cosine.shape[2] if lengths is None else lengths)
         return total

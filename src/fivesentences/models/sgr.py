@@ -12,6 +12,8 @@ from torch.nn import functional
 
 from fivesentences.models.attention import caption_groups, in_caption_order, run_block
 from fivesentences.models.matching import FEW, l2_normalised
+from fivesentences.models.saf_spec import SAFSpec
+from fivesentences.models.sgr_spec import SGRSpec
 from fivesentences.models.similarity_vectors import (
     EPS,
     CaptionParts,
@@ -33,8 +35,8 @@ class GraphStep(nn.Module):
 
     def forward(self, nodes: Tensor, mask: Tensor | None, first_only: bool) -> Tensor:
         """``[pairs, T, S]``, ``[pairs, T]`` (None: all real) -> the same, or ``[pairs, 1, S]`` of the first node."""
-        # Q K^T = X Wq^T Wk X^T + 1 (Wk^T bq . X) + terms that are the same for all keys, which softmax does not see:
-        # one product with the nodes instead of two, and the key's bias has no effect at all, in the release neither.
+        # Q K^T = X Wq^T Wk X^T + 1 (Wk^T bq . X) + terms that are the same for all keys, which softmax ignores:
+        # one product with the nodes instead of two; the key's bias has no effect at all, nor has it in the release.
         matrix = self.query.weight.T @ self.key.weight  # [S, S]
         shift = self.query.bias @ self.key.weight + 0.0 * self.key.bias  # its gradient is 0, not absent
         asking = nodes[:, :1] if first_only else nodes
@@ -45,29 +47,27 @@ class GraphStep(nn.Module):
 
 
 class SGR(SimilarityVectors):
-    """Similarity vectors exchange what they know in a few steps; the first one, of the whole pair, is scored.
+    """Similarity vectors exchange information in a few steps; the first one, of the whole pair, is scored.
 
     The backward pass visits only pairs whose score has a gradient, and computes them a second time: the hardest
     negatives of a batch of 128 are some 400 of its 16,384 pairs. Gradients are exact; hardly any memory is held.
 
     Args:
-        steps: Steps of reasoning, each with its own weights.
+        spec: Its settings and widths.
         sizes: See ``SimilarityVectors``.
 
     Attributes:
         few_gradients: Off, everything is kept for the backward pass (up to ``kept_elements``): a quarter less work and
             twice the memory if the loss gives most pairs a gradient, as the sum over all negatives does at first.
-            Training switches it by what it sees.
+            Training switches it according to the gradients that it sees.
     """
 
-    title: ClassVar[str] = "SGR"
+    kind: ClassVar[type[SAFSpec] | type[SGRSpec]] = SGRSpec
 
-    def __init__(
-        self, *, image_dim: int, vocabulary_size: int, steps: int = 3, similarity_dim: int = 256, **sizes: Any
-    ):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size, similarity_dim=similarity_dim, **sizes)
+    def __init__(self, spec: SGRSpec, **sizes: int):
+        super().__init__(spec, **sizes)
         self.few_gradients = True
-        self.steps = nn.ModuleList(GraphStep(similarity_dim) for _ in range(steps))
+        self.steps = nn.ModuleList(GraphStep(spec.similarity_dim) for _ in range(spec.steps))
 
     @classmethod
     def released_reasoning(cls, state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:

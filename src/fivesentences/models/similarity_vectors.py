@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fivesentences.config.reading import check
 from fivesentences.models.attention import Limits, attention_weights
 from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.saf_spec import SAFSpec
+from fivesentences.models.sgr_spec import SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released
@@ -191,50 +194,32 @@ class SimilarityVectors(Matcher):
     """Regions and words (L2 norm), a pooled vector of each side, and the similarity vectors of every pair.
 
     Args:
+        spec: Settings and widths of SGR or SAF.
         image_dim: Length of a region's feature vector.
         vocabulary_size: Number of words.
-        embedding: Length of the common space.
-        word: Length of a word vector.
-        layers: GRU layers.
-        bidirectional: Whether captions are read in both directions.
-        similarity_dim: Length of a similarity vector.
-        regions: Regions of an image, the same for all (batch norm keeps one statistic per region index).
-        temperature: Factor in the attention's softmax.
-        dropout: On word vectors and in the poolings, in training.
+        regions: Regions per image, the same for all images (batch norm keeps one statistic per region index).
 
     Attributes:
         block_elements: Most elements of the similarity vectors computed at once; None: suits the device.
         kept_elements: Most such elements kept for the backward pass; beyond, blocks are computed twice. None likewise.
     """
 
-    layout: ClassVar[Literal["global", "grid"]] = "grid"
-    title: ClassVar[str]
+    kind: ClassVar[type[SAFSpec] | type[SGRSpec]]
+    spec: SAFSpec | SGRSpec
 
-    def __init__(
-        self,
-        *,
-        image_dim: int,
-        vocabulary_size: int,
-        embedding: int = 1024,
-        word: int = 300,
-        layers: int = 1,
-        bidirectional: bool = True,
-        similarity_dim: int = 256,
-        regions: int = 36,
-        temperature: float = 9.0,
-        dropout: float = 0.4,
-    ):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
-        self.temperature = temperature
+    def __init__(self, spec: SAFSpec | SGRSpec, *, image_dim: int, vocabulary_size: int, regions: int = 36):
+        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
         self.block_elements: int | None = None
         self.kept_elements: int | None = None
-        self.image_projection = xavier_linear(image_dim, embedding)
-        self.text = WordStates(vocabulary_size, word, embedding, layers, bidirectional, dropout)
-        self.image_pooling = AttentionPooling(embedding, regions, dropout)
-        self.caption_pooling = AttentionPooling(embedding, None, dropout)
-        self.local_gap = xavier_linear(embedding, similarity_dim)
-        self.overall_gap = xavier_linear(embedding, similarity_dim)
-        self.evaluation = xavier_linear(similarity_dim, 1)
+        self.image_projection = xavier_linear(image_dim, spec.embedding)
+        self.text = WordStates(
+            vocabulary_size, spec.word, spec.embedding, spec.layers, spec.bidirectional, spec.dropout
+        )
+        self.image_pooling = AttentionPooling(spec.embedding, regions, spec.dropout)
+        self.caption_pooling = AttentionPooling(spec.embedding, None, spec.dropout)
+        self.local_gap = xavier_linear(spec.embedding, spec.similarity_dim)
+        self.overall_gap = xavier_linear(spec.embedding, spec.similarity_dim)
+        self.evaluation = xavier_linear(spec.similarity_dim, 1)
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
@@ -242,13 +227,15 @@ class SimilarityVectors(Matcher):
 
         ``options``: temperature and dropout, which the shapes do not tell.
         """
-        embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", cls.title)
-        sizes: dict[str, Any] = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.cap_rnn.", cls.title)
-        sizes["similarity_dim"] = shape_of(state_dict, "sim_enc.sim_tranloc_w.weight", cls.title)[0]
-        sizes["regions"] = shape_of(state_dict, "sim_enc.v_global_w.embedding_local.1.weight", cls.title, 1)[0]
+        title = cls.kind.title
+        embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", title)
+        vocabulary_size, sizes = word_sizes(state_dict, "txt_enc.embed.", "txt_enc.cap_rnn.", title)
+        sizes["similarity_dim"] = shape_of(state_dict, "sim_enc.sim_tranloc_w.weight", title)[0]
+        (regions,) = shape_of(state_dict, "sim_enc.v_global_w.embedding_local.1.weight", title, 1)
         own_sizes, own_names = cls.released_reasoning(state_dict)
-        model = cls(image_dim=image_dim, embedding=embedding, **sizes, **own_sizes, **options)
-        load_released(model, state_dict, RELEASED_NAMES | own_names, cls.title)
+        spec = check(cls.kind, {"embedding": embedding} | sizes | own_sizes | options, title)
+        model = cls(spec, image_dim=image_dim, vocabulary_size=vocabulary_size, regions=regions)
+        load_released(model, state_dict, RELEASED_NAMES | own_names, title)
         return model
 
     @classmethod
@@ -299,4 +286,4 @@ class SimilarityVectors(Matcher):
             raw = regions.flatten(0, 1) @ words.flatten(0, 2).T
         else:
             raw = regions @ words.flatten(1, 2).transpose(1, 2)
-        return attention_weights(raw.view(*regions.shape[:2], *words.shape[1:3]), self.temperature)
+        return attention_weights(raw.view(*regions.shape[:2], *words.shape[1:3]), self.spec.temperature)

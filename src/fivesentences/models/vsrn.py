@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from fivesentences.errors import InputError
+from fivesentences.config.reading import check
 from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.captioner import Captioner, caption_labels
 from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
+from fivesentences.models.vsrn_spec import VSRNSpec
 
 BLOCKS = 4
 RELEASED_NAMES = {
@@ -53,56 +54,31 @@ class VSRN(Matcher):
     """Image: linear, four relation blocks, GRU over the regions. Caption: GRU, as VSE++. Score: dot product.
 
     Args:
+        spec: Its settings and widths.
         image_dim: Length of a region's feature vector; any number of regions.
         vocabulary_size: Number of words.
-        embedding: Length of the common space.
-        word: Length of a word vector of the sentence GRU.
-        recipe: The released code has two: ``"flickr30k"`` puts a batch norm behind the GRU over regions, ``"coco"``
-            an L2 norm before the relation blocks instead.
-        captioning: Weight of the captioning loss; 0: no captioner at all (checkpoints of the authors have none).
-        caption_hidden: State of the captioner's GRUs.
-        caption_word: Length of the captioner's own word vectors.
-        caption_longest: Words of a caption that the captioner reads at most.
-        caption_dropout: Dropout before both GRUs of the captioner.
     """
 
-    layout: ClassVar[Literal["global", "grid"]] = "grid"
+    spec: VSRNSpec
 
-    def __init__(
-        self,
-        *,
-        image_dim: int,
-        vocabulary_size: int,
-        embedding: int = 2048,
-        word: int = 300,
-        recipe: Literal["flickr30k", "coco"] = "flickr30k",
-        captioning: float = 1.0,
-        caption_hidden: int = 512,
-        caption_word: int = 300,
-        caption_longest: int = 60,
-        caption_dropout: float = 0.2,
-    ):
-        super().__init__(image_dim=image_dim, vocabulary_size=vocabulary_size)
-        if recipe not in ("flickr30k", "coco"):
-            raise InputError(f"VSRN: recipe is {recipe!r}; it is 'flickr30k' or 'coco'.")
-        if not captioning >= 0:
-            raise InputError(f"VSRN: captioning is {captioning}; a weight is 0 or more.")
-        self.recipe, self.captioning = recipe, captioning
+    def __init__(self, spec: VSRNSpec, *, image_dim: int, vocabulary_size: int):
+        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        embedding = spec.embedding
         self.image_projection = nn.Linear(image_dim, embedding)
         self.relations = nn.ModuleList(RegionRelations(embedding) for _ in range(BLOCKS))
         self.gathering = nn.GRU(embedding, embedding, batch_first=True)
-        self.image_norm = nn.BatchNorm1d(embedding) if recipe == "flickr30k" else None
-        self.words = nn.Embedding(vocabulary_size, word)
-        self.sentence = nn.GRU(word, embedding, batch_first=True)
+        self.image_norm = nn.BatchNorm1d(embedding) if spec.recipe == "flickr30k" else None
+        self.words = nn.Embedding(vocabulary_size, spec.word)
+        self.sentence = nn.GRU(spec.word, embedding, batch_first=True)
         self.captioner: Captioner | None = None
-        if captioning:
+        if spec.captioning:
             self.captioner = Captioner(
                 region_dim=embedding,
                 vocabulary_size=vocabulary_size,
-                hidden=caption_hidden,
-                word=caption_word,
-                longest=caption_longest,
-                dropout=caption_dropout,
+                hidden=spec.caption_hidden,
+                word=spec.caption_word,
+                longest=spec.caption_longest,
+                dropout=spec.caption_dropout,
             )
         bound = math.sqrt(6.0 / (image_dim + embedding))
         nn.init.uniform_(self.image_projection.weight, -bound, bound)
@@ -114,7 +90,7 @@ class VSRN(Matcher):
         """The model with released weights (``img_enc``, ``txt_enc`` and, if it is there, ``caption_model``).
 
         Sizes and recipe are read from the weights. The authors' checkpoints hold no captioner; the model then has
-        none and adds no captioning loss when it is trained on.
+        none and adds no captioning loss in further training.
         """
         embedding, image_dim = shape_of(state_dict, "img_enc.fc.weight", "VSRN")
         vocabulary_size, word = shape_of(state_dict, "txt_enc.embed.weight", "VSRN")
@@ -125,13 +101,8 @@ class VSRN(Matcher):
             _, sizes["caption_word"] = shape_of(state_dict, name, "VSRN")
         else:
             sizes["captioning"] = 0.0
-        model = cls(
-            image_dim=image_dim,
-            vocabulary_size=vocabulary_size,
-            embedding=embedding,
-            word=word,
-            **(sizes | options),
-        )
+        spec = check(VSRNSpec, {"embedding": embedding, "word": word} | sizes | options, "VSRN")
+        model = cls(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
         # A convolution over single regions is a linear layer: [out, in, 1] -> [out, in].
         plain = {
             name: tensor.squeeze(2) if tensor.ndim == 3 and tensor.shape[2] == 1 else tensor
@@ -163,21 +134,21 @@ class VSRN(Matcher):
     ) -> TrainingScores:
         """The similarity of a batch of pairs, and the captioning loss as ``extra``.
 
-        Nothing is needed beyond images and captions: what the captioner writes is the caption itself.
+        Nothing is needed beyond images and captions: the captioner learns to write the caption itself.
         """
         regions = self.related_regions(images)
         similarity = self.similarity(self.gathered(regions), self.encode_captions(caption_tokens, caption_lengths))
         if self.captioner is None:
             return TrainingScores(similarity)
         labels = caption_labels(caption_tokens, caption_lengths, self.captioner.longest)
-        return TrainingScores(similarity, extra=self.captioning * self.captioner.loss(regions, labels))
+        return TrainingScores(similarity, extra=self.spec.captioning * self.captioner.loss(regions, labels))
 
     # --- the steps of an image ------------------------------------------------------------------------------
 
     def projected_regions(self, images: Tensor) -> Tensor:
         """``[images, regions, image_dim]`` -> ``[images, regions, embedding]``."""
         regions: Tensor = self.image_projection(images.to(self.image_projection.weight.dtype))
-        return normalised_over_regions(regions) if self.recipe == "coco" else regions
+        return normalised_over_regions(regions) if self.spec.recipe == "coco" else regions
 
     def related_regions(self, images: Tensor) -> Tensor:
         """Regions after the relation blocks, ``[images, regions, embedding]``; the captioner reads them too."""
@@ -196,7 +167,7 @@ class VSRN(Matcher):
 
 
 class RegionRelations(nn.Module):
-    """Every region gains what related regions say: affinity without softmax, divided by the number of regions.
+    """Every region adds a sum over all regions, weighted by affinity: no softmax, divided by the number of regions.
 
     The batch norm at the end starts at 0, so that a fresh block changes nothing.
     """
@@ -213,15 +184,15 @@ class RegionRelations(nn.Module):
         images, count, width = regions.shape
         affinity = torch.bmm(self.theta(regions), self.phi(regions).transpose(1, 2)) / count
         told = self.out(torch.bmm(affinity, self.value(regions)))
-        # One statistic a feature, over images and regions alike.
+        # One statistic per feature, over images and regions alike.
         return batch_normalised(self.norm, told.view(images * count, width)).view_as(regions) + regions
 
 
 def normalised_over_regions(regions: Tensor) -> Tensor:
     """Each feature's values over the regions of an image get length 1; a feature that is 0 everywhere stays so.
 
-    The released code normalises axis 1 here, which holds the regions, where the features were meant. It is what its
-    published numbers come from, so it is the model.
+    The released code normalises axis 1 here, which holds the regions, where the features were meant. Its published
+    numbers come from this, so it is the model.
     """
     length: Tensor = torch.linalg.vector_norm(regions, dim=1, keepdim=True)
     return regions / torch.where(length > 0, length, 1)

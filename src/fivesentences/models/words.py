@@ -30,8 +30,8 @@ class WordStates(nn.Module):
         vocabulary_size: int,
         word: int,
         embedding: int,
-        layers: int = 1,
-        bidirectional: bool = True,
+        layers: int,
+        bidirectional: bool,
         dropout: float = 0.0,
     ):
         super().__init__()
@@ -51,8 +51,8 @@ class WordStates(nn.Module):
         return states
 
 
-def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: str) -> dict[str, int | bool]:
-    """Sizes of ``WordStates`` from the released weights named ``embed`` and ``rnn`` (prefixes that end in a dot).
+def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: str) -> tuple[int, dict[str, int | bool]]:
+    """Number of words and settings of ``WordStates`` in released weights ``embed`` and ``rnn``, prefixes with a dot.
 
     Raises:
         InputError: If a weight is missing.
@@ -60,8 +60,7 @@ def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: st
     vocabulary_size, word = shape_of(state_dict, f"{embed}weight", title)
     shape_of(state_dict, f"{rnn}weight_ih_l0", title)
     inputs = [key.removeprefix(rnn) for key in state_dict if key.startswith(f"{rnn}weight_ih_l")]
-    return {
-        "vocabulary_size": vocabulary_size,
+    return vocabulary_size, {
         "word": word,
         "layers": sum(not name.endswith("_reverse") for name in inputs),
         "bidirectional": any(name.endswith("_reverse") for name in inputs),

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.reading import check
 from fivesentences.config.types import Name, Strict
-from fivesentences.plan.losses import LossSpec
+from fivesentences.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
 
 # Between the seeds of members with the same model: far enough for the seeds of a scale to stay apart.

@@ -120,6 +120,6 @@ def metric(phi: str) -> str:
 
 def captions_of(spec: RunSpec) -> str:
     """Which training captions a run has, for a file name."""
-    drawn = spec.draw == "seeded" and spec.fraction < 1
+    drawn = spec.training.draw == "seeded" and spec.fraction < 1
     fewer = "" if spec.captions_per_image is None else f",captions_per_image={spec.captions_per_image}"
     return f"fraction={spec.fraction:g}{fewer}" + (f",draw=seeded,seed={spec.seed}" if drawn else "")

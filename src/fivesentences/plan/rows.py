@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Inference, Scale, as_list, check
+from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Hyperparameters, Inference, Scale, as_list
 from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec
+from fivesentences.models import MODELS, ModelSpec, model_spec
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
 from fivesentences.plan.exhibits import Exhibit, RowSpec
-from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import WIDTHS, ModelSettings
-from fivesentences.plan.registry import registered_models
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
+from fivesentences.plan.widths import check_widths
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
@@ -78,9 +78,11 @@ def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
     """Rows of runs of all tables and figures that a scale makes.
 
     Raises:
-        InputError: If an exception or a kept row of the scale names a model or loss that no study has.
+        InputError: If an exception or a kept row of the scale names a model or loss that no study has, or a width that
+            no model has.
     """
     _check_cells(studies, scale)
+    check_widths(studies, scale)
     return [
         row
         for study in studies.values()
@@ -187,15 +189,19 @@ class _Cell:
 
     def _of_model(self, dataset: str, name: str) -> tuple[RunSpec, ...]:
         scale, model = self.scale, _model(self.study, name)
-        apart = {"exceptions", "minutes", "gpu", "runs_per_job", "tensorboard"}
-        settings = scale.training.model_dump(exclude=apart) | {"seeds": scale.seeds}
+        settings = scale.training.model_dump(include=set(Hyperparameters.model_fields))
+        widths, layout, of_seeds = dict(scale.training.widths), model.layout, scale.seeds
+        cell = ({name, model.name}, self.loss, self.fraction, self.captions)
         for exception in scale.training.exceptions:
-            if exception.matches({name, model.name}, self.loss, self.fraction, self.captions):
+            if exception.matches(*cell):
                 settings |= exception.settings
-        layout = settings.pop("features", None) or model.layout
-        seeds = _of_fraction(scale, "seeds", settings.pop("seeds"), self.fraction)
+                widths |= settings.pop("widths", {})
+                layout = settings.pop("features", layout)
+        for other in scale.other_seeds:
+            if other.matches(*cell):
+                of_seeds = other.seeds
+        seeds = _of_fraction(scale, "seeds", of_seeds, self.fraction)
         settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
-        widths = {key: settings.pop(key) for key in WIDTHS if key in settings}
         run = RunSpec(
             dataset=dataset,
             features=self._features(layout),
@@ -204,7 +210,7 @@ class _Cell:
             loss=self.study.losses[self.loss],
             fraction=self.fraction,
             captions_per_image=self.captions,
-            **settings,
+            training=Hyperparameters(**settings),
         )
         return tuple(run.model_copy(update={"seed": seed}) for seed in seeds)
 
@@ -234,11 +240,12 @@ def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> Lef
 
 def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
     """An exception or a kept row with a mistaken name would hold for no run, and nobody would see it."""
-    models = {*registered_models(), *(name for study in studies.values() for name in study.models)}
+    models = {*MODELS, *(name for study in studies.values() for name in study.models)}
     losses = {name for study in studies.values() for name in study.losses}
     ensembles = {name for study in studies.values() for name in study.ensembles}
     given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
         ("training.exceptions", scale.training.exceptions, models),
+        ("other_seeds", scale.other_seeds, models),
         ("keep", scale.keep or [], models | ensembles),
     ]
     for where, cells, of_model in given:
@@ -252,9 +259,9 @@ def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
                         )
 
 
-def _model(study: Study, name: str) -> ModelSettings:
+def _model(study: Study, name: str) -> ModelSpec:
     """The model that a row names: a variant of the study's, or one of the registry as it is."""
-    return study.models.get(name) or check(ModelSettings, {"name": name}, f"{study.paper}: a row's model")
+    return study.models.get(name) or model_spec(name)
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:

@@ -206,7 +206,7 @@ class Rules:
     def prepare_cider(self, dataset: str, phi: str, captions: str) -> Step:
         """CIDEr of the training captions of some runs."""
         spec = self._first_that_reads(dataset, phi, captions)
-        part = (spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
+        part = (spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
         return Step({"corpus": self.places.corpus(dataset)}, {"part": part})
 
     # --- training and evaluation ----------------------------------------------------------------------------

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.types import CaptionsPerImage, Fraction, Name, Strict
-from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import ModelSpec
+from fivesentences.losses import LossSpec
+from fivesentences.models import AnyModelSpec
+
+FORMAT = 2  # of run.yaml
 
 
 class RunSpec(Strict):
-    """One training run, complete: what ``fivesentences train`` and the rules of ``training.smk`` are given."""
+    """One training run, complete: what ``fivesentences train`` and the workflow's training jobs are given."""
 
     dataset: Name
     features: FeatureSpec
-    model: ModelSpec
+    model: AnyModelSpec
     loss: LossSpec = LossSpec()
-    fraction: Fraction = 1.0
+    fraction: Fraction = Field(default=1.0, description="of the training captions")
     captions_per_image: CaptionsPerImage | None = Field(
         default=None, description="only so many first captions of each training image; null: all"
     )
-    draw: Literal["first", "seeded"] = "first"
     seed: int = Field(default=0, ge=0)
-    epochs: int = Field(default=30, ge=1)
-    batch_size: int = Field(default=128, ge=2)
-    learning_rate: float = Field(default=2e-4, gt=0)
-    drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs before the rate falls tenfold")
-    gradient_clip: float = Field(default=2.0, gt=0)
-    min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are <unk>")
-    selection: Literal["rsum", "ncs"] = "rsum"
-    selection_images: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="only so many first dev images are scored after each epoch; null: all"
-    )
-    bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
-    threads: int = Field(default=1, ge=1, description="CPU threads; part of the result, since sums depend on it")
-    features_named: bool = Field(default=False, description="the folder's name says which features were read")
+    training: Hyperparameters = Hyperparameters()
+    features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
 
     @property
     def name(self) -> str:
@@ -53,8 +44,17 @@ class RunSpec(Strict):
 
 
 class RunFile(Strict):
-    """``run.yaml``: a run's settings and the files it read."""
+    """``run.yaml``: a run's settings and the files that it read."""
 
+    format: int = Field(default=FORMAT, description="changes when the settings of a run are laid out anew")
     corpus: str
     features: str
     run: RunSpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_this_format(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("format") != FORMAT:
+            found = f"of format {given['format']}" if "format" in given else "of an earlier version"
+            raise ValueError(f"this run is {found}, and format {FORMAT} is read here; train the run again")
+        return given

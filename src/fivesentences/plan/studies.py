@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pydantic import Field, model_validator
 
 from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
+from fivesentences.losses import LossSpec
+from fivesentences.models import MODELS, ModelVariant
 from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.losses import LossSpec
-from fivesentences.plan.models import ModelSettings
 
 
 class Study(Strict):
@@ -20,17 +20,33 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
-    models: dict[Name, ModelSettings] = Field(
+    models: dict[Name, ModelVariant] = Field(
         default={}, description="variants, such as scan_i2t; a row may also name a known model as it is"
     )
     ensembles: dict[Name, list[Name]] = Field(
         default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
     )
     labels: dict[Name | EvaluationPhi, str] = Field(
-        default={}, description="what tables call a loss, model, role, dataset, judge, phi or inference method"
+        default={},
+        description="what tables call a role, dataset, judge, phi or ensemble; of losses and models only those that "
+        "shall not be called by their settings",
     )
     tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
     figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
+
+    def label_of(self, name: str, otherwise: str | None = None) -> str:
+        """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
+
+        Args:
+            name: Of a loss, model, ensemble, role, dataset, judge, phi or inference method.
+            otherwise: For what has no label; None: its name.
+        """
+        if name in self.labels:
+            return self.labels[name]
+        if name in self.losses:
+            return self.losses[name].label(self.labels)
+        model = self.models.get(name) or MODELS.get(name)
+        return model.title if model is not None else otherwise or name
 
     @property
     def exhibits(self) -> Iterator[Exhibit]:

@@ -19,11 +19,11 @@ from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import replacing
-from fivesentences.training.building import build
 from fivesentences.training.extras import extras_of
 from fivesentences.training.fingerprint import differences
 from fivesentences.training.vocabulary import Vocabulary
 
+FORMAT = 2
 MODEL, PREPARATION, CONCEPTS = "model.", "preparation.", "concepts."
 GRAPH = ("vectors", "together", "totals")  # what of a concept graph is stored as tensors
 
@@ -72,7 +72,7 @@ def write_weights(
     tensors = {MODEL + name: value.detach().cpu().contiguous() for name, value in weights.items()}
     for name, array in preparation.to_arrays().items():
         tensors[PREPARATION + name] = torch.from_numpy(array.copy())
-    label: dict[str, Any] = {"image_dim": image_shape[-1], "spec": spec.model_dump(mode="json")}
+    label: dict[str, Any] = {"format": FORMAT, "image_dim": image_shape[-1], "spec": spec.model_dump(mode="json")}
     if len(image_shape) == 2:
         label["regions"] = image_shape[0]
     if concepts is not None:
@@ -89,7 +89,7 @@ def load_trained(folder: Path | str) -> TrainedModel:
     """
     path = Path(folder) / "weights.safetensors"
     vocabulary = Vocabulary.read(Path(folder) / "vocabulary.json")
-    label, tensors = read_labelled(path, "a run", "train the run again")
+    label, tensors = read_labelled(path, "a run", FORMAT, "train the run again")
     spec = check(RunSpec, label["spec"], str(path))
 
     def beginning(prefix: str) -> dict[str, torch.Tensor]:
@@ -102,8 +102,12 @@ def load_trained(folder: Path | str) -> TrainedModel:
         concepts = ConceptGraph(
             tuple(label["concepts"]), **{name: value.numpy() for name, value in beginning(CONCEPTS).items()}
         )
-    regions = [label["regions"]] if "regions" in label else []
-    model = build(spec.model, [*regions, label["image_dim"]], len(vocabulary), concepts)
+    model = spec.model.build(
+        image_dim=label["image_dim"],
+        vocabulary_size=len(vocabulary),
+        regions=label.get("regions"),
+        concepts=concepts,
+    )
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

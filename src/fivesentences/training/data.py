@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fivesentences.config import Layout
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
-from fivesentences.models import model_class
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions
@@ -22,9 +22,6 @@ from fivesentences.training.vocabulary import Vocabulary
 
 # Prepared features of a split up to so many bytes are held in memory; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
-
-
-Layout = Literal["global", "grid"]
 
 
 class Images(Protocol):
@@ -128,15 +125,15 @@ class RunData:
             InputError: If a split has no images, the features lack an image, hold NaN or have the wrong layout.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
-        layout, name = model_class(spec.model.name).layout, spec.model.name
+        layout, name = spec.model.layout, spec.model.name
         check_layout(
             *(layout, table, f"the model '{name}'"),
             f"set features.layout to '{layout}', for a scale by training.exceptions: "
             f"[{{model: {name}, features: {layout}}}]",
         )
         whole_train = whole.split("train")
-        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.draw, spec.seed)
-        vocabulary = Vocabulary.of_captions(train.captions, spec.min_word_count)
+        train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+        vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         concepts = concepts_of(spec.model, train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)

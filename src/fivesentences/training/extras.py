@@ -1,4 +1,4 @@
-"""What some models take beside images and captions: a concept graph, and labels of each caption."""
+"""What some models read beside images and captions: a concept graph, and concept labels of each caption."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from torch import Tensor
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.models import model_class
+from fivesentences.models import ModelSpec
 from fivesentences.models.concepts import ConceptGraph, concept_labels
-from fivesentences.plan.models import ModelSpec
 
 Stage = Literal["training", "test"]
-CONCEPTS = 300  # as released
 KNOWN = {"concepts", "concept_labels"}
 
 
@@ -24,16 +22,15 @@ def concepts_of(spec: ModelSpec, train: Corpus) -> ConceptGraph | None:
     """The concepts of a run's own training captions; None for a model that needs none.
 
     Raises:
-        InputError: If the model needs something that is not known here, or no word can be a concept.
+        InputError: If the model needs something that is unknown here, or no word can be a concept.
     """
-    needs = model_class(spec.name).needs
-    if unknown := sorted(needs - KNOWN):
-        raise InputError(f"the model '{spec.name}' needs {', '.join(unknown)}; training knows {', '.join(KNOWN)}.")
-    if not needs & KNOWN:
+    if unknown := sorted(spec.needs - KNOWN):
+        known = ", ".join(sorted(KNOWN))
+        raise InputError(f"the model '{spec.name}' needs {', '.join(unknown)}; training knows only {known}.")
+    if not spec.needs & KNOWN:
         return None
-    return ConceptGraph.of_captions(
-        train.captions, train.image_of_caption, size=spec.concepts or CONCEPTS, glove=spec.glove
-    )
+    options = spec.concept_options
+    return ConceptGraph.of_captions(train.captions, size=options.most, glove=options.glove)
 
 
 def extras_of(
@@ -43,16 +40,16 @@ def extras_of(
     image_of_caption: np.ndarray,
     stage: Stage,
 ) -> dict[str, Tensor]:
-    """Keyword arguments of the model's ``encode_captions``, one row a caption.
+    """Keyword arguments of the model's ``encode_captions``, one row per caption.
 
     Args:
         spec: The model.
-        concepts: Those of its training captions.
+        concepts: The concepts of its training captions.
         captions: All captions of the images.
         image_of_caption: ``[captions]`` image index of each.
-        stage: ``"test"`` for everything that is scored, dev too.
+        stage: ``"test"`` for everything that is scored, dev included.
     """
-    if concepts is None or "concept_labels" not in model_class(spec.name).needs:
+    if concepts is None or "concept_labels" not in spec.needs:
         return {}
-    labels = concept_labels(concepts, captions, image_of_caption, stage, spec.labels or "paper")
+    labels = concept_labels(concepts, captions, image_of_caption, stage, spec.concept_options.labels)
     return {"concept_labels": torch.from_numpy(labels)}

@@ -29,8 +29,8 @@ def fingerprint(
     Prepared CIDEr (``.npz``) is left out: it changes no bit, and says itself which captions it was made of.
     """
     read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
-    if spec.model.glove is not None:
-        read["the GloVe file"] = spec.model.glove
+    if (glove := spec.model.concept_options.glove) is not None:
+        read["the GloVe file"] = glove
     return {name: _sha256(path) for name, path in read.items()} | {
         "the run's settings": spec.model_dump_json(),
         "the corpus file": _sha256(corpus),

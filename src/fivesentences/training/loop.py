@@ -27,7 +27,6 @@ from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, bucketed_order, epoch_order
-from fivesentences.training.building import build
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loader import Batch, Loader
@@ -61,14 +60,20 @@ class Training:
         device: torch.device,
         phi_files: Mapping[str, Path] | None = None,
     ):
-        self.spec, self.data, self.device = spec, data, device
+        self.spec, self.settings, self.data, self.device = spec, spec.training, data, device
         torch.manual_seed(spec.seed)
-        self.model = build(spec.model, data.train.images.shape[1:], len(data.vocabulary), data.concepts).to(device)
+        *regions, image_dim = data.train.images.shape[1:]
+        self.model = spec.model.build(
+            image_dim=image_dim,
+            vocabulary_size=len(data.vocabulary),
+            regions=regions[0] if regions else None,
+            concepts=data.concepts,
+        ).to(device)
         self.optimizer = Adam(self.model.parameters())
         phis = open_phis(spec.loss.phis, data.train.corpus, phi_files, data.whole_train)
         self.objective = Objective(spec.loss, phis, spec.seed)
-        self.dev = data.dev.first(spec.selection_images)
-        self.scores = DevScores(spec.selection, self.dev.corpus)
+        self.dev = data.dev.first(spec.training.selection_images)
+        self.scores = DevScores(spec.training.selection, self.dev.corpus)
         self.loader = Loader(data.train, device)
         self.epoch = self.step = 0
         self.loss_sum = 0.0
@@ -79,7 +84,7 @@ class Training:
     @property
     def batches(self) -> int:
         """Batches an epoch; the last, smaller one counts and is trained on."""
-        return math.ceil(len(self.data.train.captions) / self.spec.batch_size)
+        return math.ceil(len(self.data.train.captions) / self.settings.batch_size)
 
     # --- the loop -------------------------------------------------------------------------------------------
 
@@ -103,9 +108,9 @@ class Training:
         """
         saved = time.monotonic()
         done = self.epoch * self.batches + self.step
-        with Bar(label, self.spec.epochs * self.batches, done) as bar:
-            while self.epoch < self.spec.epochs:
-                batches = self.loader.batches(batches_of(self._order(), self.spec.batch_size, first=self.step))
+        with Bar(label, self.settings.epochs * self.batches, done) as bar:
+            while self.epoch < self.settings.epochs:
+                batches = self.loader.batches(batches_of(self._order(), self.settings.batch_size, first=self.step))
                 for batch in batches:
                     self._train_batch(batch)
                     bar.advance(1, self._note())
@@ -119,14 +124,14 @@ class Training:
 
     def learning_rate(self) -> float:
         """The rate of the epoch under way."""
-        dropped = self.epoch >= self.spec.drop_after * self.spec.epochs
-        return self.spec.learning_rate * (DROP if dropped else 1.0)
+        dropped = self.epoch >= self.settings.drop_after * self.settings.epochs
+        return self.settings.learning_rate * (DROP if dropped else 1.0)
 
     def _order(self) -> np.ndarray:
         """``[captions]`` the order of the epoch under way."""
         lengths = self.data.train.captions.lengths
-        if self.spec.bucketing:
-            return bucketed_order(lengths, self.spec.batch_size, self.spec.seed, self.epoch)
+        if self.settings.bucketing:
+            return bucketed_order(lengths, self.settings.batch_size, self.spec.seed, self.epoch)
         return epoch_order(len(lengths), self.spec.seed, self.epoch)
 
     def _train_batch(self, batch: Batch) -> None:
@@ -140,7 +145,7 @@ class Training:
             self._diverged(f"the loss is {value}")
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.gradient_clip)
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.gradient_clip)
         self.optimizer.step(self.learning_rate())
         self._notice_gradients(scores.similarity.grad if self.model.few_gradients is not None else None)
         self.loss_sum += value
@@ -152,7 +157,7 @@ class Training:
         Not the loss's name decides: the sum over all negatives reaches every pair of a fresh model, and few pairs of
         one that has learned. A last, smaller batch says nothing about a whole one.
         """
-        if of_similarity is not None and len(of_similarity) == self.spec.batch_size:
+        if of_similarity is not None and len(of_similarity) == self.settings.batch_size:
             self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
 
     def _end_epoch(self) -> None:
@@ -169,14 +174,14 @@ class Training:
         self.epoch, self.step, self.loss_sum = self.epoch + 1, 0, 0.0
 
     def _note(self) -> str:
-        seen = min(self.step * self.spec.batch_size, len(self.data.train.captions))
-        note = f"epoch {self.epoch + 1}/{self.spec.epochs}  loss {self.loss_sum / seen:.3f}"
+        seen = min(self.step * self.settings.batch_size, len(self.data.train.captions))
+        note = f"epoch {self.epoch + 1}/{self.settings.epochs}  loss {self.loss_sum / seen:.3f}"
         return note + (f"  dev Rsum {self.history[-1]['dev_Rsum']:.1f}" if self.history else "")
 
     def _diverged(self, what: str) -> None:
         raise InputError(
             f"{self.spec.name}: {what} in epoch {self.epoch + 1}, batch {self.step + 1}, "
-            f"at learning_rate {self.spec.learning_rate:g}; lower the rate."
+            f"at learning_rate {self.settings.learning_rate:g}; lower the rate."
         )
 
     # --- its state ------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def train_run(
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
     place = device_of(device)
-    with reproducible(spec.threads, place):
+    with reproducible(spec.training.threads, place):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place, phi_files)
         resume = ResumeFolder(folder / "resume", fingerprint(spec, corpus, features, place, phi_files))

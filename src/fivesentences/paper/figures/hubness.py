@@ -156,7 +156,7 @@ def _lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int)
 def _title(setting: tuple[Any, ...], settings: Sequence[tuple[Any, ...]], study: Study) -> str:
     """What tells a setting from the others; the loss if nothing does."""
     telling = [index for index in range(4) if len({one[index] for one in settings}) > 1] or [2]
-    said = [f"{setting[i]:.0%}" if i == 3 else study.labels.get(setting[i], str(setting[i])) for i in telling]
+    said = [f"{setting[i]:.0%}" if i == 3 else study.label_of(str(setting[i])) for i in telling]
     return ", ".join(said)
 
 

@@ -85,7 +85,7 @@ def labels_of_lines(rows: Sequence[Row], study: Study, always: str = "loss") -> 
 
 def _in_words(row: Row, part: str, study: Study) -> str:
     name = getattr(row, part)
-    return f"{name:.0%}" if part == "fraction" else study.labels.get(name) or INFERENCES.get(name, str(name))
+    return f"{name:.0%}" if part == "fraction" else study.label_of(str(name), INFERENCES.get(name))
 
 
 def _semantic_recall_over_m(

@@ -197,7 +197,7 @@ def _our_row(
         difference = mean - value if value is not None and comparable else None
         cells.append(Cell(mean, spread, count=len(values), published=value, difference=difference))
     of_row = (row.model, row.loss, row.inference)
-    labels = tuple(study.labels.get(name) or INFERENCES.get(name, name) for name in of_row)
+    labels = tuple(study.label_of(name, INFERENCES.get(name)) for name in of_row)
     same_data = beside is not None and not unlike_print(row, setting, results, None)
     keys = {"model": row.model, "loss": row.loss, "inference": row.inference}
     return TableRow("ours", labels, keys, row.published or "", same_data, tuple(cells))

@@ -20,29 +20,29 @@ PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise"
 
 def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Results) -> list[str]:
     """Datasets, galleries, seeds and tie rule behind the rows that are there."""
-    labels, notes = study.labels, []
+    notes = []
     kept = [row for row in rows if row.left_out is None]
     for role, dataset in dict.fromkeys((row.role, row.dataset or "") for row in kept):
         of_role = [row for row in kept if row.role == role]
         gallery = results.gallery(of_role[0].runs[0].name)
-        named = labels.get(dataset, dataset)
-        plays = ":" if dataset == role else f" plays the role of {labels.get(role, role)}, with"
+        named = study.label_of(dataset)
+        plays = ":" if dataset == role else f" plays the role of {study.label_of(role)}, with"
         notes.append(
             f"{named}{plays} {gallery.images:,} test images and {gallery.captions:,} captions; "
-            f"features {_features_of(of_role, labels)}."
+            f"features {_features_of(of_role, study)}."
         )
     for model in unique(row.model for row in kept if row.model in study.ensembles):
         members = study.ensembles[model]
-        names = listed([labels.get(member, member) for member in members])
+        names = listed([study.label_of(member) for member in members])
         other_seeds = ", with different seeds" if len(set(members)) < len(members) else ""
         notes.append(
-            f"{labels.get(model, model)}: the mean of the similarities of {names}, each trained by itself{other_seeds}."
+            f"{study.label_of(model)}: the mean of the similarities of {names}, each trained by itself{other_seeds}."
         )
     leaking = unique(
-        labels.get(row.model, row.model)
+        study.label_of(row.model)
         for row in kept
         for run in row.runs
-        if any(member.model.labels == "released" for member in members_of(run))
+        if any(member.model.concept_options.labels == "released" for member in members_of(run))
     )
     if leaking:
         notes.append(
@@ -50,7 +50,7 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
             "released; this tells which captions belong together."
         )
     if kept:
-        for seeds, where in sorted(_seeds_of(kept, labels).items(), key=lambda one: "other" in one[1]):
+        for seeds, where in sorted(_seeds_of(kept, study).items(), key=lambda one: "other" in one[1]):
             named = ", ".join(str(seed) for seed in seeds)
             notes.append(
                 f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
@@ -62,13 +62,13 @@ def notes_of_data(study: Study, scale: Scale, rows: Sequence[Row], results: Resu
     return notes
 
 
-def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+def _features_of(rows: Sequence[Row], study: Study) -> str:
     """What the models of a role read; which of them, where they read different features."""
     readers: dict[str, list[str]] = {}
     for row in rows:
         for member in (one for run in row.runs for one in members_of(run)):
             read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
-            readers.setdefault(read, []).append(labels.get(row.model, row.model))
+            readers.setdefault(read, []).append(study.label_of(row.model))
     if len(readers) == 1:
         return next(iter(readers))
     return "; ".join(f"{read} for {listed(unique(models))}" for read, models in readers.items())
@@ -76,14 +76,14 @@ def _features_of(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     """Roles nobody plays and what the scale has no time for."""
-    labels, notes = study.labels, []
+    notes = []
     for role in unique(row.role for row in rows if row.left_out == "role"):
         count = sum(row.role == role for row in rows)
         notes.append(
-            f"No dataset plays the role of {labels.get(role, role)} at the scale {scale.scale}: "
+            f"No dataset plays the role of {study.label_of(role)} at the scale {scale.scale}: "
             f"its {count} row{'s are' if count != 1 else ' is'} left out."
         )
-    losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in rows if row.left_out == "loss")
+    losses = unique(study.label_of(row.loss).lstrip("+ ") for row in rows if row.left_out == "loss")
     fractions = unique(f"{100 * row.fraction:g}%" for row in rows if row.left_out == "fraction")
     methods = unique(INFERENCES[row.inference] for row in rows if row.left_out == "inference")
     if losses:
@@ -94,7 +94,7 @@ def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[st
         notes.append(f"Training fractions left out at the scale {scale.scale} to save time: {', '.join(fractions)}.")
     features = unique(str(row.features) for row in rows if row.left_out == "features")
     if features:
-        named = ", ".join(labels.get(name, name) for name in features)
+        named = ", ".join(study.label_of(name) for name in features)
         notes.append(f"Rows left out at the scale {scale.scale}, which has not their features: {named}.")
     return notes + _on_cells(study, scale, rows)
 
@@ -105,19 +105,19 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     left_out = [row for row in wanted if row.left_out == "cell"]
     if not left_out:
         return []
-    labels, said = study.labels, []
+    said = []
     for model in unique(row.model for row in left_out):
         by_losses: dict[tuple[str, ...], list[str]] = {}
         for part in unique(_part_in_words(row) for row in left_out if row.model == model):
             of_part = [row for row in wanted if row.model == model and _part_in_words(row) == part]
-            losses = unique(labels.get(row.loss, row.loss).lstrip("+ ") for row in of_part if row.left_out == "cell")
+            losses = unique(study.label_of(row.loss).lstrip("+ ") for row in of_part if row.left_out == "cell")
             if len(losses) == len(of_part):
                 losses = ["every row"]
             elif len(losses) > FEW:
                 losses = [f"{len(losses)} of {len(of_part)} rows"]
             by_losses.setdefault(tuple(losses), []).append(part)
         parts = [f"{'; '.join(losses)} at {listed(parts)}" for losses, parts in by_losses.items()]
-        said.append(f"{labels.get(model, model)}: {', '.join(parts)}")
+        said.append(f"{study.label_of(model)}: {', '.join(parts)}")
     return [
         f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time; the "
         f"target “complete” makes the others too ({' · '.join(said)})."
@@ -201,7 +201,7 @@ def _features_in_print(
     return before + listed(unique(str(features_in_print(setting, *one)) for one in read)) + after
 
 
-def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int, ...], str]:
+def _seeds_of(rows: Sequence[Row], study: Study) -> dict[tuple[int, ...], str]:
     """Which rows were trained with which seeds: by training fraction if that tells, or by model and fraction."""
     found: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
@@ -212,12 +212,12 @@ def _seeds_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[tuple[int,
     if len({name for names in fractions.values() for name in names}) == sum(map(len, fractions.values())):
         return {seeds: f" at {listed(names)}" for seeds, names in fractions.items()}
     most = max(found, key=lambda seeds: len(found[seeds]))
-    models = {seeds: unique(labels.get(row.model, row.model) for row in of_seeds) for seeds, of_seeds in found.items()}
+    models = {seeds: unique(study.label_of(row.model) for row in of_seeds) for seeds, of_seeds in found.items()}
     if len({name for names in models.values() for name in names}) == sum(map(len, models.values())):
         few = {seeds for seeds, names in models.items() if seeds != most or len(names) < FEW}
         return {seeds: f" for {listed(models[seeds])}" if seeds in few else " for all other rows" for seeds in models}
     cells = {
-        seeds: unique(f"{labels.get(row.model, row.model)} at {_part_in_words(row)}" for row in of_seeds)
+        seeds: unique(f"{study.label_of(row.model)} at {_part_in_words(row)}" for row in of_seeds)
         for seeds, of_seeds in found.items()
     }
     if len({name for names in cells.values() for name in names}) < sum(map(len, cells.values())):

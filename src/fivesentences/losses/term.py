@@ -1,0 +1,63 @@
+"""What every loss states of itself without torch: settings, names, what it reads, and how its module is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from fivesentences.config.types import Strict
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class LossTerm(Strict):
+    """One loss of the sum that a run minimises.
+
+    Its settings, their defaults and their ranges stand here alone: studies are checked by them, folders of runs are
+    named by them, tables take their labels from them, and the module is built from them.
+
+    Attributes:
+        reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
+            ``"similarity"``: ``loss(similarity, phi)`` reads the one similarity that evaluation reads.
+    """
+
+    reads: ClassVar[Literal["ranked", "similarity"]]
+
+    @property
+    def suffix(self) -> str:
+        """What stands behind the model's name in a folder, such as ``+sam``; empty for the triplet loss."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        raise NotImplementedError
+
+    @property
+    def phi_read(self) -> str | None:
+        """Name of the phi of the training captions that it reads, perhaps a mean (``a+b``); None: it reads none."""
+        return None
+
+    def words(self, phis: Mapping[str, str]) -> tuple[str, list[str]]:
+        """What tables call it, and those of its settings that they show.
+
+        Args:
+            phis: What tables call a phi, by its name.
+        """
+        raise NotImplementedError
+
+    def label(self, phis: Mapping[str, str], alone: bool = False) -> str:
+        """What tables call it: ``SAM τ = 3, closest, released``, or ``SAM alone, τ = 3, closest, released``."""
+        title, settings = self.words(phis)
+        if not alone:
+            return f"{title} {', '.join(settings)}".strip()
+        return ", ".join([f"{title} alone", *settings] if title else [*settings, "alone"])
+
+    def build(self, seed: int = 0) -> nn.Module:
+        """The loss as a module; calling this imports torch.
+
+        Args:
+            seed: Of what it draws from a generator of its own.
+        """
+        raise NotImplementedError

@@ -1,0 +1,43 @@
+"""Settings of VSE++."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from fivesentences.config.types import Layout, Width
+from fivesentences.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from fivesentences.models.vsepp import VSEPP
+
+
+class VSEPPSpec(ModelSpec):
+    """VSE++: one vector per image, one per caption, and their dot product (Faghri et al. 2018)."""
+
+    layout: ClassVar[Layout] = "global"
+    title: ClassVar[str] = "VSE++"
+
+    name: Literal["vsepp"] = "vsepp"
+    embedding: Width = Field(default=1024, description="length of the common space")
+    word: Width = Field(default=300, description="length of a word vector")
+    layers: int = Field(default=1, ge=1, description="GRU layers")
+    measure: Literal["cosine", "order"] = Field(
+        default="cosine",
+        description="`cosine`, or `order`: minus the length of the part of the caption that exceeds the image",
+    )
+    normalise_images: bool = Field(
+        default=True, description="off: image vectors keep their length (released option `no_imgnorm`)"
+    )
+    use_abs: bool = Field(
+        default=False,
+        description="absolute values of both vectors after the norm (released option, meant for `order`)",
+    )
+
+    @classmethod
+    def implementation(cls) -> type[VSEPP]:
+        """The model's class."""
+        from fivesentences.models.vsepp import VSEPP
+
+        return VSEPP

@@ -1,0 +1,131 @@
+"""Specifications of models: names of folders, what is refused, and that each setting has an effect."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.errors import InputError
+from fivesentences.models import MODELS, ConceptGraph, model_spec, widths_of
+
+SMALL = dict.fromkeys(("embedding", "word", "similarity_dim", "caption_hidden", "caption_word"), 8)
+OF_CONCEPTS = {"labels", "glove"}  # read when concepts are made: see tests/training/test_extras.py
+# Names of settings as stored runs have them: the order of the settings is part of a name, widths are not.
+FOLDERS = {
+    "vsepp": {"embedding": 64, "word": 32},
+    "vsepp,layers=2,measure=order,normalise_images=no,use_abs=yes": {
+        **{"use_abs": True, "normalise_images": False, "measure": "order", "layers": 2}
+    },
+    "scan,direction=i2t": {"direction": "i2t"},
+    "scan,direction=t2i": {"direction": "t2i"},  # stated, though it is the default
+    "scan,aggregation=Mean,raw_norm=softmax,softmax_temperature=4,projection=weight_norm": {
+        **{"projection": "weight_norm", "softmax_temperature": 4, "raw_norm": "softmax", "aggregation": "Mean"}
+    },
+    "vsrn,recipe=coco": {"recipe": "coco", "caption_hidden": 32},
+    "vsrn,captioning=0,caption_longest=20,caption_dropout=0.5": {
+        **{"caption_dropout": 0.5, "caption_longest": 20, "captioning": 0}
+    },
+    "cvse,labels=released": {"labels": "released", "most_concepts": 12},
+    "cvse,bidirectional=no,dropout=0.1,alpha=0.75,fused_share=1,loss_weights=1_2_3_4.5,glove=a_b.txt": {
+        **{"glove": "a/b.txt", "loss_weights": [1, 2, 3, 4.5], "fused_share": 1, "alpha": 0.75, "dropout": 0.1},
+        "bidirectional": False,
+    },
+    "sgr,dropout=0.2,steps=2,temperature=4": {"steps": 2, "temperature": 4, "dropout": 0.2, "similarity_dim": 16},
+    "saf,layers=2,temperature=4": {"temperature": 4, "layers": 2, "similarity_dim": 16},
+}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folders_name_shows_what_was_stated_but_no_width_also_after_it_was_written_and_read(folder):
+    spec = model_spec(folder.partition(",")[0], **FOLDERS[folder])
+    again = type(spec).model_validate(spec.model_dump(mode="json"))
+    assert spec.folder == again.folder == spec.with_widths({"embedding": 4}).folder == folder
+    assert again == spec
+
+
+def test_a_scales_widths_reach_the_models_that_have_them():
+    given = {"embedding": 10, "similarity_dim": 4, "caption_hidden": 3}
+    assert model_spec("vsepp").with_widths(given).model_dump() == {"name": "vsepp", "embedding": 10, "word": 300}
+    assert model_spec("sgr").with_widths(given).similarity_dim == 4
+    assert model_spec("vsrn").with_widths({}).embedding == 2048
+    assert widths_of({"vsepp"}) == {"embedding", "word"} < widths_of({"sgr", "vsrn"}) < widths_of()
+    with pytest.raises(InputError, match=r"widths of CVSE: embedding is 9; .*multiple of 2"):
+        model_spec("cvse").with_widths({"embedding": 9})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("vsep", {}, "'vsep' is not a model; did you mean 'vsepp'?"),
+        ("transformer", {}, "there are: vsepp, scan, sgr, saf, vsrn, cvse."),
+        ("scan", {"directon": "i2t"}, "'directon' is no setting of the model scan; did you mean 'direction'?"),
+        ("vsepp", {"xyz": 1}, "it has: layers, measure, normalise_images, use_abs, embedding, word"),
+        ("vsepp", {"measure": "euclidean"}, "VSE++: measure is 'euclidean'; input should be 'cosine' or 'order'"),
+        ("scan", {"raw_norm": "l1norm"}, "SCAN: raw_norm is 'l1norm'"),
+        ("scan", {"pooling_temperature": 0}, "pooling_temperature is 0"),
+        ("vsrn", {"recipe": "f30k"}, "recipe is 'f30k'"),
+        ("vsrn", {"captioning": -1.0}, "captioning is -1.0"),
+        ("vsrn", {"caption_longest": 1}, "caption_longest is 1"),
+        ("cvse", {"alpha": 1.5}, "alpha is 1.5"),
+        ("cvse", {"loss_weights": [1, 2]}, "loss_weights is [1, 2]; list should have at least 4 items"),
+        ("saf", {"embedding": 0}, "embedding is 0"),
+    ],
+)
+def test_what_a_model_cannot_be_is_refused_in_one_sentence(name, settings, said):
+    with pytest.raises(InputError) as error:
+        model_spec(name, **settings)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_specifications_and_what_they_lead_to_import_no_torch():
+    code = (
+        "import sys; sys.modules['torch'] = None; from fivesentences.models import MODELS; "
+        "import fivesentences.losses, fivesentences.plan.runs, fivesentences.plan.studies; "
+        "print(*(kind.layout for kind in MODELS.values()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["global", *["grid"] * 5]
+
+
+def other_value(field):
+    """A value that is not the default."""
+    default = field.default
+    if isinstance(default, bool):
+        return not default
+    if get_origin(field.annotation) is Literal:
+        return next(value for value in get_args(field.annotation) if value != default)
+    if isinstance(default, list):
+        return [2 * value for value in default]
+    if default is None:
+        return 0.5
+    return default + 1 if isinstance(default, int) and default < 10 else type(default)(default / 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [(n, s) for n, kind in MODELS.items() for s in kind.settings() if s not in OF_CONCEPTS]
+)
+def test_every_setting_changes_what_the_model_computes(name, setting):
+    kind = MODELS[name]
+    field, shape = kind.model_fields[setting], (4, 6) if kind.layout == "global" else (4, 3, 6)
+    graph = ConceptGraph.of_captions(["a dog runs", "a dog sits", "a cat runs", "a cat sits"])
+    batch = torch.Generator().manual_seed(0)
+    images, tokens = torch.randn(shape, generator=batch), torch.randint(4, 20, (4, 9), generator=batch)
+    extras = {"concept_labels": torch.eye(4)[:, : len(graph)]} if "concept_labels" in kind.needs else {}
+    found = []
+    for settings in ({}, {setting: other_value(field)}):
+        spec = model_spec(name, **{key: SMALL[key] for key in kind.widths() if key in SMALL}, **settings)
+        torch.manual_seed(0)
+        model = spec.build(image_dim=6, vocabulary_size=20, regions=3, concepts=graph)
+        if name == "vsrn":  # relation blocks are drawn so that they change nothing
+            torch.nn.init.constant_(model.relations[0].norm.weight, 1.0)
+        scores = model.training_scores(images, tokens, torch.tensor([9, 5, 4, 6]), **extras)
+        parts = [scores.similarity, *(weight * matrix for weight, matrix in scores.ranked)]
+        parts += [] if scores.extra is None else [scores.extra]
+        parts.append(model.eval()(images, tokens, torch.tensor([9, 5, 4, 6]), **extras))
+        found.append([part.detach().numpy() for part in parts])
+    assert len(found[0]) != len(found[1]) or any(not np.allclose(*pair) for pair in zip(*found, strict=True))
