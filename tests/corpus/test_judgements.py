@@ -20,7 +20,7 @@ from fivesentences.corpus import (
     truth_as_judge,
 )
 from fivesentences.errors import InputError
-from fivesentences.scenes.generate import compose, truth_of
+from fivesentences.scenes import compose, truth_of
 
 
 def corpus_of(ids, splits=None):
