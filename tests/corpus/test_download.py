@@ -136,7 +136,7 @@ def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):
 def test_an_interrupted_download_goes_on_where_it_stopped(host, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     host.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to go on there"):
+    with pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to resume there"):
         get(entry(host.url, SHA), tmp_path)
     (part,) = left_in(tmp_path)
     assert part.endswith(".part")
@@ -333,7 +333,7 @@ def test_the_configured_mirror_goes_before_the_environment(tmp_path, monkeypatch
     (tmp_path / "other").mkdir()
     assert find_mirror(None) == tmp_path
     assert find_mirror(tmp_path / "other") == tmp_path / "other"
-    with pytest.raises(InputError, match=r"^mirror is '.*absent', which is no folder"):
+    with pytest.raises(InputError, match=r"^mirror is '.*absent', which is not a folder"):
         find_mirror(tmp_path / "absent")
     monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path / "absent"))
     with pytest.raises(InputError, match=r"^FIVESENTENCES_MIRROR is "):

@@ -78,7 +78,7 @@ NOT_UTF8 = "\n".join(TOKENS).encode().replace(b"A b number 1", b"A caf\xe9")
         (replaced("b.jpg#2", "b.jpg#2\t "), "line 8: caption #2 of 'b.jpg' is empty"),
         (replaced("b.jpg#2", "b.jpg#2 no tab"), "line 8 is 'b.jpg#2 no tab'; expected"),
         (replaced("b.jpg#2", ""), "line 8 is ''; expected"),
-        (replaced("b.jpg#2", "b.jpg#1\tagain"), "line 8: caption #1 of 'b.jpg' is there a second time"),
+        (replaced("b.jpg#2", "b.jpg#1\tagain"), "line 8: caption #1 of 'b.jpg' appears a second time"),
         (replaced("b.jpg#2", "b.jpg#x\tno number"), "line 8 is 'b.jpg#x"),
         (NOT_UTF8, f"byte {NOT_UTF8.index(0xE9)} (line 7) is not UTF-8"),
     ],
@@ -108,7 +108,7 @@ def test_an_unsafe_or_truncated_archive_is_one_sentence(tmp_path):
         load_flickr8k(unsafe)
     short = archive(tmp_path / "short.zip")
     short.write_bytes(short.read_bytes()[:-50])
-    with pytest.raises(InputError, match="is not a whole zip archive"):
+    with pytest.raises(InputError, match="is not a complete zip archive"):
         load_flickr8k(short)
 
 

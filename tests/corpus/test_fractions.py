@@ -54,7 +54,7 @@ def test_the_whole_is_the_whole(draw):
         (25, "first", "fraction is 25; a fraction lies in (0, 1]. Did you mean 0.25?"),
         (0.0, "first", "fraction is 0.0; a fraction lies in (0, 1]."),
         (float("nan"), "first", "fraction is nan; a fraction lies in (0, 1]."),
-        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) is nothing; take a larger one."),
+        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) leaves nothing; take a larger one."),
         (0.5, "random", "draw is 'random'; it must be 'first' or 'seeded'."),
     ],
 )

@@ -62,7 +62,7 @@ def test_an_id_that_is_no_whole_number_is_refused(tmp_path, image_id):
         ({"annotations": [{"image_id": 42, "category_id": True}]}, "category_id is 'True'"),
         ({"annotations": [{"image_id": 42, "category_id": 1.5}]}, "category_id is '1.5'"),
         ({"annotations": [{"image_id": [42], "category_id": 1}]}, r"image_id is '\[42\]'"),
-        ({"annotations": [{"image_id": 42, "category_id": 0}]}, "category_id is 0; those of COCO run from 1 to 90"),
+        ({"annotations": [{"image_id": 42, "category_id": 0}]}, "category_id is 0; COCO's run from 1 to 90"),
         ({"annotations": [{"image_id": 5, "category_id": 10**30}]}, "run from 1 to 90"),
     ],
 )

@@ -112,7 +112,11 @@ def test_pairs_of_a_caption_or_an_image_that_the_corpus_lacks_are_counted(tmp_pa
         (3, "COCO_val2014:sentid:7x,COCO_val2014_000000000042.jpg,4,c", "line 3: caption is 'COCO_val2014:sentid:7x'"),
         (3, "COCO_val2014:sentid:٧,COCO_val2014_000000000042.jpg,4,c", "line 3: caption is 'COCO_val2014:sentid:٧'"),
         (3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original", "line 3: image is '42.jpg'"),
-        (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,5.1,c", "line 4: agg_score is '5.1'; it is a num"),
+        (
+            4,
+            "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,5.1,c",
+            "line 4: agg_score is '5.1'; it must be a num",
+        ),
         (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,nan,c", "line 4: agg_score is 'nan'"),
         (4, "COCO_val2014:sentid:101,COCO_val2014_000000000042.jpg,,c", "line 4: agg_score is ''"),
         (4, "COCO_val2014:sentid:7,COCO_val2014_000000391895.jpg,2,c", "line 4: .* a second time .first in line 2"),
@@ -133,7 +137,7 @@ def test_a_missing_an_empty_and_a_binary_file_are_named(tmp_path):
         load_cxc(tmp_path / "none.csv", COCO)
     with pytest.raises(InputError, match="line 1 lacks the column 'caption'"):
         load_cxc(csv(tmp_path / "empty.csv", []), COCO)
-    with pytest.raises(InputError, match="holds no judgement"):
+    with pytest.raises(InputError, match="contains no judgement"):
         load_cxc(csv(tmp_path / "header.csv", CXC[:1]), COCO)
     (tmp_path / "binary.csv").write_bytes(b"caption\xff")
     with pytest.raises(InputError, match=r"byte 7 .line 1. is not UTF-8"):
@@ -150,7 +154,7 @@ def test_experts_are_averaged_or_each_is_a_row(tmp_path):
     unknown = [*EXPERT, "c.jpg\tb.jpg#1\t1\t1\t1"]
     assert expert(tmp_path, unknown).dropped == 1
     assert expert(tmp_path, unknown, experts="each").dropped == 3
-    with pytest.raises(InputError, match="experts is 'median'; expected 'mean' or 'each'"):
+    with pytest.raises(InputError, match="experts is 'median'; it must be 'mean' or 'each'"):
         expert(tmp_path, experts="median")
 
 
@@ -164,7 +168,7 @@ def test_the_crowds_score_is_the_share_of_yes(tmp_path):
     ("load", "line", "sentence"),
     [
         (expert, "b.jpg\ta.b.jpg#0\t1\t2", "text.zip: ExpertAnnotations.txt, line 1 has 4 fields"),
-        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t5", "line 1: an expert's score is '5'; it is 1, 2, 3 or 4"),
+        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t5", "line 1: an expert's score is '5'; it must be 1, 2, 3 or 4"),
         (expert, "b.jpg\ta.b.jpg#0\t1\t2\t2.5", "line 1: an expert's score is '2.5'"),
         (expert, "b.jpg\tb.jpg#1\t1\t2\t2", "line 2: .* a second time .first in line 1."),
         (
@@ -247,10 +251,10 @@ def test_a_wrong_truth_is_named(tmp_path):
     with pytest.raises(InputError, match=r"none\.npy: there is no such file"):
         truth_as_judge(tmp_path / "none.npy", SCENES)
     (tmp_path / "broken.npy").write_bytes(b"\x93NUMPY broken")
-    with pytest.raises(InputError, match=r"broken\.npy: this is not a whole \.npy file"):
+    with pytest.raises(InputError, match=r"broken\.npy: this is not a complete \.npy file"):
         truth_as_judge(tmp_path / "broken.npy", SCENES)
     np.save(tmp_path / "text.npy", np.full((6, 4), "true"))
-    with pytest.raises(InputError, match="does not hold an array of real numbers"):
+    with pytest.raises(InputError, match="does not contain an array of real numbers"):
         truth_as_judge(tmp_path / "text.npy", SCENES)
 
 
@@ -258,7 +262,9 @@ def test_judges_go_by_name(tmp_path):
     corpus, judgements = load_judgements("cxc", csv(tmp_path / "sits.csv", CXC), COCO)
     assert corpus is COCO
     assert rows(judgements) == rows(load_cxc(tmp_path / "sits.csv", COCO))
-    with pytest.raises(InputError, match="the judge is 'me'; expected one of cxc, flickr8k_expert, flickr8k_expert_e"):
+    with pytest.raises(
+        InputError, match="the judge is 'me'; it must be one of cxc, flickr8k_expert, flickr8k_expert_e"
+    ):
         load_judgements("me", tmp_path / "sits.csv", COCO)
 
 

@@ -77,11 +77,11 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(tmp_path):
     assert load_karpathy(path, "coco").n_images == 3
     assert load_karpathy(path, "flickr30k").n_images == 1
     assert load_karpathy(path, "mine", member="dataset_flickr30k.json").n_images == 1
-    with pytest.raises(InputError, match=r"holds several .json files \(dataset_coco.json, .*say which with member="):
+    with pytest.raises(InputError, match=r"contains several .json files \(dataset_coco.json, .*name one as `member`"):
         load_karpathy(path, "mine")
-    with pytest.raises(InputError, match=r"member 'dataset_flickr8k.json' is not"):
+    with pytest.raises(InputError, match=r"exactly one entry must be named 'dataset_flickr8k.json'"):
         load_karpathy(path, "mine", member="dataset_flickr8k.json")
-    with pytest.raises(InputError, match=r"holds no .json file"):
+    with pytest.raises(InputError, match=r"contains no .json file"):
         load_karpathy(zip_file(tmp_path / "none.zip", {"readme.txt": {}}), "mine")
 
 

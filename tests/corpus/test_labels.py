@@ -36,9 +36,9 @@ def test_the_labels_of_the_drawn_scenes_are_read(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         (lambda table: table.drop(columns="image_id"), "has the column 'image_id'"),
-        (lambda table: table[["image_id"]], "one column a label"),
-        (lambda table: table.assign(dog=1), "hold true or false"),
-        (lambda table: pd.concat([table, table]), "the image 'a' stands there twice"),
+        (lambda table: table[["image_id"]], "one column per label"),
+        (lambda table: table.assign(dog=1), "must be true or false"),
+        (lambda table: pd.concat([table, table]), "the image 'a' occurs twice"),
         (lambda table: table.iloc[1:], "the image 'a' has no row"),
     ],
 )
@@ -52,7 +52,7 @@ def test_a_file_that_is_missing_or_no_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_labels(tmp_path / "none.parquet", ["a"])
     (tmp_path / "x.parquet").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="no table of labels"):
+    with pytest.raises(InputError, match="not a table of labels"):
         read_labels(tmp_path / "x.parquet", ["a"])
 
 

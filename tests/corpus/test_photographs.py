@@ -117,7 +117,7 @@ def test_a_truncated_archive_is_one_sentence_at_every_length(archive, tmp_path):
     short = tmp_path / "short.zip"
     for length in [0, 1, 22, len(data) // 2, len(data) - 30, len(data) - 1]:
         short.write_bytes(data[:length])
-        with pytest.raises(InputError, match="is not a whole zip archive"):
+        with pytest.raises(InputError, match="is not a complete zip archive"):
             Photographs(short)
 
 
@@ -139,7 +139,7 @@ def test_an_archive_with_a_changed_byte_is_refused_or_unchanged(archive, tmp_pat
 
 def test_an_empty_place_and_a_missing_place_are_one_sentence(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no photographs"):
+    with pytest.raises(InputError, match="contains no photographs"):
         Photographs(tmp_path / "empty")
     with pytest.raises(InputError, match="there is no such file"):
         Photographs(tmp_path / "absent.zip")

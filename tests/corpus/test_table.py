@@ -87,11 +87,11 @@ def test_the_name_and_format_stand_in_the_schema_and_columns_are_text(tmp_path):
         (table().assign(score=1.0), "unknown column 'score'"),
         (table([]), "has no images"),
         (changed(3, caption="  \t"), "row 3: caption 'c#0' of image 'c' is empty"),
-        (changed(3, caption="a\u2028b"), "row 3: caption 'c#0' of image 'c' holds a line break"),
+        (changed(3, caption="a\u2028b"), "row 3: caption 'c#0' of image 'c' contains a line break"),
         (changed(1, caption=None), "row 1: caption is missing (image 'b')"),
         (changed(1, image_id=7), "row 1: image_id is 7; it must be text"),
         (changed(4, caption_id="b#0"), "row 4: caption_id 'b#0' occurs twice"),
-        (changed(5, image_id="b", filename="b.jpg"), "row 5: a caption of image 'b' stands apart"),
+        (changed(5, image_id="b", filename="b.jpg"), "row 5: a caption of image 'b' is apart"),
         (changed(4, split="test"), "row 4: split of image 'c' is 'test' but 'train'"),
         (changed(1, filename="x.jpg"), "row 1: filename of image 'b' is 'x.jpg'"),
         (changed(1, category=None), "row 1: category of image 'b'"),
@@ -130,7 +130,7 @@ def newer(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (truncated, "no readable parquet file"),
+        (truncated, "not a readable parquet file"),
         (foreign, "corpus format is none"),
         (newer, "corpus format is 99"),
         (Path.unlink, "there is no such file"),
