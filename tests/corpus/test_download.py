@@ -87,10 +87,8 @@ def no_waiting(monkeypatch):
     monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0.0)
 
 
-def entry(url, sha256=None, size=None, **more):
-    file = CatalogueFile(
-        path="mine/archive.zip", version="1", url=url, sha256=sha256, size=size, licence="none", **more
-    )
+def entry(url, sha256=None, size=None, path="mine/archive.zip", **more):
+    file = CatalogueFile(path=path, version="1", url=url, sha256=sha256, size=size, licence="none", **more)
     return CatalogueEntry(title="Mine", files={"archive": file})
 
 
@@ -133,22 +131,26 @@ def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):
     assert len(host.requests) == 1
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(host, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    host.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to resume there"):
-        get(entry(host.url, SHA), tmp_path)
-    (part,) = left_in(tmp_path)
-    assert part.endswith(".part")
-    arrived = (tmp_path / "mine" / part).stat().st_size
-    assert 0 < arrived <= 1_000_000
+def leave_part(host, folder, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to"):
+        patch.setattr(download, "ATTEMPTS", 1)
+        host.hang_up_after = 1_000_000
+        get(entry(host.url), folder)
     host.hang_up_after = None
+    return folder / "mine" / left_in(folder)[0]
+
+
+def test_an_interrupted_download_resumes_where_it_stopped(host, tmp_path, monkeypatch):
+    part = leave_part(host, tmp_path, monkeypatch)
+    assert left_in(tmp_path) == [part.name] and part.suffix == ".part"
+    arrived = part.stat().st_size
+    assert 0 < arrived <= 1_000_000
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
     assert host.requests == [None, f"bytes={arrived}-"]
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
-def test_a_killed_download_leaves_only_a_part_and_the_next_goes_on_there(host, tmp_path):
+def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, tmp_path):
     host.hang_up_after = 1_000_000
     host.keeps_waiting.set()  # the connection stays open without a byte, so the kill comes in its midst
     child = multiprocessing.get_context("fork").Process(target=get, args=(entry(host.url, SHA), tmp_path))
@@ -174,38 +176,27 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
     assert len(host.requests) == 3
 
 
-def leave_part(host, folder, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    host.hang_up_after = 1_000_000
-    with pytest.raises(InputError):
-        get(entry(host.url), folder)
-    host.hang_up_after = None
-    return folder / "mine" / left_in(folder)[0]
-
-
-def test_bytes_of_two_versions_are_never_joined(host, tmp_path, monkeypatch):
-    leave_part(host, tmp_path, monkeypatch)
+def another_version(host, part):
     host.data, host.etag = DATA[::-1], '"v2"'
-    assert get(entry(host.url), tmp_path).read_bytes() == DATA[::-1]
 
 
-def test_a_host_without_ranges_is_read_from_the_start(host, tmp_path, monkeypatch):
-    leave_part(host, tmp_path, monkeypatch)
+def no_ranges(host, part):
     host.ranges = False
-    assert get(entry(host.url), tmp_path).read_bytes() == DATA
 
 
-def test_a_download_killed_between_its_last_byte_and_its_name_is_finished(host, tmp_path, monkeypatch):
-    part = leave_part(host, tmp_path, monkeypatch)
+def killed_before_its_name(host, part):
     part.write_bytes(DATA)
-    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
-    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
-def test_a_part_longer_than_the_file_is_dropped(host, tmp_path, monkeypatch):
-    part = leave_part(host, tmp_path, monkeypatch)
+def longer_than_the_file(host, part):
     part.write_bytes(DATA + b"more")
-    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+
+
+@pytest.mark.parametrize("change", [another_version, no_ranges, killed_before_its_name, longer_than_the_file])
+def test_what_an_earlier_download_left_ends_up_in_no_other_file(host, tmp_path, monkeypatch, change):
+    change(host, leave_part(host, tmp_path, monkeypatch))
+    assert get(entry(host.url), tmp_path).read_bytes() == host.data
+    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
 @pytest.mark.parametrize(
@@ -229,21 +220,23 @@ def test_a_later_download_is_compared_with_the_first(host, tmp_path):
     assert get(entry(host.url), tmp_path).read_bytes() == DATA
 
 
-@pytest.mark.parametrize(("status", "sentence"), [(404, "the host answered 404"), (503, "stopped after 0 bytes")])
-def test_a_host_that_refuses_is_one_sentence(host, tmp_path, status, sentence):
-    host.status = status
-    with pytest.raises(InputError, match=sentence) as error:
-        get(entry(host.url), tmp_path)
+@pytest.mark.parametrize(
+    ("url", "status", "sentence"),
+    [
+        ("{host}", 404, "the host answered 404"),
+        ("{host}", 503, "stopped after 0 bytes"),
+        ("http://127.0.0.1:9/x", 200, "stopped after 0 bytes"),
+        ("nonsense://x", 200, "cannot be fetched"),
+    ],
+)
+def test_a_host_that_refuses_or_is_not_there_and_a_url_that_is_none_are_one_sentence(
+    host, tmp_path, url, status, sentence
+):
+    host.status, url = status, url.format(host=host.url)
+    with pytest.raises(InputError, match=f"^{re.escape(url)}.*{sentence}") as error:
+        get(entry(url), tmp_path)
     assert "\n" not in str(error.value)
     assert left_in(tmp_path) == []
-
-
-def test_a_host_that_is_not_there_and_a_url_that_is_none_are_one_sentence(host, tmp_path):
-    host.server.server_close()
-    for url in (host.url, "nonsense://x"):
-        with pytest.raises(InputError) as error:
-            get(entry(url), tmp_path)
-        assert url in str(error.value)
 
 
 # --- by hand ------------------------------------------------------------------------------------------------
@@ -317,13 +310,9 @@ def test_what_a_mirror_lacks_comes_from_the_host(host, tmp_path):
     assert get(entry(host.url, SHA), tmp_path / "data", tmp_path / "mirror").read_bytes() == DATA
 
 
-def test_a_path_that_leaves_the_data_folder_is_refused(tmp_path):
-    file = CatalogueFile(path="../x", version="1", url=None, sha256=None, size=None, licence="none")
+def test_a_path_that_leaves_the_data_folder_and_an_unknown_file_are_refused(tmp_path):
     with pytest.raises(InputError, match="would leave the folder"):
-        get(CatalogueEntry(title="Bad", files={"archive": file}), tmp_path / "data")
-
-
-def test_an_unknown_file_is_one_sentence(tmp_path):
+        get(entry(None, path="../x"), tmp_path / "data")
     with pytest.raises(InputError, match="mine has no file 'pictures'; the catalogue lists archive"):
         fetch(entry(None), "mine", "pictures", tmp_path, None)
 
