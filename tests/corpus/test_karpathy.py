@@ -43,13 +43,6 @@ def json_file(path, content=CONTENT):
     return path
 
 
-def zip_file(path, members):
-    with zipfile.ZipFile(path, "w") as file:
-        for name, content in members.items():
-            file.writestr(name, json.dumps(content))
-    return path
-
-
 def test_ids_filenames_splits_and_captions_are_as_documented(tmp_path):
     corpus = load_karpathy(json_file(tmp_path / "dataset.json"), "coco")
     assert corpus.name == "coco"
@@ -63,16 +56,16 @@ def test_ids_filenames_splits_and_captions_are_as_documented(tmp_path):
     assert corpus.split("test").n_captions == 7  # COCO has images with more than five
 
 
-def test_a_file_a_folder_and_a_zip_give_the_same_corpus(tmp_path):
+def test_a_file_a_folder_and_a_zip_give_the_same_corpus(tmp_path, zipped):
     file = json_file(tmp_path / "folder" / "dataset.json")
-    archive = zip_file(tmp_path / "d.zip", {"coco/dataset.json": CONTENT, "__MACOSX/coco/._dataset.json": {}})
+    archive = zipped("d.zip", {"coco/dataset.json": CONTENT, "__MACOSX/coco/._dataset.json": {}})
     tables = [load_karpathy(path, "coco").table for path in (file, file.parent, archive)]
     assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
 
 
-def test_of_several_files_the_member_or_the_datasets_own_is_read(tmp_path):
+def test_of_several_files_the_member_or_the_datasets_own_is_read(zipped):
     other = CONTENT | {"images": CONTENT["images"][2:]}
-    path = zip_file(tmp_path / "d.zip", {"dataset_coco.json": CONTENT, "x/dataset_flickr30k.json": other})
+    path = zipped("d.zip", {"dataset_coco.json": CONTENT, "x/dataset_flickr30k.json": other})
     assert load_karpathy(path, "coco").n_images == 3
     assert load_karpathy(path, "flickr30k").n_images == 1
     assert load_karpathy(path, "mine", member="dataset_flickr30k.json").n_images == 1
@@ -81,7 +74,7 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(tmp_path):
     with pytest.raises(InputError, match=r"exactly one entry must be named 'dataset_flickr8k.json'"):
         load_karpathy(path, "mine", member="dataset_flickr8k.json")
     with pytest.raises(InputError, match=r"contains no .json file"):
-        load_karpathy(zip_file(tmp_path / "none.zip", {"readme.txt": {}}), "mine")
+        load_karpathy(zipped("none.zip", {"readme.txt": {}}), "mine")
 
 
 @pytest.mark.parametrize(
@@ -99,13 +92,11 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(tmp_path):
         (lambda images: images.insert(1, "x"), "images[1] is str"),
     ],
 )
-def test_a_damaged_dataset_is_one_sentence(tmp_path, change, sentence):
+def test_a_damaged_dataset_is_one_sentence(tmp_path, refused, change, sentence):
     content = copy.deepcopy(CONTENT)
     change(content["images"])
-    with pytest.raises(InputError) as error:
+    with refused(sentence):
         load_karpathy(json_file(tmp_path / "dataset.json", content), "coco")
-    assert sentence in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
