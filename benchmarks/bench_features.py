@@ -1,10 +1,10 @@
-"""Features of Flickr8k's photographs with the mirror's MobileNetV2: images a second, against the loop one writes first.
+"""Features of Flickr8k's photographs with the mirror's MobileNetV2: images per second, compared with a plain loop.
 
     FIVESENTENCES_MIRROR=... uv run python benchmarks/bench_features.py [--images 512] [--workers 2]
 
-The plain loop is one process that decodes and describes one batch of 32 after the other with torch's default
-threads. Both start cold within this process's imports; ours pays for starting its workers, so the steady rate
-(between the first and the last finished chunk) is what a long run comes near.
+The plain loop is one process that decodes and describes batches of 32 one after the other with torch's default threads.
+For both, imports of this process do not count; ours includes the start of its workers, so the steady rate (between the
+first and the last finished chunk) is what a long run approaches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from fivesentences.console import Bar
-from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus import Photographs
 from fivesentences.features import extract_features
 
 ALL = 8091  # photographs of Flickr8k
@@ -54,12 +54,10 @@ def main() -> None:
     mirror = os.environ.get("FIVESENTENCES_MIRROR")
     if not mirror:
         raise SystemExit(
-            "set FIVESENTENCES_MIRROR to a mirror that holds flickr8k/ and weights/ (its README says what)"
+            "set FIVESENTENCES_MIRROR to a mirror that contains flickr8k/ and weights/ (its README says what)"
         )
-    archive, weights = (
-        Path(mirror, "flickr8k/Flickr8k_Dataset.zip"),
-        Path(mirror, "weights/mobilenetv2_100.safetensors"),
-    )
+    archive = Path(mirror, "flickr8k/Flickr8k_Dataset.zip")
+    weights = Path(mirror, "weights/mobilenetv2_100.safetensors")
     photographs = Photographs(archive)
     names = photographs.names()[: options.images]
     images = pd.DataFrame({"image_id": names, "filename": names})
@@ -98,18 +96,14 @@ def main() -> None:
 
     plain_rate, whole_rate = len(names) / plain_seconds, len(names) / seconds
     print(f"plain loop, one process:      {plain_rate:6.1f} images/s")
-    print(
-        f"extract_features, {options.workers} workers: {whole_rate:6.1f} images/s with the start, {rate:.1f} after it"
-    )
-    print(
-        f"ratio to the plain loop:      {whole_rate / plain_rate:6.2f} with the start, {rate / plain_rate:.2f} after it"
-    )
+    ours = f"extract_features, {options.workers} workers:"
+    print(f"{ours} {whole_rate:6.1f} images/s including the start, {rate:.1f} after it")
+    print(f"ratio to the plain loop:      {whole_rate / plain_rate:6.2f} and {rate / plain_rate:.2f}")
     minutes, plain_minutes = (startup + ALL / rate) / 60, ALL / plain_rate / 60
     print(f"all {ALL} photographs:        {minutes:6.1f} min (target: at most 10), plain loop {plain_minutes:.1f} min")
     print(f"largest difference between the two: {difference:.1e}")
-    print(
-        f"grid_descriptors, {options.workers} workers: {len(names) / descriptor_seconds:6.1f} images/s with the start"
-    )
+    rate = len(names) / descriptor_seconds
+    print(f"grid_descriptors, {options.workers} workers: {rate:6.1f} images/s including the start")
 
 
 if __name__ == "__main__":

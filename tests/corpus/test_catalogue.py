@@ -1,3 +1,5 @@
+"""Which files of the catalogue a dataset is read from."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,30 +14,27 @@ CATALOGUE = read(Catalogue, Path(__file__).parents[2] / "config" / "datasets.yam
 WHOLE, EXCERPT = "coco/caption_datasets.zip", "coco/coco_test5k.zip"
 
 
-def put(folder: Path, *names: str) -> list[Path]:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"x")
-    return [folder]
-
-
-def test_an_excerpt_stands_in_only_for_the_splits_that_it_holds(tmp_path):
-    folders = put(tmp_path, EXCERPT)
-    assert files_to_read(CATALOGUE, "coco", "captions", ["test"], folders) == [EXCERPT]
-    assert files_to_read(CATALOGUE, "coco", "captions", ["dev", "test"], folders) == [WHOLE]
-    assert files_to_read(CATALOGUE, "coco", "captions", None, folders) == [WHOLE]
-
-
-def test_the_whole_file_is_read_where_it_lies(tmp_path):
-    assert files_to_read(CATALOGUE, "coco", "captions", ["test"], put(tmp_path, EXCERPT, WHOLE)) == [WHOLE]
-    assert files_to_read(CATALOGUE, "coco", "captions", ["test"], []) == [WHOLE]
+@pytest.mark.parametrize(
+    ("present", "splits", "expected"),
+    [
+        ([EXCERPT], ["test"], EXCERPT),
+        ([EXCERPT], ["dev", "test"], WHOLE),
+        ([EXCERPT], None, WHOLE),
+        ([EXCERPT, WHOLE], ["test"], WHOLE),
+        ([], ["test"], WHOLE),
+    ],
+)
+def test_an_excerpt_stands_in_only_for_splits_that_it_holds_and_where_the_whole_file_is_absent(
+    tmp_path, present, splits, expected
+):
+    for name in present:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    assert files_to_read(CATALOGUE, "coco", "captions", splits, [tmp_path]) == [expected]
 
 
 def test_a_kind_picks_files_by_the_beginning_of_their_names():
     assert files_to_read(CATALOGUE, "coco", "photographs") == ["coco/train2014.zip", "coco/val2014.zip"]
     assert files_to_read(CATALOGUE, "flickr8k", "text") == ["flickr8k/Flickr8k_text.zip"]
-
-
-def test_an_unknown_dataset_is_named():
     with pytest.raises(InputError, match=r"datasets\.mine is not in"):
         files_to_read(CATALOGUE, "mine", "text")

@@ -25,61 +25,45 @@ DATA = np.random.default_rng(0).bytes(3_000_000)
 SHA = hashlib.sha256(DATA).hexdigest()
 
 
-class Host:
-    """A small web server: what it serves, where it hangs up, and which requests it saw."""
+class Answer(BaseHTTPRequestHandler):
+    """What the host of a test answers: its data from the requested byte on, or its status."""
 
-    def __init__(self):
-        self.data, self.etag, self.ranges, self.status = DATA, '"v1"', True, 200
-        self.hang_up_after: int | None = None  # bytes of one answer
-        self.requests: list[str | None] = []
-        self.keeps_waiting, self.release = threading.Event(), threading.Event()
-        host = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                host.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/archive.zip"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def answer(self, request):
-        asked = request.headers.get("Range")
-        self.requests.append(asked)
-        if self.status != 200:
-            request.send_error(self.status)
+    def do_GET(self):
+        host, asked = self.server, self.headers.get("Range")
+        host.requests.append(asked)
+        if host.status != 200:
+            self.send_error(host.status)
             return
-        start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and self.ranges else 0
-        if start and start >= len(self.data):
-            request.send_response(416)
-            request.send_header("Content-Range", f"bytes */{len(self.data)}")
-            request.send_header("Content-Length", "0")
-            request.end_headers()
-            return
-        body = self.data[start:]
-        request.send_response(206 if start else 200)
+        start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and host.ranges else 0
+        body = host.data[start:]
+        self.send_response((206 if body else 416) if start else 200)
         if start:
-            request.send_header("Content-Range", f"bytes {start}-{len(self.data) - 1}/{len(self.data)}")
-        request.send_header("Content-Length", str(len(body)))
-        if self.etag:
-            request.send_header("ETag", self.etag)
-        request.end_headers()
-        request.wfile.write(body if self.hang_up_after is None else body[: self.hang_up_after])
-        if self.keeps_waiting.is_set():
-            request.wfile.flush()
-            self.release.wait(60)
+            span = f"{start}-{len(host.data) - 1}" if body else "*"
+            self.send_header("Content-Range", f"bytes {span}/{len(host.data)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", host.etag)
+        self.end_headers()
+        self.wfile.write(body[: host.hang_up_after])
+        if host.keeps_waiting.is_set():
+            self.wfile.flush()
+            host.release.wait(60)
+
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture
 def host():
-    host = Host()
-    yield host
-    host.release.set()
-    host.server.shutdown()
-    host.server.server_close()
+    """A small web server: what it serves, after how many bytes it hangs up, and which ranges it was asked for."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as host:
+        host.data, host.etag, host.ranges, host.status = DATA, '"v1"', True, 200
+        host.hang_up_after, host.requests = None, []
+        host.keeps_waiting, host.release = threading.Event(), threading.Event()
+        host.url = f"http://127.0.0.1:{host.server_address[1]}/archive.zip"
+        threading.Thread(target=host.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield host
+        host.release.set()
+        host.shutdown()
 
 
 @pytest.fixture(autouse=True)
@@ -87,10 +71,8 @@ def no_waiting(monkeypatch):
     monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0.0)
 
 
-def entry(url, sha256=None, size=None, **more):
-    file = CatalogueFile(
-        path="mine/archive.zip", version="1", url=url, sha256=sha256, size=size, licence="none", **more
-    )
+def entry(url, sha256=None, size=None, path="mine/archive.zip", **more):
+    file = CatalogueFile(path=path, version="1", url=url, sha256=sha256, size=size, licence="none", **more)
     return CatalogueEntry(title="Mine", files={"archive": file})
 
 
@@ -133,22 +115,26 @@ def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):
     assert len(host.requests) == 1
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(host, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    host.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to go on there"):
-        get(entry(host.url, SHA), tmp_path)
-    (part,) = left_in(tmp_path)
-    assert part.endswith(".part")
-    arrived = (tmp_path / "mine" / part).stat().st_size
-    assert 0 < arrived <= 1_000_000
+def leave_part(host, folder, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=r"stopped after \d+ bytes .*; run again to"):
+        patch.setattr(download, "ATTEMPTS", 1)
+        host.hang_up_after = 1_000_000
+        get(entry(host.url), folder)
     host.hang_up_after = None
+    return folder / "mine" / left_in(folder)[0]
+
+
+def test_an_interrupted_download_resumes_where_it_stopped(host, tmp_path, monkeypatch):
+    part = leave_part(host, tmp_path, monkeypatch)
+    assert left_in(tmp_path) == [part.name] and part.suffix == ".part"
+    arrived = part.stat().st_size
+    assert 0 < arrived <= 1_000_000
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
     assert host.requests == [None, f"bytes={arrived}-"]
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
-def test_a_killed_download_leaves_only_a_part_and_the_next_goes_on_there(host, tmp_path):
+def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, tmp_path):
     host.hang_up_after = 1_000_000
     host.keeps_waiting.set()  # the connection stays open without a byte, so the kill comes in its midst
     child = multiprocessing.get_context("fork").Process(target=get, args=(entry(host.url, SHA), tmp_path))
@@ -174,38 +160,27 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
     assert len(host.requests) == 3
 
 
-def leave_part(host, folder, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    host.hang_up_after = 1_000_000
-    with pytest.raises(InputError):
-        get(entry(host.url), folder)
-    host.hang_up_after = None
-    return folder / "mine" / left_in(folder)[0]
-
-
-def test_bytes_of_two_versions_are_never_joined(host, tmp_path, monkeypatch):
-    leave_part(host, tmp_path, monkeypatch)
+def another_version(host, part):
     host.data, host.etag = DATA[::-1], '"v2"'
-    assert get(entry(host.url), tmp_path).read_bytes() == DATA[::-1]
 
 
-def test_a_host_without_ranges_is_read_from_the_start(host, tmp_path, monkeypatch):
-    leave_part(host, tmp_path, monkeypatch)
+def no_ranges(host, part):
     host.ranges = False
-    assert get(entry(host.url), tmp_path).read_bytes() == DATA
 
 
-def test_a_download_killed_between_its_last_byte_and_its_name_is_finished(host, tmp_path, monkeypatch):
-    part = leave_part(host, tmp_path, monkeypatch)
+def killed_before_its_name(host, part):
     part.write_bytes(DATA)
-    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
-    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
-def test_a_part_longer_than_the_file_is_dropped(host, tmp_path, monkeypatch):
-    part = leave_part(host, tmp_path, monkeypatch)
+def longer_than_the_file(host, part):
     part.write_bytes(DATA + b"more")
-    assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
+
+
+@pytest.mark.parametrize("change", [another_version, no_ranges, killed_before_its_name, longer_than_the_file])
+def test_what_an_earlier_download_left_ends_up_in_no_other_file(host, tmp_path, monkeypatch, change):
+    change(host, leave_part(host, tmp_path, monkeypatch))
+    assert get(entry(host.url), tmp_path).read_bytes() == host.data
+    assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
 @pytest.mark.parametrize(
@@ -229,34 +204,34 @@ def test_a_later_download_is_compared_with_the_first(host, tmp_path):
     assert get(entry(host.url), tmp_path).read_bytes() == DATA
 
 
-@pytest.mark.parametrize(("status", "sentence"), [(404, "the host answered 404"), (503, "stopped after 0 bytes")])
-def test_a_host_that_refuses_is_one_sentence(host, tmp_path, status, sentence):
-    host.status = status
-    with pytest.raises(InputError, match=sentence) as error:
-        get(entry(host.url), tmp_path)
-    assert "\n" not in str(error.value)
+@pytest.mark.parametrize(
+    ("url", "status", "sentence"),
+    [
+        ("{host}", 404, "the host answered 404"),
+        ("{host}", 503, "stopped after 0 bytes"),
+        ("http://127.0.0.1:9/x", 200, "stopped after 0 bytes"),
+        ("nonsense://x", 200, "cannot be fetched"),
+    ],
+)
+def test_a_host_that_refuses_or_is_not_there_and_a_url_that_is_none_are_one_sentence(
+    host, tmp_path, refused, url, status, sentence
+):
+    host.status, url = status, url.format(host=host.url)
+    with refused(url, sentence):
+        get(entry(url), tmp_path)
     assert left_in(tmp_path) == []
-
-
-def test_a_host_that_is_not_there_and_a_url_that_is_none_are_one_sentence(host, tmp_path):
-    host.server.server_close()
-    for url in (host.url, "nonsense://x"):
-        with pytest.raises(InputError) as error:
-            get(entry(url), tmp_path)
-        assert url in str(error.value)
 
 
 # --- by hand ------------------------------------------------------------------------------------------------
 
 
-def test_a_file_for_a_person_says_what_to_fetch_and_where_to_put_it_and_is_then_accepted(tmp_path):
+def test_a_file_for_a_person_says_what_to_fetch_and_where_to_put_it_and_is_then_accepted(tmp_path, refused):
     gated = entry(None, fetch_by_hand="ask for it at https://example.org/form.")
-    with pytest.raises(InputError) as error:
-        get(gated, tmp_path)
     place = tmp_path / "mine" / "archive.zip"
-    assert str(error.value) == (
-        f"mine: 'archive' must be fetched by a person: ask for it at https://example.org/form. Put it at {place}."
-    )
+    with refused(
+        "'archive' must be fetched by a person: ask for it at https://example.org/form.", f"Put it at {place}."
+    ):
+        get(gated, tmp_path)
     place.parent.mkdir()
     place.write_bytes(DATA)
     assert get(gated, tmp_path) == place
@@ -317,13 +292,9 @@ def test_what_a_mirror_lacks_comes_from_the_host(host, tmp_path):
     assert get(entry(host.url, SHA), tmp_path / "data", tmp_path / "mirror").read_bytes() == DATA
 
 
-def test_a_path_that_leaves_the_data_folder_is_refused(tmp_path):
-    file = CatalogueFile(path="../x", version="1", url=None, sha256=None, size=None, licence="none")
+def test_a_path_that_leaves_the_data_folder_and_an_unknown_file_are_refused(tmp_path):
     with pytest.raises(InputError, match="would leave the folder"):
-        get(CatalogueEntry(title="Bad", files={"archive": file}), tmp_path / "data")
-
-
-def test_an_unknown_file_is_one_sentence(tmp_path):
+        get(entry(None, path="../x"), tmp_path / "data")
     with pytest.raises(InputError, match="mine has no file 'pictures'; the catalogue lists archive"):
         fetch(entry(None), "mine", "pictures", tmp_path, None)
 
@@ -333,7 +304,7 @@ def test_the_configured_mirror_goes_before_the_environment(tmp_path, monkeypatch
     (tmp_path / "other").mkdir()
     assert find_mirror(None) == tmp_path
     assert find_mirror(tmp_path / "other") == tmp_path / "other"
-    with pytest.raises(InputError, match=r"^mirror is '.*absent', which is no folder"):
+    with pytest.raises(InputError, match=r"^mirror is '.*absent', which is not a folder"):
         find_mirror(tmp_path / "absent")
     monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path / "absent"))
     with pytest.raises(InputError, match=r"^FIVESENTENCES_MIRROR is "):
@@ -378,7 +349,7 @@ def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(
     authority = trustme.CA()  # as the proxy of a network has
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
-    host.server.socket = context.wrap_socket(host.server.socket, server_side=True)
+    host.socket = context.wrap_socket(host.socket, server_side=True)
     url = host.url.replace("http://", "https://")
     with pytest.raises(requests.exceptions.SSLError):
         download._get(url, 0, "")

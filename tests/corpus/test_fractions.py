@@ -23,7 +23,7 @@ def test_first_takes_the_first_captions_and_may_cut_an_image():
     part = take_fraction(corpus(13), 0.25)
     assert part.n_captions == 16 == int(65 * 0.25)
     assert part.n_images == 4
-    assert part.table["caption_id"].tolist() == corpus(13).table["caption_id"].tolist()[:16]
+    assert part.caption_ids == corpus(13).caption_ids[:16]
 
 
 def test_first_uses_the_released_truncation_not_rounding():
@@ -32,20 +32,16 @@ def test_first_uses_the_released_truncation_not_rounding():
 
 
 def test_seeded_draws_whole_images_in_file_order_and_depends_on_the_seed_only():
-    whole = corpus(40)
-    part = take_fraction(whole, 0.26, draw="seeded", seed=3)
-    assert part.n_images == 10 and part.n_captions == 50
-    order = whole.images["image_id"].tolist()
-    drawn = part.images["image_id"].tolist()
-    assert drawn == sorted(drawn, key=order.index)
-    assert drawn == take_fraction(whole, 0.26, draw="seeded", seed=3).images["image_id"].tolist()
-    assert drawn != take_fraction(whole, 0.26, draw="seeded", seed=4).images["image_id"].tolist()
+    one, again, other = (take_fraction(corpus(40), 0.26, draw="seeded", seed=seed) for seed in (3, 3, 4))
+    assert one.n_images == 10 and one.n_captions == 50
+    drawn = one.images["image_id"].tolist()
+    assert drawn == sorted(drawn, key=corpus(40).images["image_id"].tolist().index)
+    assert one.images.equals(again.images) and not one.images.equals(other.images)
 
 
 @pytest.mark.parametrize("draw", ["first", "seeded"])
 def test_the_whole_is_the_whole(draw):
-    whole = corpus(7)
-    pd.testing.assert_frame_equal(take_fraction(whole, 1.0, draw=draw).table, whole.table)
+    pd.testing.assert_frame_equal(take_fraction(corpus(7), 1.0, draw=draw).table, corpus(7).table)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,7 @@ def test_the_whole_is_the_whole(draw):
         (25, "first", "fraction is 25; a fraction lies in (0, 1]. Did you mean 0.25?"),
         (0.0, "first", "fraction is 0.0; a fraction lies in (0, 1]."),
         (float("nan"), "first", "fraction is nan; a fraction lies in (0, 1]."),
-        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) is nothing; take a larger one."),
+        (0.001, "first", "fraction 0.001 of 'many' (5 images and 25 captions) leaves nothing; take a larger one."),
         (0.5, "random", "draw is 'random'; it must be 'first' or 'seeded'."),
     ],
 )
@@ -66,8 +62,7 @@ def test_a_wrong_fraction_is_one_sentence(fraction, draw, sentence):
 
 def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
     uneven = Corpus("uneven", corpus(4).table.drop([6, 7, 8, 9]))  # the second image has one caption
-    part = take_captions(uneven, 2)
-    assert part.table["caption_id"].tolist() == ["0#0", "0#1", "1#0", "2#0", "2#1", "3#0", "3#1"]
+    assert take_captions(uneven, 2).caption_ids == ["0#0", "0#1", "1#0", "2#0", "2#1", "3#0", "3#1"]
     assert take_captions(uneven, 9).table.equals(uneven.table)
     assert take_captions(uneven, None) is uneven
     with pytest.raises(InputError, match="captions_per_image is 0"):
@@ -75,7 +70,6 @@ def test_fewer_captions_are_the_first_of_every_image_and_no_image_goes():
 
 
 def test_a_run_takes_its_fraction_first_and_then_captions_of_each_image():
-    part = training_part(corpus(10), 0.5, 1)
-    assert part.table["caption_id"].tolist() == ["0#0", "1#0", "2#0", "3#0", "4#0"]
+    assert training_part(corpus(10), 0.5, 1).caption_ids == ["0#0", "1#0", "2#0", "3#0", "4#0"]
     drawn = training_part(corpus(10), 0.5, 2, "seeded", 3)
     assert drawn.images.equals(take_fraction(corpus(10), 0.5, "seeded", 3).images) and drawn.n_captions == 10

@@ -33,13 +33,10 @@ def test_an_image_has_the_categories_of_its_annotations_crowds_too(tmp_path):
     np.testing.assert_array_equal(read_instances(written(tmp_path), np.array([391895, 42, 42])), labels)
 
 
-def test_an_image_without_annotation_has_no_label(tmp_path):
+def test_an_image_without_annotation_has_no_label_and_one_of_another_file_is_named(tmp_path):
     assert not read_instances(written(tmp_path), [7]).any()
     assert not read_instances(written(tmp_path, annotations=[]), [7, 42]).any()
     assert read_instances(written(tmp_path), []).shape == (0, 90)
-
-
-def test_an_image_of_another_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"instances_val2014.json: image 9 \(number 1 of 2\) is not in it"):
         read_instances(written(tmp_path), [42, 9])
 
@@ -62,7 +59,7 @@ def test_an_id_that_is_no_whole_number_is_refused(tmp_path, image_id):
         ({"annotations": [{"image_id": 42, "category_id": True}]}, "category_id is 'True'"),
         ({"annotations": [{"image_id": 42, "category_id": 1.5}]}, "category_id is '1.5'"),
         ({"annotations": [{"image_id": [42], "category_id": 1}]}, r"image_id is '\[42\]'"),
-        ({"annotations": [{"image_id": 42, "category_id": 0}]}, "category_id is 0; those of COCO run from 1 to 90"),
+        ({"annotations": [{"image_id": 42, "category_id": 0}]}, "category_id is 0; COCO's run from 1 to 90"),
         ({"annotations": [{"image_id": 5, "category_id": 10**30}]}, "run from 1 to 90"),
     ],
 )
@@ -79,15 +76,11 @@ def test_a_file_of_another_form_is_refused_in_a_sentence(tmp_path, content, mess
         (b"[" * 200_000, "is not JSON"),
         (b'{"images": [{"id": ' + b"1" * 5000 + b"}]}", "is not JSON"),
         (b"[]", "there is no list 'images'"),
+        (None, "there is no such file"),
     ],
 )
-def test_a_damaged_or_hostile_file_is_refused_in_a_sentence(tmp_path, data, message):
-    path = tmp_path / "instances.json"
-    path.write_bytes(data)
+def test_a_damaged_hostile_or_missing_file_is_refused_in_a_sentence(tmp_path, data, message):
+    if data is not None:
+        (tmp_path / "instances.json").write_bytes(data)
     with pytest.raises(InputError, match=message):
-        read_instances(path, [42])
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="there is no such file"):
-        read_instances(tmp_path / "none.json", [42])
+        read_instances(tmp_path / "instances.json", [42])

@@ -1,10 +1,8 @@
-"""A dataset's block of the configuration decides the loader; the core needs no heavy package."""
+"""A dataset's block of the configuration decides the loader."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 from fivesentences.config import CatalogueData, FolderData, PrecompData
 from fivesentences.corpus import load
@@ -23,10 +21,3 @@ def test_each_block_is_read_by_its_loader(tmp_path):
     (tmp_path / "dev_caps.txt").write_text("a bird\n" * 5)
     corpus = load("f30k", PrecompData(loader="precomp", folder=tmp_path), tmp_path)
     assert corpus.name == "f30k" and corpus.captions == ["a bird"] * 5
-
-
-def test_the_corpus_imports_without_what_trains_and_draws():
-    heavy = ["torch", "snakemake", "skimage", "matplotlib", "numba", "timm"]
-    # A name that is None in sys.modules cannot be imported.
-    code = f"import sys; sys.modules.update(dict.fromkeys({heavy!r})); import fivesentences.corpus"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,9 +1,13 @@
-"""A small archive of drawn pictures for the tests of this folder."""
+"""A small archive of drawn pictures, and a process that is killed, for the tests of this folder."""
 
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
+import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,19 +29,15 @@ def picture(number: int) -> Image.Image:
     return image
 
 
-def png(image: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A zip with the pictures 0.png to 43.png in a folder."""
     path = tmp_path_factory.mktemp("photographs") / "photographs.zip"
     with zipfile.ZipFile(path, "w") as file:
         for number in range(COUNT):
-            file.writestr(f"pictures/{number}.png", png(picture(number)))
+            buffer = io.BytesIO()
+            picture(number).save(buffer, "PNG")
+            file.writestr(f"pictures/{number}.png", buffer.getvalue())
     return path
 
 
@@ -46,3 +46,22 @@ def images() -> pd.DataFrame:
     return pd.DataFrame(
         {"image_id": [f"image{n}" for n in range(COUNT)], "filename": [f"{n}.png" for n in range(COUNT)]}
     )
+
+
+@pytest.fixture
+def printed_until_killed(tmp_path: Path) -> Callable[..., str]:
+    """Runs a script and kills it with SIGKILL once ``when()`` holds; returns what it and its children had printed.
+
+    Fails if a child that shares its output outlives it.
+    """
+
+    def printed_until_killed(source: str, *arguments: object, when: Callable[[], bool]) -> str:
+        (tmp_path / "script.py").write_text(source)
+        command = [sys.executable, str(tmp_path / "script.py"), *map(str, arguments)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while process.poll() is None and not when():
+                time.sleep(0.002)
+            process.kill()
+            return process.communicate(timeout=60)[0]
+
+    return printed_until_killed

@@ -13,9 +13,9 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from fivesentences.corpus.photographs import Photographs, decode
+from fivesentences.corpus import Photographs, decode
 from fivesentences.errors import InputError
-from fivesentences.features import FeatureTable, extract_features, networks
+from fivesentences.features import extract_features, networks
 from fivesentences.features.networks import Network
 
 # ImageNet's dog breeds, Chihuahua to Mexican hairless, stand together in its list of classes.
@@ -31,25 +31,26 @@ def fresh(name: str, folder: Path) -> tuple[torch.nn.Module, Path]:
     return module, path
 
 
-def normalised(image: Image.Image, module: torch.nn.Module) -> torch.Tensor:
-    """timm's own transform, all of it."""
-    settings = timm.data.resolve_model_data_config(module)
-    return timm.data.create_transform(**settings, is_training=False)(image)[None]
-
-
-def photograph() -> Image.Image:
-    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (240, 320, 3), dtype=np.uint8))
+def untransformed(layout: str, module: torch.nn.Module, mean: float, std: float) -> Network:
+    """A network around a module, without what timm knows about its images."""
+    network = object.__new__(Network)
+    network.layout, network.on_accelerator, network.module, network._device = layout, False, module, "cpu"
+    network._mean, network._std = torch.full((3, 1, 1), mean), torch.full((3, 1, 1), std)
+    return network
 
 
 @pytest.mark.parametrize("name", ["test_resnet", "test_convnext", "test_vit"])
-def test_features_are_what_timm_computes_from_its_own_transform(name: str, tmp_path: Path) -> None:
+def test_features_are_what_timm_computes_from_its_own_transform(name, tmp_path):
     module, weights = fresh(name, tmp_path)
+    photograph = Image.fromarray(np.random.default_rng(0).integers(0, 256, (240, 320, 3), dtype=np.uint8))
+    settings = timm.data.resolve_model_data_config(module)
     with torch.inference_mode():
-        maps = module.forward_features(normalised(photograph(), module))
+        pixels = timm.data.create_transform(**settings, is_training=False)(photograph)[None]
+        maps = module.forward_features(pixels)
         pooled = module.forward_head(maps, pre_logits=True)
-        logits = module(normalised(photograph(), module))
+        logits = module(pixels)
     whole, grid = Network(name, "global", weights), Network(name, "grid", weights)
-    batch = whole.prepare(photograph())[None]
+    batch = whole.prepare(photograph)[None]
     assert batch.dtype == np.uint8
     ours = whole.describe(batch)
     assert ours.dtype == np.float32
@@ -66,84 +67,66 @@ def test_features_are_what_timm_computes_from_its_own_transform(name: str, tmp_p
     np.testing.assert_allclose(regions[0], expected, atol=1e-5)
 
 
-def test_a_network_with_channels_last_has_the_same_layout() -> None:
-    network = object.__new__(Network)  # a real one (Swin) with random weights would cost seconds
-
-    class Last(torch.nn.Module):
+def test_a_network_with_channels_last_has_the_same_layout():
+    class Last(torch.nn.Module):  # a real one (Swin) with random weights would cost seconds
         output_fmt = "NHWC"
 
         def forward_features(self, pixels: torch.Tensor) -> torch.Tensor:
             return torch.arange(2 * 3 * 5).reshape(1, 2, 3, 5)
 
-    network.layout, network.on_accelerator, network.module, network._device = "grid", False, Last(), "cpu"
-    network._mean, network._std = torch.zeros(3, 1, 1), torch.ones(3, 1, 1)
-    np.testing.assert_array_equal(
-        network.describe(np.zeros((1, 3, 4, 4), np.uint8)), np.arange(30).reshape(1, 6, 5).astype(np.float32)
-    )
+    ours = untransformed("grid", Last(), 0.0, 1.0).describe(np.zeros((1, 3, 4, 4), np.uint8))
+    np.testing.assert_array_equal(ours, np.arange(30).reshape(1, 6, 5).astype(np.float32))
 
 
-def test_vgg_features_are_fc7_after_its_relu_as_torchvision_computes_it() -> None:
+def test_vgg_features_are_fc7_after_its_relu_as_torchvision_computes_it():
     from torchvision.models import vgg11
 
     with torch.device("meta"):
         theirs = vgg11(weights=None)
     module = timm.create_model("vgg11", pretrained=False)  # vgg19 with fewer convolutions, the same head
     state = module.state_dict()
-    for ours, other in (
-        ("pre_logits.fc1", "classifier.0"),
-        ("pre_logits.fc2", "classifier.3"),
-        ("head.fc", "classifier.6"),
-    ):
-        state[f"{other}.weight"] = state.pop(f"{ours}.weight").flatten(1)  # a convolution over all of the map
-        state[f"{other}.bias"] = state.pop(f"{ours}.bias")
+    for ours, other in (("pre_logits.fc1", "0"), ("pre_logits.fc2", "3"), ("head.fc", "6")):
+        state[f"classifier.{other}.weight"] = state.pop(f"{ours}.weight").flatten(1)  # a convolution over the whole map
+        state[f"classifier.{other}.bias"] = state.pop(f"{ours}.bias")
     theirs.load_state_dict(state, assign=True)
     theirs.eval()
-    network = object.__new__(Network)
-    network.layout, network.on_accelerator, network.module, network._device = "global", False, module.eval(), "cpu"
-    network._mean, network._std = torch.full((3, 1, 1), 128.0), torch.full((3, 1, 1), 64.0)
     batch = np.random.default_rng(0).integers(0, 256, (1, 3, 224, 224), dtype=np.uint8)
     with torch.inference_mode():
         fc7 = theirs.classifier[:5](theirs.avgpool(theirs.features((torch.from_numpy(batch) - 128.0) / 64)).flatten(1))
-    ours = network.describe(batch)
+    ours = untransformed("global", module.eval(), 128.0, 64.0).describe(batch)
     assert ours.shape == (1, 4096)
     np.testing.assert_allclose(ours, fc7.numpy(), atol=1e-4 * float(fc7.abs().max()))
     assert ours.min() == 0 < ours.max()
 
 
-def test_weights_must_fit_to_the_last_tensor(tmp_path: Path) -> None:
+def test_weights_must_fit_to_the_last_tensor(tmp_path):
     module, weights = fresh("test_resnet", tmp_path)
-    state = load_file(weights)
-
-    def message(changed: dict[str, torch.Tensor]) -> str:
-        save_file(changed, tmp_path / "changed.safetensors")
-        with pytest.raises(InputError, match=r"changed\.safetensors does not fit the network 'test_resnet'") as caught:
-            networks.load("test_resnet", tmp_path / "changed.safetensors")
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    first, *others = sorted(state)
-    assert f"1 tensors are missing, 0 unknown and 0 of another shape (such as '{first}')" in message(
-        {key: state[key] for key in others}
-    )
-    assert "1 unknown" in message(state | {"extra": torch.zeros(1)})
-    assert "1 of another shape" in message(state | {first: torch.zeros(1, 2, 3)})
     loaded, _ = networks.load("test_resnet", weights)
     assert networks.digest(loaded) == networks.digest(module)
+    state = load_file(weights)
+    first, *others = sorted(state)
+    for changed, sentence in (
+        ({key: state[key] for key in others}, f"1 tensors are .*, 0 unknown and 0 of another shape .such as '{first}'"),
+        (state | {"extra": torch.zeros(1)}, "1 unknown"),
+        (state | {first: torch.zeros(1, 2, 3)}, "1 of another shape"),
+    ):
+        save_file(changed, weights)
+        with pytest.raises(InputError, match=f"does not fit the network 'test_resnet': .*{sentence}") as caught:
+            networks.load("test_resnet", weights)
+        assert "\n" not in str(caught.value)
 
 
-def test_files_that_are_no_weights_end_in_one_sentence(tmp_path: Path) -> None:
+def test_files_that_are_no_weights_end_in_one_sentence(tmp_path):
     _, weights = fresh("test_resnet", tmp_path)
-    weights.write_bytes(weights.read_bytes()[:-10])
-    with pytest.raises(InputError, match="not a whole safetensors file"):
-        networks.load("test_resnet", weights)
-    weights.write_bytes(b"\x80\x04pickle")
-    with pytest.raises(InputError, match="not a whole safetensors file"):
-        networks.load("test_resnet", weights)
+    for content in (weights.read_bytes()[:-10], b"\x80\x04pickle"):
+        weights.write_bytes(content)
+        with pytest.raises(InputError, match="not a complete safetensors file"):
+            networks.load("test_resnet", weights)
     with pytest.raises(InputError, match="no such file of weights"):
         networks.load("test_resnet", tmp_path / "nowhere.safetensors")
 
 
-def test_converted_weights_of_unknown_origin_are_refused(tmp_path: Path) -> None:
+def test_converted_weights_of_unknown_origin_are_refused(tmp_path):
     module, _ = fresh("test_resnet", tmp_path)
     for part in module.modules():
         if isinstance(part, torch.nn.BatchNorm2d):  # what folding leaves behind
@@ -153,21 +136,16 @@ def test_converted_weights_of_unknown_origin_are_refused(tmp_path: Path) -> None
         networks.load("test_resnet", tmp_path / "folded.safetensors")
 
 
-def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_download_says_what_to_do(monkeypatch):
     def no_network(*_: object, **__: object) -> None:
         raise OSError("Name or service not known.\nA second line")
 
     monkeypatch.setattr(timm, "create_model", no_network)
-    with pytest.raises(
-        InputError, match=r"'resnet152' could not be loaded \(Name or service not known\); connect"
-    ) as caught:
+    with pytest.raises(InputError, match=r"'resnet152' could not be loaded \(Name or .* not known\); connect.*\.$"):
         networks.load("resnet152", None)
-    assert "\n" not in str(caught.value)
 
 
-def test_downloaded_weights_reach_the_workers_by_a_file(
-    archive: Path, images: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_downloaded_weights_reach_the_workers_by_a_file(archive, images, tmp_path, monkeypatch):
     module, weights = fresh("test_resnet", tmp_path)
     real = timm.create_model
 
@@ -197,9 +175,7 @@ def flickr8k(mirror: Path) -> tuple[Photographs, Path, dict[str, str]]:
 
 
 @pytest.mark.data
-def test_the_mirrors_network_sees_a_dog_where_people_wrote_of_one(
-    flickr8k: tuple[Photographs, Path, dict[str, str]],
-) -> None:
+def test_the_mirrors_network_sees_a_dog_where_people_wrote_of_one(flickr8k):
     photographs, weights, captions = flickr8k
     network = Network("mobilenetv2_100", "global", weights)
     dogs = [name for name in captions if captions[name].count("dog") >= 5 and name in photographs][:24]
@@ -216,20 +192,19 @@ def test_the_mirrors_network_sees_a_dog_where_people_wrote_of_one(
 
 
 @pytest.mark.data
-def test_the_mirrors_features_do_not_depend_on_batch_or_layout(
-    flickr8k: tuple[Photographs, Path, dict[str, str]], tmp_path: Path
-) -> None:
+def test_the_mirrors_features_do_not_depend_on_batch_or_layout(flickr8k, tmp_path):
     photographs, weights, captions = flickr8k
     names = sorted(set(captions) & {Path(name).name for name in photographs.names()})[:20]
     images = pd.DataFrame({"image_id": names, "filename": names})
-    for chunk_size in (7, 20):
-        out = tmp_path / f"chunks-of-{chunk_size}.npy"
-        extract_features(
-            photographs, images, "mobilenetv2_100", "global", out, workers=0, weights=weights, chunk_size=chunk_size
-        )
-    table = FeatureTable.open(out)
-    rows = table.rows(names)
-    np.testing.assert_allclose(rows, np.load(tmp_path / "chunks-of-7.npy"), atol=1e-4)
+
+    def extracted(table: pd.DataFrame, layout: str, size: int) -> np.ndarray:
+        out = tmp_path / f"{layout}-{size}.npy"
+        arguments = (photographs, table, "mobilenetv2_100", layout, out)
+        extract_features(*arguments, workers=0, weights=weights, chunk_size=size)
+        return np.load(out)
+
+    rows = extracted(images, "global", 20)
+    np.testing.assert_allclose(rows, extracted(images, "global", 7), atol=1e-4)
     assert rows.shape == (20, 1280)
     assert (rows.std(axis=0) > 0).mean() > 0.9  # nearly every dimension tells photographs apart
     assert np.corrcoef(rows)[~np.eye(20, dtype=bool)].max() < 0.95
@@ -242,9 +217,7 @@ def test_the_mirrors_features_do_not_depend_on_batch_or_layout(
     with torch.inference_mode():
         maps = module.forward_features(torch.from_numpy(pixels / 127.5 - 1).permute(2, 0, 1)[None])
     np.testing.assert_allclose(rows[3], maps.mean(dim=(2, 3))[0].numpy(), atol=1e-4)
-    grid = tmp_path / "grid.npy"
-    extract_features(photographs, images[:4], "mobilenetv2_100", "grid", grid, workers=0, weights=weights)
-    regions = np.load(grid)
+    regions = extracted(images[:4], "grid", 64)
     assert regions.shape == (4, 49, 1280)
     assert regions.dtype == np.float16
     np.testing.assert_allclose(regions.astype(np.float32).mean(axis=1), rows[:4], atol=2e-3)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.scenes.generate import compose
+from fivesentences.scenes import compose
 from fivesentences.semantics.scene_graphs import Concepts, scene_graph
 from fivesentences.semantics.scoring import fill
 from fivesentences.semantics.spice import SpiceScorer, spice_matrix

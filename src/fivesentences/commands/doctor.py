@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
@@ -23,9 +25,6 @@ OK, MISSING, BROKEN = "ok", "missing", "broken"
 SIGN = {OK: "ok", MISSING: "--", BROKEN: "BROKEN"}
 PYTHONS = ((3, 11), (3, 14))
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
-_REQUIREMENT = re.compile(  # such as: torch>=2.6; extra == "train"
-    r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?P<rest>[^;]*)(?:;.*extra\s*==\s*['\"](?P<extra>[^'\"]+))?"
-)
 
 
 @dataclass(frozen=True)
@@ -101,43 +100,42 @@ def _core() -> Iterator[Finding]:
     yield Finding("core", "Python", OK if fits else BROKEN, running, cure)
     here = Path(__file__).resolve().parents[1]
     yield Finding("core", "fivesentences", OK, f"{importlib.metadata.version('fivesentences')} in {here}")
-    for name, wanted, _ in _requirements(None):
-        yield _package("core", name, wanted, BROKEN, f'pip install "{name}{wanted}"')
+    for wanted in _requirements(None):
+        yield _package("core", wanted, BROKEN, f'pip install "{wanted.name}{wanted.specifier}"')
 
 
 def _extras() -> Iterator[Finding]:
     extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
     for extra in extras:
-        for name, wanted, _ in _requirements(extra):
-            yield _package(f"extra {extra}", name, wanted, MISSING, f'pip install ".[{extra}]"')
+        for wanted in _requirements(extra):
+            yield _package(f"extra {extra}", wanted, MISSING, f'pip install ".[{extra}]"')
 
 
-def _requirements(extra: str | None) -> list[tuple[str, str, str | None]]:
-    """Name, versions and extra of what the package asks for."""
-    found = []
-    for line in importlib.metadata.requires("fivesentences") or []:
-        match = _REQUIREMENT.match(line)
-        if match and match["extra"] == extra:
-            found.append((match["name"], match["rest"].strip(" ()"), match["extra"]))
-    return found
+def _requirements(extra: str | None) -> list[Requirement]:
+    """What the core (None) or an extra of the package requires on this machine."""
+    lines = [Requirement(line) for line in importlib.metadata.requires("fivesentences") or []]
+    core = [line for line in lines if line.marker is None or line.marker.evaluate({"extra": ""})]
+    if extra is None:
+        return core
+    return [line for line in lines if line not in core and line.marker and line.marker.evaluate({"extra": extra})]
 
 
-def _package(part: str, name: str, wanted: str, otherwise: str, cure: str) -> Finding:
+def _package(part: str, wanted: Requirement, otherwise: str, cure: str) -> Finding:
     try:
-        installed = importlib.metadata.version(name)
+        installed = importlib.metadata.version(wanted.name)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(part, name, otherwise, "not installed", cure)
-    least = re.search(r">=\s*([0-9.]+)", wanted)
-    if least and _release(installed) < _release(least[1]):
-        return Finding(part, name, otherwise, f"{installed}, but {wanted} is needed", cure)
-    return Finding(part, name, OK, installed)
+        return Finding(part, wanted.name, otherwise, "not installed", cure)
+    if not _satisfies(installed, wanted.specifier):
+        return Finding(part, wanted.name, otherwise, f"{installed}, but {wanted.specifier} is needed", cure)
+    return Finding(part, wanted.name, OK, installed)
 
 
-def _release(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with."""
-    found = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
-    numbers = [int(number) for number in found[0].split(".")] if found else [0]
-    return tuple(numbers + [0] * (4 - len(numbers)))
+def _satisfies(installed: str, specifier: SpecifierSet) -> bool:
+    """Whether a version is good enough; a pre-release, as in vendors' containers, counts as its release."""
+    try:
+        return Version(installed).base_version in specifier
+    except InvalidVersion:
+        return False
 
 
 def _java(mirror: Path | None) -> Iterator[Finding]:

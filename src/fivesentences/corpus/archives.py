@@ -1,4 +1,4 @@
-"""Zip archives that are read where they lie, never unpacked, and refused when an entry is unsafe."""
+"""Zip archives: read in place, never unpacked, and refused if an entry is unsafe."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path, PurePosixPath
 
 from fivesentences.errors import InputError
 
-LARGEST_ENTRY = 2**31  # bytes; Karpathy's COCO file, the largest we know, unpacks to 0.15 GB
+LARGEST_ENTRY = 2**31  # bytes; the largest entry we know of, Karpathy's COCO file, has 0.15 GB
 
 
 def open_zip(path: Path | str) -> zipfile.ZipFile:
-    """Open a zip archive after a look at all its entries.
+    """Open a zip archive after checking the names of all its entries.
 
     Raises:
-        InputError: If the file is missing, is no zip or is truncated, or if an entry would leave the folder
-            it is unpacked to. We never unpack, but an archive with such an entry is not what it claims to be.
+        InputError: If the file is missing, is not a zip archive or is truncated, or if an entry would be unpacked
+            outside the target folder. We never unpack, but an archive with such an entry is not what it claims to be.
     """
     path = Path(path)
     try:
@@ -25,7 +25,7 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
         raise InputError(f"{path}: there is no such file.") from None
     except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
         reason = str(error).rstrip(".")
-        raise InputError(f"{path} is not a whole zip archive ({reason}); delete it and fetch it again.") from None
+        raise InputError(f"{path} is not a complete zip archive ({reason}); delete it and fetch it again.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
     for name in archive.namelist():
@@ -35,9 +35,15 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
     return archive
 
 
-def entries(archive: zipfile.ZipFile) -> list[str]:
-    """Names of the files inside in archive order, without folders and the litter that macOS adds."""
-    return [name for name in archive.namelist() if not name.endswith("/") and not is_litter(name)]
+def entries(archive: zipfile.ZipFile, filename: str | None = None) -> list[str]:
+    """Names of the files inside in archive order, without folders and the litter that macOS adds.
+
+    Args:
+        archive: The archive.
+        filename: Only files with this name, in whatever folder.
+    """
+    files = [name for name in archive.namelist() if not name.endswith("/") and not is_litter(name)]
+    return [name for name in files if filename is None or PurePosixPath(name).name == filename]
 
 
 def is_litter(name: str) -> bool:
@@ -50,13 +56,13 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
     """The bytes of one entry.
 
     Raises:
-        InputError: If it is not there, damaged, encrypted, or unpacks to more than ``LARGEST_ENTRY``.
+        InputError: If the entry is missing, damaged, encrypted, or unpacks to more than ``LARGEST_ENTRY``.
     """
     shown = Path(str(archive.filename)).name
     try:
         size = archive.getinfo(name).file_size
         if size > LARGEST_ENTRY:
-            raise InputError(f"{shown}: entry '{name}' unpacks to {size} bytes; more than {LARGEST_ENTRY} are refused.")
+            raise InputError(f"{shown}: entry '{name}' unpacks to {size} bytes; at most {LARGEST_ENTRY} are allowed.")
         return archive.read(name)
     except KeyError:
         raise InputError(f"{shown}: there is no entry '{name}'.") from None

@@ -1,4 +1,4 @@
-"""From captions as a loader meets them to a ``Corpus``."""
+"""What loaders share: rows of captions, and the ``Corpus`` that is made of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pandas as pd
 from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
 from fivesentences.errors import InputError
 
-# Names of the same split in different releases; "restval" is the part of COCO's validation images that
-# Karpathy's split moved to training.
+# Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
+# for training.
 SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
 
 
@@ -26,10 +26,10 @@ class Row(NamedTuple):
 
 
 def caption_at(text: str, where: str) -> str:
-    """A caption in one line.
+    """A caption on one line.
 
     Raises:
-        InputError: If nothing but white space is in it; the sentence begins with ``where``.
+        InputError: If it is blank; the sentence begins with ``where``.
     """
     caption = clean_caption(text)
     if not caption:
@@ -38,11 +38,11 @@ def caption_at(text: str, where: str) -> str:
 
 
 def split_named(name: str) -> str:
-    """``train``, ``dev`` or ``test`` for the names that releases use; other names stay."""
+    """``train``, ``dev`` or ``test`` for the names that releases use; other names are kept."""
     name = name.strip()
     return SPLITS.get(name, name)
 
 
 def corpus_of(name: str, rows: list[Row]) -> Corpus:
-    """The corpus of these captions."""
+    """The corpus that consists of these captions."""
     return Corpus(name, pd.DataFrame(rows, columns=list(COLUMNS), dtype=object))

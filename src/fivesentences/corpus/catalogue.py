@@ -1,4 +1,4 @@
-"""Which files of the catalogue a dataset is read from."""
+"""The files of the catalogue that a dataset is read from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fivesentences.errors import InputError
 
 
 def at_hand(path: Path | str, folders: Iterable[Path | str]) -> bool:
-    """Whether one of the folders (downloads, a mirror) holds a file."""
+    """Whether one of the folders (downloads, a mirror) contains a file."""
     return any((Path(folder) / path).exists() for folder in folders)
 
 
@@ -21,10 +21,17 @@ def files_to_read(
     splits: Collection[str] | None = None,
     folders: Iterable[Path | str] = (),
 ) -> list[str]:
-    """Paths, below the data folder, of a dataset's files whose name begins with ``kind``.
+    """Paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
 
-    An excerpt is taken in place of the whole file only where it holds all ``splits`` asked for, lies in one of
-    ``folders``, and the whole file does not.
+    An excerpt replaces the whole file only if it contains all requested ``splits`` and if it, unlike the whole file, is
+    in one of the ``folders``.
+
+    Args:
+        catalogue: The list of downloads.
+        dataset: A dataset of it.
+        kind: Such as ``text``, ``captions`` or ``photographs``.
+        splits: The splits that are needed; None: all of them.
+        folders: Where files may already be: the data folder, a mirror.
 
     Raises:
         InputError: If the catalogue has no such dataset.

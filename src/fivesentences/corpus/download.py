@@ -1,10 +1,10 @@
-"""Files of the catalogue: from a mirror or from their host, resumed, checked, whole or absent.
+"""Fetches the files of the catalogue from a mirror or from their hosts: resumed, checked, whole or absent.
 
-What is compared: a file of a mirror with the mirror's ``SHA256SUMS``; a download with ``sha256`` of
-``config/datasets.yaml``. Where neither is known, the checksum of the first copy is written to
-``<file>.sha256`` beside the data, and later copies from the same source are compared with that. A mirror
-that has a ``SHA256SUMS`` must list the file; one without is treated like a host. A file that a person put in
-place is taken as it is and its checksum recorded.
+A file from a mirror is checked against the mirror's ``SHA256SUMS``, a download against ``sha256`` in
+``config/datasets.yaml``. If the checksum is not known, that of the first copy is written to ``<file>.sha256`` beside
+the data, and later copies from the same source are checked against it. A mirror that has a ``SHA256SUMS`` must list the
+file; a mirror without one is treated like a host. A file that a person put in place is accepted as it is, and its
+checksum is recorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import inside, replacing, sha256_of
 
 if TYPE_CHECKING:
-    import requests  # imported where something is fetched: 0.1 s at the start of every job otherwise
+    import requests  # imported only where something is fetched: it would cost every job 0.1 s
 
 CHUNK = 1 << 20
 ATTEMPTS = 4
@@ -37,34 +37,34 @@ MIRROR, HOST, PERSON = "a mirror", "its host", "a person"
 
 
 def find_mirror(configured: Path | str | None) -> Path | None:
-    """The mirror that the configuration names, else the environment variable FIVESENTENCES_MIRROR, else none.
+    """The mirror named by the configuration or, failing that, by the environment variable FIVESENTENCES_MIRROR.
 
     Raises:
-        InputError: If the folder it names is not there.
+        InputError: If the named folder does not exist.
     """
     named = configured or os.environ.get("FIVESENTENCES_MIRROR") or None
     if named is not None and not Path(named).is_dir():
         origin = "mirror" if configured else "FIVESENTENCES_MIRROR"
-        raise InputError(f"{origin} is '{named}', which is no folder; correct it or leave it out.")
+        raise InputError(f"{origin} is '{named}', which is not a folder; correct it or leave it out.")
     return None if named is None else Path(named)
 
 
 def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | str, mirror: Path | None) -> Path:
-    """Bring one file of the catalogue to the data folder, or check the one that is there.
+    """Copy or download one file of the catalogue to the data folder, or check the copy that is already there.
 
     Args:
         entry: The dataset's entry in the catalogue.
         dataset: The entry's name, for messages.
         file: Name of the file in ``entry.files``.
-        data_folder: Where ``path`` of the file begins.
-        mirror: A folder laid out like the data folder, or none; what it lacks comes from the host.
+        data_folder: The folder that the file's ``path`` is relative to.
+        mirror: A folder laid out like the data folder, or None; files that it lacks come from the host.
 
     Returns:
-        Path of the whole, checked file.
+        Path of the complete, checked file.
 
     Raises:
-        InputError: If the file is unknown, a checksum or size differs, the download fails (what arrived stays
-            in ``<file>.<tag>.part`` and the next call goes on there), or only a person can fetch it.
+        InputError: If the file is unknown, a checksum or size differs, the download fails (what has arrived stays in
+            ``<file>.<tag>.part``, and the next call resumes there), or only a person can fetch it.
     """
     if file not in entry.files:
         raise InputError(f"{dataset} has no file '{file}'; the catalogue lists {', '.join(entry.files)}.")
@@ -76,7 +76,7 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
     elif mirror is not None and place is not None and place.exists():
         _copy(item, target, mirror, place)
     elif item.url is None:
-        todo = item.fetch_by_hand or "it cannot be downloaded by a program."
+        todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
         _download(item, item.url, target)
@@ -88,7 +88,7 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
 
 @dataclass(frozen=True)
 class _Record:
-    """What stands in ``<file>.sha256``; ``sha256sum --check`` reads it too."""
+    """The content of ``<file>.sha256``, which ``sha256sum --check`` reads too."""
 
     sha256: str
     source: str
@@ -105,7 +105,7 @@ class _Record:
         text = path.read_text(encoding="utf-8", errors="replace")
         found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
         if found is None:
-            raise InputError(f"{path} holds no SHA-256; delete it to record the file's checksum anew.")
+            raise InputError(f"{path} contains no SHA-256; delete it to record the file's checksum again.")
         source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
         return cls(found[1], source[1] if source else PERSON)
 
@@ -115,7 +115,7 @@ class _Record:
 
 
 def _listed_in_mirror(item: CatalogueFile, mirror: Path) -> str | None:
-    """The checksum that the mirror's list gives; none if it has no list."""
+    """The checksum in the mirror's list; None if it has no list."""
     sums = mirror / "SHA256SUMS"
     if not sums.exists():
         return None
@@ -158,8 +158,8 @@ def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> No
 
 
 def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, expected: str | None, listed: str) -> None:
-    """Compare a fresh copy with what is known of it, else with the record of an earlier one; then record it."""
-    cure = "nothing was kept; run again, and if it stays so, the source has changed"
+    """Check a new copy against the expected checksum or else the record of an earlier copy; then record it."""
+    cure = "nothing was kept; run again, and if it happens again, the source has changed"
     if expected is not None:
         _compare(target, actual, expected, listed, cure)
     else:
@@ -205,19 +205,19 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
 
 
 def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT_THE_URL) -> Path:
-    """Download ``url`` to a part file beside ``target``, going on where an earlier, interrupted call stopped.
+    """Download ``url`` to a part file beside ``target``, resuming where an earlier, interrupted call stopped.
 
     Args:
         url: What to fetch.
-        target: The file that it is to become; the caller checks the part and renames or removes it.
-        size: Expected length for the progress bar, where the host does not say.
+        target: The future name of the file; the caller checks the part file and renames or removes it.
+        size: Expected length for the progress bar, if the host does not state it.
         cure: What a person should do if the host refuses.
 
     Returns:
-        Path of the part file, complete as far as the host says.
+        Path of the part file, which has the length that the host states.
 
     Raises:
-        InputError: If the host refuses, cannot be reached, or stops in the midst of every attempt.
+        InputError: If the host refuses, cannot be reached, or breaks off every attempt.
     """
     import requests
 
@@ -230,7 +230,7 @@ def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT
                 arrived = sum(found.stat().st_size for found in _parts(target))
                 reason = type(error).__name__
                 raise InputError(
-                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to go on there."
+                    f"{url}: the download stopped after {arrived} bytes ({reason}); run again to resume there."
                 ) from None
             print(f"{url}: interrupted, attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr, flush=True)
             time.sleep(SECONDS_BETWEEN_ATTEMPTS * attempt)
@@ -240,16 +240,16 @@ def receive(url: str, target: Path, size: int | None = None, cure: str = CORRECT
 
 
 def _parts(target: Path) -> list[Path]:
-    """What earlier, interrupted downloads left."""
+    """The part files of earlier, interrupted downloads."""
     pattern = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.part")
     return sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
 
 
 def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
-    """Bring the part file to its full length, from where an earlier call stopped if the host allows.
+    """Bring the part file to its full length, resuming where an earlier call stopped if the host allows it.
 
-    The part's name holds a tag of the host's version of the file (ETag or date, and length), so that bytes of
-    two versions are never joined.
+    The name of the part file contains a tag of the host's version of the file (ETag or date, and length), so that bytes
+    of two versions are never joined.
     """
     for part in _parts(target):
         done = part.stat().st_size
@@ -259,7 +259,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
         with _get(url, done, cure) as response:
             total = _total(response)
             if response.status_code == 416 and total == done:
-                return part  # it was complete; the kill came before it got its name
+                return part  # it was complete; the process was killed before renaming it
             if response.status_code == 206 and part == _part_path(target, response) and _begins_at(response, done):
                 _append(response, part, done, total or size)
                 return part
@@ -272,7 +272,7 @@ def _receive(url: str, target: Path, size: int | None, cure: str) -> Path:
 
 
 def _session() -> requests.Session:
-    """One that trusts, beside the certificates that requests brings, those of the system, and so a network's proxy."""
+    """A session that trusts the system's certificates, such as those of a proxy, besides those of requests."""
     import requests
     from requests.adapters import HTTPAdapter
 
@@ -288,7 +288,7 @@ def _session() -> requests.Session:
 def _get(url: str, start: int, cure: str) -> requests.Response:
     import requests
 
-    # Not compressed: lengths and offsets must be those of the file itself.
+    # Uncompressed, so that lengths and offsets are those of the file itself.
     headers = {"Accept-Encoding": "identity", "User-Agent": "fivesentences"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -302,7 +302,7 @@ def _get(url: str, start: int, cure: str) -> requests.Response:
 
 
 def _total(response: requests.Response) -> int | None:
-    """Length of the whole file as the host states it."""
+    """Length of the whole file as stated by the host."""
     if "Content-Range" in response.headers:
         length = response.headers["Content-Range"].rpartition("/")[2]
         return int(length) if length.isdigit() else None
@@ -333,12 +333,12 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
 
 
 def _chunks(response: requests.Response) -> Iterator[bytes]:
-    # Small enough that a kill loses little of what arrived.
+    # Small chunks, so that a killed download loses little of what has arrived.
     yield from response.iter_content(chunk_size=CHUNK // 4)
 
 
 class _Megabytes:
-    """A bar that counts in MB what is added in bytes."""
+    """A progress bar in MB to which bytes are added."""
 
     def __init__(self, description: str, total: int, done: int = 0):
         self._bytes, self._shown = done, done // 10**6
@@ -356,6 +356,6 @@ class _Megabytes:
             self._shown = whole
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None:  # all arrived; a last, broken megabyte counts as one
+        if kind is None:  # everything has arrived; count the last, incomplete megabyte too
             self._bar.advance(max(0, self._bar.total - self._shown))
         self._bar.__exit__(None, None, None)

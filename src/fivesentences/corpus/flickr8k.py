@@ -21,21 +21,21 @@ CAPTIONS_PER_IMAGE = 5
 
 
 def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
-    """Read ``Flickr8k_text.zip``: 8,000 images in train, dev and test, five captions each.
+    """Read ``Flickr8k_text.zip``: 8,000 images in train, dev and test, with five captions each.
 
-    Images come in the order of the split lists, train, dev, then test, so that "the first 10%" means the first
-    of the list; captions of an image are #0 to #4. Entries of the token file that no list names are left out:
-    91 unused photographs and one name without a photograph (``....jpg.1``). An image's id is its filename
-    without the suffix.
+    Images are in the order of the split lists, train, dev, then test, so that "the first 10%" means the first of the
+    list; the captions of an image are #0 to #4. Entries of the token file that are on no list are left out: 91 unused
+    photographs and one name without a photograph (``....jpg.1``). The id of an image is its filename without the
+    suffix.
 
     Raises:
-        InputError: If a file is missing from the archive or not UTF-8, a line is malformed, an image stands in
-            two lists, or an image of a list lacks one of its five captions.
+        InputError: If a file is missing from the archive or is not UTF-8, a line is malformed, an image is on two
+            lists, or a listed image lacks one of its five captions.
     """
     archive_name = Path(text_zip).name
     with open_zip(text_zip) as archive:
-        captions = _captions(_lines(archive, TOKENS), f"{archive_name}: {TOKENS}")
-        lists = {split: _lines(archive, file) for split, file in LISTS.items()}
+        captions = _captions(lines_in(archive, TOKENS), f"{archive_name}: {TOKENS}")
+        lists = {split: lines_in(archive, file) for split, file in LISTS.items()}
     rows: list[Row] = []
     listed: dict[str, str] = {}
     for split, lines in lists.items():
@@ -50,8 +50,13 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
     return corpus_of(name, rows)
 
 
-def _lines(archive: zipfile.ZipFile, file: str) -> list[str]:
-    found = [entry for entry in entries(archive) if PurePosixPath(entry).name == file]
+def lines_in(archive: zipfile.ZipFile, file: str) -> list[str]:
+    """Lines of a file of Flickr8k's text archive.
+
+    Raises:
+        InputError: If the archive has no such file, or it is damaged or not UTF-8.
+    """
+    found = entries(archive, file)
     if not found:
         raise InputError(f"{archive.filename}: there is no '{file}' in it; is it Flickr8k's text archive?")
     return lines_of(text_of(read_entry(archive, found[0]), f"{Path(str(archive.filename)).name}: {file}"))
@@ -67,7 +72,7 @@ def _captions(lines: list[str], where: str) -> dict[str, dict[int, str]]:
             raise InputError(f"{where}, line {number} is '{line[:60]}'; expected <image>#<number><tab><caption>.")
         of_image = captions.setdefault(filename, {})
         if int(index) in of_image:
-            raise InputError(f"{where}, line {number}: caption #{index} of '{filename}' is there a second time.")
+            raise InputError(f"{where}, line {number}: caption #{index} of '{filename}' appears a second time.")
         of_image[int(index)] = caption_at(text, f"{where}, line {number}: caption #{index} of '{filename}'")
     return captions
 
@@ -77,7 +82,7 @@ def _rows_of_image(filename: str, split: str, captions: dict[int, str], archive_
     if lacking:
         raise InputError(
             f"{archive_name}: {TOKENS} lacks caption {' and '.join(lacking)} of '{filename}' "
-            f"(split '{split}'); each image has five lines, so the file has lost some: fetch it again."
+            f"(split '{split}'); each image has five lines, so some are missing: fetch the file again."
         )
     image_id = PurePosixPath(filename).stem
     return [

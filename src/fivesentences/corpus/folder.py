@@ -1,4 +1,4 @@
-"""A user's own data: a folder (or zip) of photographs and a CSV of (filename, caption, split)."""
+"""A user's own data: a folder (or zip archive) of photographs and a CSV of (filename, caption, split)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ NEEDED = ("filename", "caption", "split")
 def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str, name: str) -> Corpus:
     """Read a CSV with a header and one row per caption.
 
-    Columns are ``filename``, ``caption``, ``split`` and, if you like, ``category``; others are ignored. Rows of
-    an image need not stand together: images come in the order of their first row, captions in the order of
-    theirs. Split ``val`` becomes ``dev``. An image's id is its filename.
+    The columns are ``filename``, ``caption``, ``split`` and optionally ``category``; others are ignored. The rows of an
+    image need not be adjacent: images are in the order of their first rows, captions of an image in the order of
+    theirs. The split ``val`` becomes ``dev``. The id of an image is its filename.
+
+    Args:
+        photographs: Folder or zip archive of the photographs.
+        captions_csv: The CSV.
+        name: What to call the corpus.
 
     Raises:
-        InputError: If the CSV is not UTF-8 or malformed, a column or value is missing, an image has two splits,
-            or there is no such photograph; the sentence names the line.
+        InputError: If the CSV is not UTF-8 or malformed, a column or value is missing, an image has two splits or
+            categories, or a photograph does not exist; the sentence names the line.
     """
     path = Path(captions_csv)
     archive = photographs if isinstance(photographs, Photographs) else Photographs(photographs)
@@ -43,14 +48,14 @@ def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str,
         rows.append(Row(filename, filename, f"{filename}#{len(rows)}", caption, split, category))
         for key, one, other in (("split", rows[0].split, split), ("category", rows[0].category, category)):
             if one != other:
-                raise InputError(f"{where}: {key} of '{filename}' is '{other}' but '{one}' before; use one.")
+                raise InputError(f"{where}: {key} of '{filename}' is '{other}' but '{one}' in an earlier row; use one.")
     if not images:
         raise InputError(f"{path} has a header but no captions.")
     return corpus_of(name, [row for rows in images.values() for row in rows])
 
 
 def _records(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and values of each row; a quoted caption may hold commas and line breaks."""
+    """Line number and values of each row; a quoted caption may contain commas and line breaks."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [column.strip() for column in next(reader, [])]
@@ -65,8 +70,8 @@ def _records(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for values in reader:
             if values and len(values) != len(header):
                 raise InputError(
-                    f"{path}, line {line}: {len(values)} values under {len(header)} columns; put a caption that "
-                    "holds a comma in double quotes."
+                    f"{path}, line {line}: {len(values)} values for {len(header)} columns; put captions that "
+                    "contain a comma in double quotes."
                 )
             if values:
                 yield line, dict(zip(header, values, strict=True))

@@ -1,4 +1,4 @@
-"""Less training data: the first captions, as the released code takes them, whole images, or fewer captions of each."""
+"""Less training data: the first captions as in the released code, whole images, or fewer captions per image."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from fivesentences.errors import InputError
 
 
 def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seeded"] = "first", seed: int = 0) -> Corpus:
-    """A share of a corpus, file order kept; give it the training split.
+    """A share of a corpus, usually of its training split, in file order.
 
-    ``"first"`` keeps the first ``int(captions * fraction)`` captions, as the released code of five_sentences
-    does; the last image may then keep some of its captions only (3% and 5% of COCO cut one so). ``"seeded"``
-    keeps ``round(images * fraction)`` whole images, drawn by ``numpy.random.default_rng(seed)``.
+    Args:
+        corpus: What to take a share of.
+        fraction: The share, in (0, 1].
+        draw: ``"first"`` keeps the first ``int(captions * fraction)`` captions, as the released code of five_sentences
+            does; the last image may then keep only some of its captions (3% and 5% of COCO cut one like this).
+            ``"seeded"`` keeps ``round(images * fraction)`` whole images, drawn by ``numpy.random.default_rng(seed)``.
+        seed: For ``"seeded"``.
 
     Raises:
-        InputError: If the fraction is not in (0, 1], leaves nothing, or ``draw`` is unknown.
+        InputError: If the fraction is not in (0, 1] or leaves nothing, or ``draw`` is unknown.
     """
     if not 0 < fraction <= 1:
         hint = f" Did you mean {fraction / 100:g}?" if 1 < fraction <= 100 else ""
@@ -33,15 +37,19 @@ def take_fraction(corpus: Corpus, fraction: float, draw: Literal["first", "seede
         raise InputError(f"draw is {draw!r}; it must be 'first' or 'seeded'.")
     if len(rows) == 0:
         size = f"{corpus.n_images} images and {corpus.n_captions} captions"
-        raise InputError(f"fraction {fraction:g} of '{corpus.name}' ({size}) is nothing; take a larger one.")
+        raise InputError(f"fraction {fraction:g} of '{corpus.name}' ({size}) leaves nothing; take a larger one.")
     return Corpus(corpus.name, corpus.table.iloc[rows])
 
 
 def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
-    """The first captions of every image, file order kept; give it the training split.
+    """The first captions of every image, in file order; usually of the training split.
 
-    DAA's supplement (appendix D) reduces training data so: 20% to 100% are one to five captions of every image. Which
-    captions it takes is not said; here they are the first. An image that has no more keeps all it has; None: all.
+    This is how DAA's supplement (appendix D) reduces training data: 20% to 100% are one to five captions of every
+    image. It does not say which captions; here they are the first.
+
+    Args:
+        corpus: What to take captions of.
+        captions_per_image: At least 1; an image with fewer captions keeps them all. None: all captions.
 
     Raises:
         InputError: If the number is below 1.
@@ -51,7 +59,7 @@ def take_captions(corpus: Corpus, captions_per_image: int | None) -> Corpus:
     if captions_per_image < 1:
         raise InputError(f"captions_per_image is {captions_per_image}; every image keeps at least one caption.")
     images = corpus.image_of_caption
-    place = np.arange(corpus.n_captions) - np.searchsorted(images, images)  # of each caption within its image
+    place = np.arange(corpus.n_captions) - np.searchsorted(images, images)  # position of each caption within its image
     return Corpus(corpus.name, corpus.table[place < captions_per_image])
 
 
@@ -62,9 +70,9 @@ def training_part(
     draw: Literal["first", "seeded"] = "first",
     seed: int = 0,
 ) -> Corpus:
-    """What a run trains on: a fraction of the training split, and of each of its images some captions.
+    """What a run trains on: a fraction of the training split, and some of the captions of each of its images.
 
     Raises:
-        InputError: As ``take_fraction`` and ``take_captions``.
+        InputError: As raised by ``take_fraction`` and ``take_captions``.
     """
     return take_captions(take_fraction(corpus, fraction, draw, seed), captions_per_image)

@@ -1,8 +1,7 @@
-"""COCO's instance annotations as labels: which of the 90 kinds of object does an image show?"""
+"""COCO's instance annotations as labels: which of the 90 kinds of objects an image shows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,50 +9,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.text import read_bytes, text_of
+from fivesentences.corpus.text import json_of, read_bytes
 from fivesentences.errors import InputError
 
 CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
 
 
 def read_instances(path: Path | str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
-    """Labels of images from ``instances_val2014.json`` or a file of its kind.
+    """Labels of images from ``instances_val2014.json`` or a similar file.
 
-    Crowd annotations (``iscrowd``) count like others, as in the released code of PCME. An image of the file without
-    any annotation has a row of zeros.
+    Crowd annotations (``iscrowd``) count like others, as in the released code of PCME. An image that the file lists but
+    does not annotate has a row of zeros.
 
     Args:
-        path: The JSON file, with lists ``images`` and ``annotations``.
-        image_ids: COCO ids in the order wanted, as numbers or digits; the ids of a Karpathy corpus are such.
+        path: The JSON file, with the lists ``images`` and ``annotations``.
+        image_ids: COCO ids in the desired order, as numbers or digits, such as the image ids of a Karpathy corpus.
 
     Returns:
         ``[images, 90]`` 0 or 1; column ``c`` is category id ``c + 1``.
 
     Raises:
-        InputError: If the file is missing or not of this form, or an image is not in it.
+        InputError: If the file is missing or does not have this form, or an image is not in it.
     """
-    where = Path(path).name
+    return instance_labels(read_bytes(path), Path(path).name, image_ids)
+
+
+def instance_labels(data: bytes, where: str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
+    """The same from the bytes of the file; errors begin with ``where``."""
     ids = [_checked_id(image_id, number) for number, image_id in enumerate(image_ids)]
-    try:
-        content = json.loads(text_of(read_bytes(path), where))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it"
-        raise InputError(f"{where}: {place} is not JSON ({getattr(error, 'msg', error)}); fetch it again.") from None
+    content = json_of(data, where)
     known = {numbers[0] for numbers, _ in _whole_numbers(content, "images", ("id",), where)}
     rows: dict[int, list[int]] = {}
     for row, image_id in enumerate(ids):
         if image_id not in known:
             raise InputError(
-                f"{where}: image {image_id} (number {row} of {len(ids)}) is not in it; its annotations are those of "
-                "another part of COCO."
+                f"{where}: image {image_id} (number {row} of {len(ids)}) is not in it; the file annotates another part "
+                "of COCO."
             )
         rows.setdefault(image_id, []).append(row)
     labels = np.zeros((len(ids), CLASSES), dtype=np.uint8)
     for (image_id, category), place in _whole_numbers(content, "annotations", ("image_id", "category_id"), where):
         if not 1 <= category <= CLASSES:
-            raise InputError(f"{where}: {place}: category_id is {category}; those of COCO run from 1 to {CLASSES}.")
+            raise InputError(f"{where}: {place}: category_id is {category}; COCO's run from 1 to {CLASSES}.")
         for row in rows.get(image_id, ()):
             labels[row, category - 1] = 1
     return labels
@@ -70,10 +67,10 @@ def _checked_id(image_id: Any, row: int) -> int:
 def _whole_numbers(
     content: Any, key: str, fields: tuple[str, ...], where: str
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """The fields of every entry of a list, and where each entry stands."""
+    """The fields of every entry of a list, and the entry's place in the file."""
     listed = content.get(key) if isinstance(content, dict) else None
     if not isinstance(listed, list):
-        raise InputError(f"{where}: there is no list '{key}'; is it an instances file of COCO?")
+        raise InputError(f"{where}: there is no list '{key}'; is it one of COCO's instances files?")
     for number, entry in enumerate(listed):
         place = f"{key}[{number}]"
         if not isinstance(entry, dict):

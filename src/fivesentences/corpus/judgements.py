@@ -1,7 +1,7 @@
-"""What people, or the truth of drawn scenes, say about how well a caption fits an image.
+"""Judgements of how well a caption fits an image, by people or by the truth of drawn scenes.
 
-Crisscrossed Captions (Parekh et al. 2020) for COCO, the expert and the crowd judgements of Flickr8k (Hodosh et al.
-2013), and the truth scores of the drawn scenes in the same form.
+Crisscrossed Captions (Parekh et al. 2020) for COCO, the expert and crowd judgements of Flickr8k (Hodosh et al. 2013),
+and the truth scores of the drawn scenes in the same form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.archives import open_zip
+from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
 from fivesentences.corpus.text import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError
@@ -34,15 +35,16 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Pairs of a caption and an image with a score by a judge.
+    """Pairs of a caption and an image, each with a judge's score.
 
     Attributes:
         name: ``cxc``, ``flickr8k_expert``, ``flickr8k_expert_each``, ``flickr8k_crowdflower`` or ``scenes_truth``.
-        pairs: One row a judgement in the order of the file: ``caption`` (index into the corpus's captions), ``image``
-            (index into its images), ``human`` (float, more is better) and ``own`` (whether the caption was written
-            for this image).
-        scale: One sentence: what the score is and its range.
-        dropped: Judgements of the file that are not in ``pairs``, because the corpus lacks the caption or the image.
+        pairs: One row per judgement, in the order of the file: ``caption`` (index into the corpus's captions),
+            ``image`` (index into its images), ``human`` (float, larger is better) and ``own`` (whether the caption was
+            written for this image).
+        scale: What the score is, with its range, in one sentence.
+        dropped: Number of judgements in the file that are not in ``pairs`` because the corpus lacks the caption or the
+            image.
     """
 
     name: str
@@ -51,14 +53,14 @@ class Judgements:
     dropped: int = 0
 
     def within(self, corpus: Corpus, split: str) -> Judgements:
-        """The judgements whose caption and image are both of ``split``, with indices into ``corpus.split(split)``.
+        """The judgements whose caption and image both belong to ``split``, with indices into ``corpus.split(split)``.
 
         Args:
             corpus: The corpus that these judgements index.
-            split: A split of it.
+            split: One of its splits.
 
         Raises:
-            InputError: If the split has no images or no judgement is left.
+            InputError: If the split has no images, or no judgement is left.
         """
         part = corpus.split(split)
         place_of_image = _places((corpus.images["split"] == split).to_numpy(dtype=bool))
@@ -76,29 +78,28 @@ class Judgements:
 def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
     """Crisscrossed Captions, image-text similarity (``sits_test.csv`` or ``sits_val.csv``).
 
-    A caption is found by its ``sentid``, an image by its COCO id, as ``load_karpathy`` names them. 44,833 pairs of the
-    5,000 test images: 25,000 captions with their own image and 19,833 with another one.
+    A caption is found by its ``sentid`` and an image by its COCO id, as ``load_karpathy`` names them. There are 44,833
+    pairs of the 5,000 test images: 25,000 captions with their own images and 19,833 with others.
 
     Args:
         path: The CSV with the columns ``caption``, ``image``, ``agg_score`` and ``sampling_method``.
         corpus: COCO with Karpathy's splits.
 
     Raises:
-        InputError: If the file is missing or no such table, a line is malformed, a score is not in 0 to 5, a pair
-            occurs twice or is called a caption with its own image and is not, or no pair is of this corpus.
+        InputError: If the file is missing or is not such a table, a line is malformed, a score is not in 0 to 5, a pair
+            occurs twice or is wrongly called a caption with its own image, or no pair belongs to this corpus.
     """
-    found, read = _Pairs(corpus), False
-    for rating in cxc_ratings(path):
+    found, ratings = _Pairs(corpus), list(cxc_ratings(path))
+    if not ratings:
+        raise InputError(f"{Path(path).name} contains no judgement; fetch it again.")
+    for rating in ratings:
         found.add(str(rating.image), str(rating.caption), rating.score, rating.where, own=rating.method == CXC_ORIGINAL)
-        read = True
-    if not read:
-        raise InputError(f"{Path(path).name} holds no judgement; fetch it again.")
     return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
 
 
 @dataclass(frozen=True)
 class CxcRating:
-    """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was drawn."""
+    """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was sampled."""
 
     where: str
     image: int
@@ -108,14 +109,14 @@ class CxcRating:
 
 
 def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Iterator[CxcRating]:
-    """The lines of a SITS file of Crisscrossed Captions, in its order.
+    """The lines of a SITS file of Crisscrossed Captions, in file order.
 
     Args:
         path: The CSV.
-        columns: Those that it must have, the first three at least; ``method`` is empty without the fourth.
+        columns: The columns that it must have, at least the first three; without the fourth, ``method`` is empty.
 
     Raises:
-        InputError: If the file is missing or no such table, a line is malformed, or a score is not in 0 to 5.
+        InputError: If the file is missing or is not such a table, a line is malformed, or a score is not in 0 to 5.
     """
     name = Path(path).name
     lines = lines_of(text_of(read_bytes(path), name))
@@ -141,27 +142,28 @@ def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Itera
 
 
 def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:
-    """The judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split, 158 of them own.
+    """The judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split.
+
+    In 158 of the pairs the caption was written for the image.
 
     Args:
         text_zip: ``Flickr8k_text.zip``.
         corpus: What ``load_flickr8k`` reads from it.
-        experts: ``"mean"``: a pair's score is the mean of the three. ``"each"``: every judgement is a row, three a
-            pair, so that an expert's score is compared as it was given; papers that report Kendall's tau on "17,000
-            expert judgements" do this (5,664 pairs without the own ones, times 3).
+        experts: ``"mean"``: the score of a pair is the mean of the three. ``"each"``: every judgement is a row, three
+            per pair, so that each expert's score counts as it was given; papers that report Kendall's tau on "17,000
+            expert judgements" do this (the 5,664 pairs with captions of other images, times 3).
 
     Raises:
         InputError: If the file is missing from the archive, a line is malformed, a score is not 1, 2, 3 or 4, a pair
-            occurs twice, or no pair is of this corpus.
+            occurs twice, or no pair belongs to this corpus.
     """
     if experts not in ("mean", "each"):
-        raise InputError(f"experts is {experts!r}; expected 'mean' or 'each'.")
-    lines, name = _archived(text_zip, EXPERTS)
+        raise InputError(f"experts is {experts!r}; it must be 'mean' or 'each'.")
     found = _Pairs(corpus)
-    for where, (image, caption, *scores) in _fields(lines, name, "\t", 5):
+    for where, (image, caption, *scores) in _fields_in(text_zip, EXPERTS):
         for score in scores:
             if score not in ("1", "2", "3", "4"):
-                raise InputError(f"{where}: an expert's score is '{score[:60]}'; it is 1, 2, 3 or 4.")
+                raise InputError(f"{where}: an expert's score is '{score[:60]}'; it must be 1, 2, 3 or 4.")
         given = [float(score) for score in scores]
         found.add(_image_id(image), caption, given if experts == "each" else sum(given) / 3.0, where)
     what = "one of three experts' judgements" if experts == "each" else "mean of three experts' judgements"
@@ -170,19 +172,20 @@ def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "m
 
 
 def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgements:
-    """The crowd's judgements in Flickr8k's text archive: 47,830 pairs of the test split, 721 of them own.
+    """The crowd's judgements in Flickr8k's text archive: 47,830 pairs of the test split.
+
+    In 721 of the pairs the caption was written for the image.
 
     Args:
         text_zip: ``Flickr8k_text.zip``.
         corpus: What ``load_flickr8k`` reads from it.
 
     Raises:
-        InputError: If the file is missing from the archive, a line is malformed, the share of yes is not that of
-            the counts, a pair occurs twice, or no pair is of this corpus.
+        InputError: If the file is missing from the archive, a line is malformed, the share of yes does not agree with
+            the counts, a pair occurs twice, or no pair belongs to this corpus.
     """
-    lines, name = _archived(text_zip, CROWD)
     found = _Pairs(corpus)
-    for where, (image, caption, share, yes, no) in _fields(lines, name, "\t", 5):
+    for where, (image, caption, share, yes, no) in _fields_in(text_zip, CROWD):
         for count, value in (("yes", yes), ("no", no)):
             if not _WHOLE_NUMBER.fullmatch(value):
                 raise InputError(f"{where}: the number of {count} is '{value[:60]}'; it must be a whole number.")
@@ -200,10 +203,10 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
     Args:
         truth: ``truth.npy`` of the scenes, or the array: ``[captions, images]`` of the whole corpus, in [0, 1].
         corpus: The whole corpus.
-        split: All pairs of a caption and an image of this split; None for all of the corpus.
+        split: Judge all pairs of a caption and an image of this split; None: of the whole corpus.
 
     Raises:
-        InputError: If the file is missing or damaged, the shape is not the corpus's, or a value is not in [0, 1].
+        InputError: If the file is missing or damaged, the shape does not fit the corpus, or a value is not in [0, 1].
     """
     what = str(truth) if isinstance(truth, str | Path) else "truth"
     matrix = _truth_matrix(truth, what)
@@ -215,7 +218,7 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
         )
     captions, images = np.arange(shape[0]), np.arange(shape[1])
     if split is not None:
-        corpus.split(split)  # refuses a split that is not there
+        corpus.split(split)  # raises if there is no such split
         captions = captions[(corpus.table["split"] == split).to_numpy(dtype=bool)]
         images = images[(corpus.images["split"] == split).to_numpy(dtype=bool)]
     scores = np.asarray(matrix[np.ix_(captions, images)], dtype=np.float64)
@@ -224,7 +227,7 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
         row, column = wrong[0]
         raise InputError(
             f"{what}: the truth of caption {captions[row]} for image {images[column]} is {scores[row, column]}; it "
-            "lies in 0 to 1: generate the scenes again."
+            "must be between 0 and 1: generate the scenes again."
         )
     caption, image = np.repeat(captions, len(images)), np.tile(images, len(captions))
     pairs = _frame(caption, image, scores.ravel(), corpus)
@@ -233,7 +236,7 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
 
 
 def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpus, Judgements]:
-    """A judge by name, and the corpus that the judgements index and phi is to be made of.
+    """The judgements of a judge given by name, and the corpus that they index and that phi is to be computed for.
 
     Args:
         judge: ``cxc``, ``flickr8k_expert``, ``flickr8k_expert_each``, ``flickr8k_crowdflower`` or ``scenes_truth``.
@@ -241,10 +244,10 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
         corpus: The whole corpus.
 
     Returns:
-        The corpus, for ``scenes_truth`` its test split, and the judgements.
+        The corpus (for ``scenes_truth`` its test split) and the judgements.
 
     Raises:
-        InputError: If the judge is unknown, or as its loader.
+        InputError: If the judge is unknown, or as raised by its loader.
     """
     if judge == "scenes_truth":
         return corpus.split("test"), truth_as_judge(path, corpus, "test").within(corpus, "test")
@@ -255,12 +258,12 @@ def load_judgements(judge: str, path: Path | str, corpus: Corpus) -> tuple[Corpu
         "flickr8k_crowdflower": load_flickr8k_crowdflower,
     }
     if judge not in loaders:
-        raise InputError(f"the judge is {judge!r}; expected one of {', '.join([*loaders, 'scenes_truth'])}.")
+        raise InputError(f"the judge is {judge!r}; it must be one of {', '.join([*loaders, 'scenes_truth'])}.")
     return corpus, loaders[judge](path, corpus)
 
 
 class _Pairs:
-    """Collects the pairs of a file and finds them in a corpus."""
+    """Collects the pairs of a file and looks them up in a corpus."""
 
     def __init__(self, corpus: Corpus):
         self._corpus = corpus
@@ -273,7 +276,7 @@ class _Pairs:
     def add(
         self, image_id: str, caption_id: str, human: float | Sequence[float], where: str, own: bool = False
     ) -> None:
-        """Add the judgements of one pair; ``own`` says that the file calls the image the caption's own."""
+        """Add the judgements of one pair; ``own``: according to the file the caption was written for the image."""
         scores = [human] if isinstance(human, float) else human
         before = self._seen.setdefault((image_id, caption_id), where)
         if before is not where:
@@ -287,8 +290,8 @@ class _Pairs:
             return
         if own and self._corpus.image_of_caption[caption] != image:
             raise InputError(
-                f"{where}: '{image_id}' is called the image of caption '{caption_id}', but in {self._corpus!r} that "
-                "belongs to another image; the ids of the file and of the corpus do not go together."
+                f"{where}: '{image_id}' is called the image of caption '{caption_id}', but in {self._corpus!r} the "
+                "caption belongs to another image; the ids of the file are not those of the corpus."
             )
         self._rows += [(caption, image, score) for score in scores]
 
@@ -311,16 +314,16 @@ def _frame(
 
 
 def _places(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Position of each chosen item among the chosen ones, -1 for the others."""
+    """Position of each chosen item among the chosen ones; -1 for the others."""
     return np.where(chosen, np.cumsum(chosen) - 1, -1)
 
 
 def _fields(
     lines: list[str], name: str, separator: str, n_fields: int, first: int = 0
 ) -> Iterator[tuple[str, list[str]]]:
-    """Where a line stands, and its fields, from line ``first`` (counted from 0)."""
+    """The place and the fields of each line from line ``first`` (counted from 0)."""
     if len(lines) <= first:
-        raise InputError(f"{name} holds no judgement; fetch it again.")
+        raise InputError(f"{name} contains no judgement; fetch it again.")
     for number, line in enumerate(lines[first:], first + 1):
         fields = line.removesuffix("\r").split(separator)
         if len(fields) != n_fields:
@@ -336,7 +339,7 @@ def _number(text: str, where: str, what: str, highest: float) -> float:
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= highest:
-        raise InputError(f"{where}: {what} is '{text[:60]}'; it is a number from 0 to {highest:g}.")
+        raise InputError(f"{where}: {what} is '{text[:60]}'; it must be a number from 0 to {highest:g}.")
     return value
 
 
@@ -344,14 +347,10 @@ def _image_id(filename: str) -> str:
     return PurePosixPath(filename).stem
 
 
-def _archived(text_zip: Path | str, file: str) -> tuple[list[str], str]:
-    """The lines of a file of Flickr8k's text archive, and what to call it in an error."""
+def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]]]:
+    """The place and the five fields of each line of a file of Flickr8k's text archive."""
     with open_zip(text_zip) as archive:
-        found = [entry for entry in entries(archive) if PurePosixPath(entry).name == file]
-        if not found:
-            raise InputError(f"{text_zip}: there is no '{file}' in it; is it Flickr8k's text archive?")
-        name = f"{Path(text_zip).name}: {file}"
-        return lines_of(text_of(read_entry(archive, found[0]), name)), name
+        yield from _fields(lines_in(archive, file), f"{Path(text_zip).name}: {file}", "\t", 5)
 
 
 def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
@@ -362,7 +361,7 @@ def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floati
     except FileNotFoundError:
         raise InputError(f"{what}: there is no such file; generate the scenes.") from None
     except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{what}: this is not a whole .npy file ({error}); generate the scenes again.") from None
+        raise InputError(f"{what}: this is not a complete .npy file ({error}); generate the scenes again.") from None
     if not isinstance(matrix, np.ndarray) or matrix.dtype.kind != "f":
-        raise InputError(f"{what} does not hold an array of real numbers; generate the scenes again.")
+        raise InputError(f"{what} does not contain an array of real numbers; generate the scenes again.")
     return matrix

@@ -1,40 +1,36 @@
-"""Karpathy's ``dataset_*.json`` (Flickr30K, COCO) from a zip archive, a folder or the file itself."""
+"""Karpathy's ``dataset_*.json`` (Flickr30K, COCO), from a zip archive, a folder or the file itself."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import read_bytes, text_of
+from fivesentences.corpus.text import json_of, read_bytes
 from fivesentences.errors import InputError
 
 
 def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Corpus:
-    """Read a dataset in the JSON schema of Karpathy and Li (2015), file order kept.
+    """Read a dataset in the JSON schema of Karpathy and Li (2015), in file order.
 
-    An image's id is its ``cocoid``, else its filename without the suffix; its filename is joined to
-    ``filepath`` where there is one (``val2014/COCO_val2014_....jpg``). A caption is its ``raw`` text, else its
-    ``tokens`` joined by spaces; its id is the ``sentid``. Split ``val`` becomes ``dev``, ``restval`` ``train``.
+    The id of an image is its ``cocoid``, otherwise its filename without the suffix; the filename is joined to
+    ``filepath`` if there is one (``val2014/COCO_val2014_....jpg``). A caption is the ``raw`` text, otherwise the
+    ``tokens`` joined by spaces; its id is the ``sentid``. The split ``val`` becomes ``dev``, and ``restval`` becomes
+    ``train``.
 
     Args:
         path: A zip archive, a folder, or the ``.json`` file.
-        name: What to call the corpus; in an archive of several datasets ``dataset_<name>.json`` is taken.
-        member: The JSON inside the archive or folder, where that does not decide it.
+        name: What to call the corpus; of several datasets in an archive, ``dataset_<name>.json`` is read.
+        member: The JSON to read from the archive or folder if its name does not follow from ``name``.
 
     Raises:
-        InputError: If there is no such JSON or several, it is damaged or lacks a field, an image has no
-            caption, or the number of its sentences is not that of its ``sentids``.
+        InputError: If there is no such JSON or more than one, it is damaged or lacks a field, an image has no caption,
+            or an image has more or fewer sentences than ``sentids``.
     """
     data, where = _find(Path(path), name, member)
-    try:
-        content = json.loads(text_of(data, where))
-    except (json.JSONDecodeError, RecursionError) as error:
-        place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it"
-        raise InputError(f"{where}: {place} is not JSON ({getattr(error, 'msg', error)}); fetch it again.") from None
+    content = json_of(data, where)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
@@ -42,7 +38,7 @@ def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Cor
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
-    """The JSON's bytes and what to call it in an error."""
+    """The bytes of the JSON and what to call it in an error."""
     if path.suffix.lower() == ".json" and not path.is_dir():
         return read_bytes(path), path.name
     if path.is_dir():
@@ -63,13 +59,13 @@ def _choose(found: list[str], path: Path, name: str, member: str | None) -> str:
         if len(chosen) == 1:
             return chosen[0]
         listed = ", ".join(found) or "no .json at all"
-        raise InputError(f"{path}: member '{member}' is not (or not only once) in it; it holds {listed}.")
+        raise InputError(f"{path}: exactly one entry must be named '{member}'; it contains {listed}.")
     if len(found) > 1:
         found = [entry for entry in found if PurePosixPath(entry).name == f"dataset_{name}.json"] or found
     if len(found) != 1:
         listed = ", ".join(found)
-        what = f"several .json files ({listed}); say which with member=" if found else "no .json file"
-        raise InputError(f"{path} holds {what}.")
+        what = f"several .json files ({listed}); name one as `member`" if found else "no .json file"
+        raise InputError(f"{path} contains {what}.")
     return found[0]
 
 

@@ -1,8 +1,7 @@
-"""Labels of images (which kinds of things are in a picture) as a table beside a corpus, and as a matrix."""
+"""Labels of images (which kinds of things a picture shows), as a table beside the corpus and as a matrix."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.instances import read_instances
+from fivesentences.corpus.instances import instance_labels
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -19,58 +18,56 @@ INSTANCES = "instances_val2014.json"
 
 
 def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]:
-    """``labels.parquet``: a row per image with ``image_id`` and a boolean column for each label.
+    """Read ``labels.parquet``: one row per image with ``image_id`` and one boolean column per label.
 
     Args:
-        path: The table; it may hold more images than are asked for, in any order.
+        path: The table; it may contain more images than requested, in any order.
         image_ids: Images of a split.
 
     Returns:
         ``[images, labels]`` whether an image has a label, in the order of ``image_ids``.
 
     Raises:
-        InputError: If the file is missing or is no such table, or an image is not in it or stands there twice.
+        InputError: If the file is missing or is not such a table, or an image is missing from it or occurs twice.
     """
     try:
         table = pd.read_parquet(path)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file.") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: this is no table of labels ({error}).") from None
+        raise InputError(f"{path}: this is not a table of labels ({error}).") from None
     kinds = [name for name in table.columns if name != "image_id"]
     if "image_id" not in table.columns or not kinds:
-        raise InputError(f"{path}: a table of labels has the column 'image_id' and one column a label.")
+        raise InputError(f"{path}: a table of labels has the column 'image_id' and one column per label.")
     if any(table[name].dtype != bool for name in kinds):
-        raise InputError(f"{path}: columns of labels hold true or false; make the table again.")
+        raise InputError(f"{path}: label columns must be true or false; make the table again.")
     ids = table["image_id"].astype(str)
     if ids.duplicated().any():
-        raise InputError(f"{path}: the image '{ids[ids.duplicated()].iloc[0]}' stands there twice.")
+        raise InputError(f"{path}: the image '{ids[ids.duplicated()].iloc[0]}' occurs twice.")
     row_of = pd.Series(np.arange(len(ids)), index=ids)
     wanted = [str(image) for image in image_ids]
     missing = [image for image in wanted if image not in row_of.index]
     if missing:
-        raise InputError(f"{path}: the image '{missing[0]}' has no row; labels and corpus belong to different data.")
+        raise InputError(f"{path}: the image '{missing[0]}' has no row; the labels belong to another corpus.")
     return np.asarray(table[kinds].to_numpy(dtype=bool)[row_of[wanted].to_numpy()])
 
 
 def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path | str) -> None:
-    """Write ``labels.parquet`` of images of COCO's val2014 (which hold the test split of Karpathy and Li).
+    """Write ``labels.parquet`` for images of COCO's val2014, which contains the test split of Karpathy and Li.
 
     Args:
         archive: ``annotations_trainval2014.zip``, with ``instances_val2014.json`` inside.
         image_ids: COCO's ids of the images.
-        out: The table: ``image_id`` and a boolean column for each of the 90 category ids.
+        out: The table: ``image_id`` and one boolean column for each of the 90 category ids.
 
     Raises:
-        InputError: If the archive is damaged or holds no such file, or an image is not in it.
+        InputError: If the archive is damaged or lacks that file, or an image is not in it.
     """
-    with open_zip(archive) as opened, tempfile.TemporaryDirectory() as folder:
-        found = [name for name in entries(opened) if name.rpartition("/")[2] == INSTANCES]
+    with open_zip(archive) as opened:
+        found = entries(opened, INSTANCES)
         if len(found) != 1:
             raise InputError(f"{Path(archive).name}: {len(found)} entries are named {INSTANCES}; one is expected.")
-        unpacked = Path(folder, INSTANCES)
-        unpacked.write_bytes(read_entry(opened, found[0]))
-        labels = read_instances(unpacked, image_ids).astype(bool)
+        labels = instance_labels(read_entry(opened, found[0]), INSTANCES, image_ids).astype(bool)
     table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(labels.shape[1])])
     table.insert(0, "image_id", [str(image) for image in image_ids])
     with replacing(out) as temporary:

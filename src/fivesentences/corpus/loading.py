@@ -1,4 +1,4 @@
-"""The loader that a dataset's configuration names."""
+"""Reads a dataset with the loader that its configuration names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fivesentences.corpus.table import Corpus
 
 
 def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
-    """Read the dataset ``name`` as its block of the configuration says.
+    """Read a dataset according to its block of the configuration.
 
     Args:
         name: What to call the corpus.
@@ -21,7 +21,7 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
         captions: The downloaded captions, or the folder or CSV that the block names.
 
     Raises:
-        InputError: As the loader does, or if a split that the block names has no image.
+        InputError: As raised by the loader, or if a split that the block names has no images.
     """
     if isinstance(data, PrecompData):
         return load_precomp(captions, data.prefix, name=name, testall=data.testall)
@@ -31,5 +31,5 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
     if data.splits is None:
         return whole
     for split in data.splits:
-        whole.split(split)  # says what is wrong where there is no such split
+        whole.split(split)  # raises if there is no such split
     return Corpus(name, whole.table[whole.table.split.isin(data.splits)].reset_index(drop=True))

@@ -1,4 +1,4 @@
-"""Photographs in a zip archive or a folder, read one by one, and their decoding."""
+"""Photographs in zip archives or folders: reading them one by one, and decoding them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from PIL import Image, UnidentifiedImageError
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
 from fivesentences.errors import InputError
 
-# Pillow can start other programs for some formats (EPS); photographs need none of those.
+# For some formats (EPS) Pillow starts other programs; photographs need none of those.
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm"})
-MOST_PIXELS = 100_000_000  # per photograph; more is taken for a decompression bomb
+MOST_PIXELS = 100_000_000  # per photograph; anything larger is considered a decompression bomb
 
 
 class Photographs:
     """Photographs by filename from zip archives or folders, without unpacking anything.
 
-    A filename is looked up as it stands, then below any folder inside, so ``x.jpg`` finds
-    ``Flicker8k_Dataset/x.jpg``. COCO's photographs lie in two archives: give both.
+    A filename is looked up as it is, then below any folder, so ``x.jpg`` finds ``Flicker8k_Dataset/x.jpg``. COCO's
+    photographs are in two archives: pass both.
 
-    Objects can be pickled and used from threads and worker processes: only the paths travel, and every
-    process opens the archive for itself (a forked process must not share the parent's place in the file).
+    Objects can be pickled and used from threads and worker processes: only the paths are pickled, and every process
+    opens the archives for itself (a forked process must not share its parent's position in the file).
+
+    Raises:
+        InputError: If a path is missing, is a damaged or unsafe archive, or contains no photographs.
     """
 
     def __init__(self, path: Path | str, *more: Path | str):
         self.paths = (Path(path), *(Path(other) for other in more))
         self._forget()
-        self._look()  # a wrong path ends here, not in a worker an hour later
+        self._look()  # fail now if a path is wrong, not in a worker an hour later
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
@@ -63,14 +66,14 @@ class Photographs:
         return True
 
     def names(self) -> list[str]:
-        """Paths of all photographs inside: archive order, sorted in a folder."""
+        """Paths of all photographs inside, in archive order; those of a folder are sorted."""
         return list(self._look())
 
     def read(self, filename: str) -> bytes:
         """The bytes of one photograph; ``decode`` turns them into an image.
 
         Raises:
-            InputError: If there is no such photograph, several have this name, or the archive is damaged.
+            InputError: If there is no such photograph, several photographs have this name, or the archive is damaged.
         """
         place, name = self._find(filename)
         archive = self._archives.get(place)
@@ -99,7 +102,7 @@ class Photographs:
         return places[found[0]]
 
     def _look(self) -> dict[str, tuple[Path, str]]:
-        """Where each photograph is; looks again in a new process."""
+        """The place of each photograph; a new process looks for itself."""
         if self._process == os.getpid():
             return self._places
         with self._lock:
@@ -122,19 +125,19 @@ class Photographs:
             names = entries(self._archives[path])
         names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
         if not names:
-            raise InputError(f"{path} holds no photographs (files such as .jpg or .png).")
+            raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
 
 
 def decode(data: bytes, where: str) -> Image.Image:
-    """Decode a photograph completely, as RGB; orientation tags are not applied, as in the usual pipelines.
+    """Decode a photograph completely, as RGB; orientation tags are ignored, as in the usual pipelines.
 
     Args:
         data: Bytes of a JPEG, PNG, WebP, BMP, GIF, TIFF or PPM file.
         where: What to call the photograph in an error.
 
     Raises:
-        InputError: If the bytes are no such image, are truncated, or unfold to more than ``MOST_PIXELS``.
+        InputError: If the bytes are not such an image or are truncated, or the image has more than ``MOST_PIXELS``.
     """
     try:
         with warnings.catch_warnings():

@@ -10,7 +10,6 @@ from fivesentences.corpus.text import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError
 
 CAPTIONS_PER_IMAGE = 5
-SPLITS = ("train", "dev", "test", "testall")
 
 
 def load_precomp(
@@ -18,52 +17,52 @@ def load_precomp(
     prefix: str | None = None,
     *,
     name: str | None = None,
-    dev_captions: int | None = None,
     testall: bool = False,
 ) -> Corpus:
-    """Read ``{train,dev,test}_caps.txt``, one caption a line and five lines an image, with their ``_ids.txt``.
+    """Read ``{train,dev,test}_caps.txt``, one caption per line and five lines per image, with their ``_ids.txt``.
 
-    The layout knows no photographs: an image's filename is its id. Splits without a caption file are left out.
+    The layout does not name photographs: the filename of an image is its id. Splits without a caption file are left
+    out.
 
     Args:
-        folder: The folder itself or, with ``prefix``, one that holds ``<prefix>_precomp``.
+        folder: The folder itself or, with ``prefix``, one that contains ``<prefix>_precomp``.
         prefix: Such as ``f30k`` or ``coco``.
-        name: What to call the corpus; default the prefix or the folder's name before ``_precomp``.
-        dev_captions: Keep only so many dev captions; the released loaders keep 5,000.
-        testall: Take ``testall`` (COCO's 5,000 images) for the split ``test``, not the first 1,000.
+        name: What to call the corpus; by default the prefix, or the folder's name before ``_precomp``.
+        testall: Read ``testall`` (COCO's 5,000 images) as the split ``test``, instead of the first 1,000.
 
     Raises:
-        InputError: If there is no caption file, one is not UTF-8, holds an empty line, or its number of lines
-            fits neither five an image nor the ids.
+        InputError: If there is no caption file, or one is not UTF-8, contains a blank line, or has a number of lines
+            that is not five per image or does not agree with the ids.
     """
-    folder = Path(folder)
-    if prefix is not None and (folder / f"{prefix}_precomp").is_dir():
-        folder = folder / f"{prefix}_precomp"
+    folder = precomp_folder(folder, prefix)
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; it must hold train_caps.txt, dev_caps.txt, ...")
+        raise InputError(f"{folder}: there is no such folder; it must contain train_caps.txt, dev_caps.txt, ...")
     rows: list[Row] = []
     for split in ("train", "dev", "testall" if testall else "test"):
         file = folder / f"{split}_caps.txt"
         if file.exists():
-            count = dev_captions if split == "dev" else None
-            rows += _rows_of_split(file, folder / f"{split}_ids.txt", "test" if split == "testall" else split, count)
+            rows += _rows_of_split(file, folder / f"{split}_ids.txt", "test" if split == "testall" else split)
         elif split == "testall":
             raise InputError(f"{file}: there is no such file; leave testall out to read test_caps.txt.")
     if not rows:
-        raise InputError(f"{folder} holds no train_caps.txt, dev_caps.txt or test_caps.txt.")
+        raise InputError(f"{folder} contains no train_caps.txt, dev_caps.txt or test_caps.txt.")
     return corpus_of(name or prefix or folder.name.removesuffix("_precomp"), rows)
 
 
-def _rows_of_split(caps: Path, ids: Path, split: str, count: int | None) -> list[Row]:
+def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
+    """The folder itself or, if it contains ``<prefix>_precomp``, that one."""
+    within = Path(folder) / f"{prefix}_precomp"
+    return within if prefix is not None and within.is_dir() else Path(folder)
+
+
+def _rows_of_split(caps: Path, ids: Path, split: str) -> list[Row]:
     captions = lines_of(text_of(read_bytes(caps), caps.name))
     if len(captions) % CAPTIONS_PER_IMAGE:
         raise InputError(
-            f"{caps}: {len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions an image; a line is missing "
-            "or too many, so captions and images no longer fit: fetch the file again."
+            f"{caps}: {len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions per image; there is a line too few "
+            "or too many, so captions no longer belong to their images: fetch the file again."
         )
     images = _image_ids(ids, len(captions), split)
-    if count is not None:
-        captions = captions[: count - count % CAPTIONS_PER_IMAGE]
     rows = []
     for line, text in enumerate(captions):
         image_id = images[line // CAPTIONS_PER_IMAGE]
@@ -73,7 +72,7 @@ def _rows_of_split(caps: Path, ids: Path, split: str, count: int | None) -> list
 
 
 def _image_ids(file: Path, n_captions: int, split: str) -> list[str]:
-    """One id per image; the file repeats each five times or not, and some releases lack it."""
+    """One id per image; some releases repeat each id five times, and some lack the file."""
     n_images = n_captions // CAPTIONS_PER_IMAGE
     if not file.exists():
         return [f"{split}-{image}" for image in range(n_images)]
@@ -85,7 +84,7 @@ def _image_ids(file: Path, n_captions: int, split: str) -> list[str]:
     if len(ids) != n_captions:
         raise InputError(
             f"{file} has {len(ids)} ids but there are {n_captions} captions of {n_images} images; "
-            "a line is missing in one of the two files."
+            "a line is missing from one of the two files."
         )
     for line, image_id in enumerate(ids):
         if image_id != ids[line - line % CAPTIONS_PER_IMAGE]:

@@ -21,7 +21,7 @@ COLUMNS = ("image_id", "filename", "caption_id", "caption", "split", "category")
 OF_AN_IMAGE = ("filename", "split", "category")
 FORMAT = 1
 _METADATA = b"fivesentences.corpus"
-# What str.splitlines() breaks at: a tool that writes captions as lines must not gain any.
+# Where str.splitlines() splits: tools that write one caption per line must not write additional lines.
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
 
@@ -30,15 +30,15 @@ class Corpus:
     """Images, their captions and splits, in the order of the files they came from.
 
     Attributes:
-        name: What the dataset is called, such as ``flickr8k``.
-        table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``,
-            ``split`` (text) and ``category`` (text or missing). Captions of an image stand together; the
-            usual splits are ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
+        name: Name of the dataset, such as ``flickr8k``.
+        table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``, ``split``
+            (text) and ``category`` (text or missing). The captions of an image are adjacent; the usual splits are
+            ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
 
     Raises:
-        InputError: If a column is missing or unknown, a value is missing, a caption is empty or holds a line
-            break, a caption_id occurs twice, the captions of an image are apart or disagree about its
-            filename, split or category, or there is no image at all.
+        InputError: If a column is missing or unknown, a value is missing, a caption is blank or contains a line break,
+            a caption_id occurs twice, the captions of an image are not adjacent or disagree about its filename, split
+            or category, or there is no image at all.
     """
 
     name: str
@@ -49,20 +49,20 @@ class Corpus:
 
     @classmethod
     def read(cls, path: Path | str) -> Corpus:
-        """Read a corpus that ``write`` wrote.
+        """Read a corpus that was written by ``write``.
 
         Raises:
-            InputError: If the file is missing, damaged, of another program or of a newer format.
+            InputError: If the file is missing or damaged, or was written by another program or in a newer format.
         """
         try:
-            # Not read_table(): it would take "fraction=0.1" in a folder's name for a column.
+            # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
             with pq.ParquetFile(path) as file:
                 stored = file.read()
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such file.") from None
         except (pa.ArrowInvalid, OSError) as error:
             reason = str(error).split("\n")[0].rstrip(".")
-            raise InputError(f"{path} is no readable parquet file ({reason}); make it again.") from None
+            raise InputError(f"{path} is not a readable parquet file ({reason}); make it again.") from None
         label = json.loads((stored.schema.metadata or {}).get(_METADATA, b"{}"))
         if label.get("format") != FORMAT:
             found = label.get("format", "none")
@@ -72,7 +72,7 @@ class Corpus:
         return cls(label["name"], stored.to_pandas())
 
     def write(self, path: Path | str) -> None:
-        """Write one parquet table, name and format version in its schema, whole or not at all."""
+        """Write one parquet table, with name and format version in its schema, whole or not at all."""
         schema = pa.schema(
             [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
             metadata={_METADATA: json.dumps({"format": FORMAT, "name": self.name}).encode()},
@@ -82,7 +82,7 @@ class Corpus:
             pq.write_table(stored.replace_schema_metadata(schema.metadata), temporary, compression="zstd")
 
     def split(self, name: str) -> Corpus:
-        """The images of one split, file order kept.
+        """The images of one split, in file order.
 
         Raises:
             InputError: If no image has this split.
@@ -95,7 +95,7 @@ class Corpus:
 
     @cached_property
     def _first_rows(self) -> np.ndarray:
-        """``[images]`` row of each image's first caption."""
+        """``[images]`` the row of each image's first caption."""
         return np.flatnonzero(_starts(self.table["image_id"].to_numpy()))
 
     @cached_property
@@ -116,7 +116,7 @@ class Corpus:
 
     @cached_property
     def image_of_caption(self) -> np.ndarray:
-        """``[captions]`` int64, the row of each caption's image in ``images`` of this (sub)corpus."""
+        """``[captions]`` int64: for each caption the row of its image in ``images`` of this (sub)corpus."""
         return np.cumsum(_starts(self.table["image_id"].to_numpy()), dtype=np.int64) - 1
 
     @property
@@ -131,7 +131,7 @@ class Corpus:
 
     @property
     def splits(self) -> list[str]:
-        """Names of the splits in the order of their first image."""
+        """Names of the splits, in the order of their first images."""
         return [str(split) for split in pd.unique(self.table["split"])]
 
     def __repr__(self) -> str:
@@ -139,19 +139,19 @@ class Corpus:
 
 
 def clean_caption(text: str) -> str:
-    """One line: every run of white space, line breaks of any kind included, becomes one space."""
+    """The caption on one line: every run of white space, including line breaks of any kind, becomes one space."""
     return " ".join(text.split())
 
 
 def _starts(image_ids: np.ndarray) -> np.ndarray:
-    """``[captions]`` true where a caption's image is not the image of the caption before."""
+    """``[captions]`` true where a caption belongs to another image than the caption before it."""
     starts = np.ones(len(image_ids), dtype=bool)
     starts[1:] = image_ids[1:] != image_ids[:-1]
     return starts
 
 
 def _checked(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The table in its fixed form, or an ``InputError`` that names the first wrong row."""
+    """The table in its canonical form, or an ``InputError`` that names the first wrong row."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"a corpus needs a name, but its name is {name!r}.")
     missing = [column for column in COLUMNS if column not in table.columns]
@@ -191,7 +191,7 @@ def _beside(table: pd.DataFrame, row: int, column: str) -> str:
 
 def _check_captions(name: str, table: pd.DataFrame) -> None:
     for row, caption in enumerate(table["caption"].tolist()):
-        wrong = "is empty" if not caption.strip() else "holds a line break" if _LINE_BREAK.search(caption) else None
+        wrong = "is empty" if not caption.strip() else "contains a line break" if _LINE_BREAK.search(caption) else None
         if wrong:
             image, caption_id = table["image_id"].iloc[row], table["caption_id"].iloc[row]
             raise InputError(f"'{name}', row {row}: caption '{caption_id}' of image '{image}' {wrong}.")
@@ -210,8 +210,8 @@ def _check_images(name: str, table: pd.DataFrame) -> None:
     if again.any():
         row = int(first_rows[np.flatnonzero(again)[0]])
         raise InputError(
-            f"'{name}', row {row}: a caption of image '{image_ids[row]}' stands apart from its others; "
-            "captions of an image must follow each other."
+            f"'{name}', row {row}: a caption of image '{image_ids[row]}' is apart from its others; "
+            "the captions of an image must be adjacent."
         )
     first_of = first_rows[np.cumsum(starts) - 1]
     for column in OF_AN_IMAGE:

@@ -1,4 +1,4 @@
-"""Finished chunks of an array on disk: what a killed extraction has done is not done again."""
+"""Chunks of an array on disk: what a killed extraction has finished is not computed again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fivesentences.storage import replacing, write_json
 class Chunks:
     """Consecutive rows of an array as small ``.npy`` files in a hidden folder beside the final file.
 
-    The folder ``.<stem>.chunks/<fingerprint>`` carries what the rows depend on, so that chunks made with other
-    settings are never taken for these; they are removed. A chunk takes its name only when it is whole.
+    The folder ``.<stem>.chunks/<fingerprint>`` is named after everything that the rows depend on, so that chunks made
+    with other settings are never used; they are removed. A chunk gets its name only when it is complete.
     """
 
     def __init__(self, out: Path, identity: dict[str, Any], rows: int, size: int):
@@ -26,8 +26,8 @@ class Chunks:
 
         Args:
             out: The final ``.npy``.
-            identity: Everything the numbers depend on, as JSON.
-            rows: Of the final array.
+            identity: Everything that the numbers depend on, as JSON.
+            rows: Rows of the final array.
             size: Rows of a chunk; the last one may be shorter.
         """
         self.out, self.rows, self.size = out, rows, size
@@ -47,11 +47,11 @@ class Chunks:
         return -(-self.rows // self.size)
 
     def rows_of(self, chunk: int) -> slice:
-        """Where a chunk lies in the final array."""
+        """The rows of a chunk in the final array."""
         return slice(chunk * self.size, min((chunk + 1) * self.size, self.rows))
 
     def missing(self) -> list[int]:
-        """The chunks that are not there yet, or not whole."""
+        """The chunks that do not exist yet or are damaged."""
         return [chunk for chunk in range(len(self)) if not self._is_whole(chunk)]
 
     def save(self, chunk: int, array: npt.NDArray[Any]) -> None:
@@ -60,7 +60,7 @@ class Chunks:
             np.save(temporary, array, allow_pickle=False)
 
     def assemble(self) -> None:
-        """Write the final array from all chunks, whole or not at all, through a memory map."""
+        """Write the final array from all chunks through a memory map, whole or not at all."""
         first = self._load(0)
         with replacing(self.out) as temporary:
             whole = np.lib.format.open_memmap(
@@ -72,7 +72,7 @@ class Chunks:
             del whole
 
     def remove(self) -> None:
-        """Remove the folder; call when the final file stands."""
+        """Remove the folder; to be called when the final file exists."""
         shutil.rmtree(self._root)
 
     def _path(self, chunk: int) -> Path:
@@ -85,7 +85,7 @@ class Chunks:
     def _is_whole(self, chunk: int) -> bool:
         rows = self.rows_of(chunk)
         try:
-            # A name is only given to whole files; this also sees what a broken disk made of one.
+            # Only complete files are given a name; this also detects what a faulty disk did to one.
             return bool(len(self._load(chunk)) == rows.stop - rows.start)
         except (OSError, ValueError, EOFError, TypeError):
             return False

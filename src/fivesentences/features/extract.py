@@ -1,4 +1,4 @@
-"""From photographs to one array of features, in chunks that a killed run finds again."""
+"""From photographs to one array of features, in chunks from which a killed run can resume."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
+from fivesentences.config import Layout
 from fivesentences.console import Bar
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs, decode
 from fivesentences.errors import InputError
 from fivesentences.features import grid_descriptors
 from fivesentences.features.chunks import Chunks
+from fivesentences.features.files import write_images
 from fivesentences.features.workers import Workers
 from fivesentences.storage import replacing, sha256_of
 
 if TYPE_CHECKING:
     from fivesentences.features.networks import Network
 
-Layout = Literal["global", "grid"]
 Storage = Literal["auto", "float32", "float16"]
 
 GRID_DESCRIPTORS = "grid_descriptors"
-CHUNK = 64  # images: a few seconds of work, so little is lost when a run is killed
-# Rows longer than this are stored as float16: ResNet-152's 7 x 7 x 2048 for COCO's 123,287 images would be 49 GB in
-# float32. A relative error of 0.0005 is far below what the features vary by. Pooled vectors cost little: float32.
+CHUNK = 64  # images: a few seconds of work, so that little is lost when a run is killed
+# Longer rows are stored as float16: ResNet-152's 7 x 7 x 2048 numbers for COCO's 123,287 images would take 49 GB as
+# float32, and a relative error of 0.0005 is far below the variation of the features. Pooled vectors are small.
 LONGEST_FLOAT32_ROW = 8192
 
 
 class Extractor(Protocol):
-    """Turns images into features, in two steps that may happen in different processes."""
+    """Turns images into features, in two steps that may run in different processes."""
 
     on_accelerator: bool
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """One RGB image as bytes of a fixed shape."""
+        """An RGB image as bytes of a fixed shape."""
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """Prepared images ``[n, ...]`` as features ``[n, dim]`` or ``[n, regions, dim]``."""
+        """Features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a worker needs to know to build the extractor for itself."""
+    """What a worker needs to know in order to build the extractor."""
 
     extractor: str
     layout: Layout
@@ -80,30 +81,30 @@ def extract_features(
     storage: Storage = "auto",
     chunk_size: int = CHUNK,
 ) -> None:
-    """Describe every image and write one array, one row an image, in the table's order.
+    """Describe every image and write one array with one row per image, in the order of the table.
 
-    Writes ``out`` (``[images, dim]`` for ``global``, ``[images, regions, dim]`` for ``grid``; regions row by row
-    from the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename). Until both
-    stand, finished chunks lie in ``.<stem>.chunks`` beside ``out``; started again after a kill, the function goes
-    on from them. A chunk belongs to one extractor, layout, set of weights, list and content of photographs.
+    Writes ``out`` (``[images, dim]`` for ``global``, ``[images, regions, dim]`` for ``grid``; regions row by row from
+    the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename). Until both exist,
+    finished chunks are kept in ``.<stem>.chunks`` beside ``out``; a call after a kill resumes from them. A chunk is
+    used only for the extractor, layout, weights, list of images and content of photographs that it was made from.
 
-    On a CPU each worker decodes and describes whole chunks on one thread; with a CUDA device workers decode and
-    this process describes. The numbers do not depend on how many workers there are.
+    On a CPU each worker decodes and describes whole chunks on one thread; with a CUDA device the workers decode and
+    this process describes. The numbers do not depend on the number of workers.
 
     Args:
         photographs: Where the images are.
-        images: ``image_id`` and ``filename``, one row an image.
-        extractor: ``grid_descriptors`` or any name of timm's, such as ``vgg19`` or ``resnet152``.
+        images: ``image_id`` and ``filename``, one row per image.
+        extractor: ``grid_descriptors`` or the name of a timm network, such as ``vgg19`` or ``resnet152``.
         layout: ``global`` or ``grid``.
         out: The ``.npy`` to write.
-        workers: Processes beside this one; 0 works here. On a CPU each holds a copy of the network.
-        weights: A safetensors file for a timm network; without it timm downloads its own.
+        workers: Number of worker processes; 0 does the work in this process. On a CPU each holds a copy of the network.
+        weights: A safetensors file for a timm network; without it timm downloads its own weights.
         storage: ``auto`` stores rows of more than 8,192 numbers as float16, others as float32.
-        chunk_size: Images of a chunk.
+        chunk_size: Images per chunk.
 
     Raises:
-        InputError: If there are no images, an image is not there or cannot be decoded, the extractor is unknown,
-            its weights do not fit or cannot be had, or a feature is not finite. Finished chunks stay.
+        InputError: If there are no images, an image is missing or cannot be decoded, the extractor is unknown, its
+            weights do not fit or cannot be obtained, or a feature is not finite. Finished chunks are kept.
     """
     out = Path(out)
     ids, filenames = _check(photographs, images, layout, storage, out)
@@ -124,10 +125,9 @@ def extract_features(
             features = built.describe(array) if built is not None and on_accelerator else array
             chunks.save(task.chunk, _stored(features, storage, ids[chunks.rows_of(task.chunk)], extractor))
             bar.advance(len(features))
-    _extractor.cache_clear()  # with workers=0 the network would stay in this process
+    _extractor.cache_clear()  # with workers=0 the network would stay in memory
 
-    with replacing(out.with_suffix(".images.parquet")) as temporary:
-        pd.DataFrame({"image_id": ids, "filename": filenames}).to_parquet(temporary, index=False)
+    write_images(out, pd.DataFrame({"image_id": ids, "filename": filenames}))
     chunks.assemble()
     chunks.remove()
 
@@ -136,7 +136,7 @@ def extract_features(
 
 
 def prepare_chunk(task: Task) -> npt.NDArray[np.uint8]:
-    """Read and decode a chunk of photographs as the extractor wants them: ``[images, ...]``."""
+    """Read, decode and prepare a chunk of photographs for the extractor: ``[images, ...]``."""
     extractor, photographs = _extractor(task.recipe), _photographs(task.photographs)
     shown = " and ".join(str(path) for path in task.photographs)
     return np.stack(
@@ -172,28 +172,28 @@ def _photographs(paths: tuple[Path, ...]) -> Photographs:
 def _check(
     photographs: Photographs, images: pd.DataFrame, layout: str, storage: str, out: Path
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Image ids and filenames, after everything that can be told before any work."""
+    """Image ids and filenames, after everything has been checked that can be checked before any work."""
     for name, value, known in (("layout", layout, get_args(Layout)), ("storage", storage, get_args(Storage))):
         if value not in known:
-            raise InputError(f"{name} is '{value}'; it is one of {', '.join(known)}.")
+            raise InputError(f"{name} is '{value}'; it must be one of {', '.join(known)}.")
     if out.suffix != ".npy":
-        raise InputError(f"{out}: features are written as .npy; give a name that ends so.")
+        raise InputError(f"{out}: features are written as .npy; give a name with this suffix.")
     if missing := {"image_id", "filename"} - set(images.columns):
-        raise InputError(f"the table of images has no column {' and no '.join(sorted(missing))}.")
+        raise InputError(f"the table of images has no column {' and no column '.join(sorted(missing))}.")
     ids, filenames = tuple(images["image_id"].astype(str)), tuple(images["filename"].astype(str))
     if not ids:
         raise InputError(f"{out.name}: there are no images to describe; the table of images is empty.")
     if len(set(ids)) < len(ids):
         twice = images["image_id"][images["image_id"].duplicated()].iloc[0]
-        raise InputError(f"image '{twice}' stands twice in the table of images; features have one row an image.")
+        raise InputError(f"image '{twice}' is in the table of images twice; features have one row per image.")
     for filename in filenames:
         if filename not in photographs:
-            photographs.read(filename)  # says where it is not
+            photographs.read(filename)  # raises, naming where it was looked for
     return ids, filenames
 
 
 def _resolve(extractor: str, layout: Layout, weights: Path | None) -> tuple[Recipe, Network | None, dict[str, Any]]:
-    """The recipe, the network if this process needs it, and what the numbers depend on."""
+    """The recipe, the network if this process needs it, and everything else that the numbers depend on."""
     if extractor == GRID_DESCRIPTORS:
         if weights is not None:
             raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {weights} was given; leave `weights` out.")
@@ -206,7 +206,7 @@ def _resolve(extractor: str, layout: Layout, weights: Path | None) -> tuple[Reci
     recipe = Recipe(extractor, layout, weights, networks.best_device())
     built = None
     if weights is None or recipe.device != "cpu":
-        # Built here to run here, or to download the weights once and not in every worker.
+        # Built here to run here, or to download the weights once instead of in every worker.
         built = networks.Network(extractor, layout, weights, recipe.device)
     elif not Path(weights).is_file():
         raise InputError(f"{weights}: there is no such file of weights.")
@@ -225,7 +225,7 @@ def _saved_weights(network: Network, folder: Path) -> Path:
 
 
 def _contents(photographs: Photographs) -> Iterator[tuple[object, ...]]:
-    """What tells one set of photographs from another without reading them: checksums of a zip, times in a folder."""
+    """What identifies a set of photographs without reading them: checksums in a zip archive, times in a folder."""
     for path in photographs.paths:
         if path.is_dir():
             for name in photographs.names():
@@ -247,7 +247,7 @@ def _digest(rows: Iterable[tuple[object, ...]]) -> str:
 def _stored(
     features: npt.NDArray[np.float32], storage: Storage, ids: tuple[str, ...], extractor: str
 ) -> npt.NDArray[Any]:
-    """Features in the type they are stored in, checked to be finite."""
+    """Features in the type that they are stored in, checked to be finite."""
     if storage == "auto":
         storage = "float16" if features[0].size > LONGEST_FLOAT32_ROW else "float32"
     with np.errstate(over="ignore"):
@@ -257,6 +257,6 @@ def _stored(
         first = int(bad.argmax())
         reason = "is not finite; the weights or the image are damaged"
         if np.isfinite(features[first]).all():
-            reason = "is too large for float16; store as float32"
+            reason = "is too large for float16; store the features as float32"
         raise InputError(f"{extractor}: a feature of image '{ids[first]}' {reason}.")
     return stored

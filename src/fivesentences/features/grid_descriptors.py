@@ -1,32 +1,34 @@
 """Colours, oriented gradients and flat shapes on a grid: image features that need no learned weights.
 
-They are made for flat, colourful pictures of about 200 pixels, where a thing is a patch of one colour: what
-colours there are and where, which way the edges of each colour run, how round or long its patches are, and
-which colour lies above or beside which. Photographs can be described too, but a network does it better.
+They are meant for flat, colourful pictures of about 200 pixels in which a thing is a patch of one colour. They describe
+which colours there are and where, in which direction the edges of each colour run, how round or long its patches are,
+and which colours are above or beside each other. They can describe photographs too, but a network does so better.
 
-Histograms of oriented gradients: Dalal and Triggs 2005, as scikit-image has them. Square roots of histograms
-(Hellinger's kernel under a dot product) keep large backgrounds from drowning small objects.
+Histograms of oriented gradients are those of Dalal and Triggs (2005) as implemented in scikit-image. Square roots of
+histograms (Hellinger's kernel under a dot product) prevent large backgrounds from dominating small objects.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fivesentences.config import Layout
+
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.intp]
 
-VERSION = "1"  # part of a chunk's fingerprint: raise it when the numbers change
+VERSION = "1"  # part of the fingerprint of chunks; to be raised whenever the numbers change
 SIDE = 192  # pixels; images are squashed to a square of this side
 GRID = 6  # regions per side
 ORIENTATIONS = 9  # bins of unsigned gradient direction over 180 degrees
-SMALLEST_PATCH = 40  # pixels, 0.1 % of the square: thinner ones are seams between anti-aliased colours
+SMALLEST_PATCH = 40  # pixels, 0.1% of the square; smaller patches are seams between anti-aliased colours
 
-# Basic colour terms (Berlin and Kay 1969), with light and dark forms where skies, grass and seas need them; sRGB.
+# Basic colour terms (Berlin and Kay 1969) in sRGB, with light and dark variants for skies, grass and seas.
 PALETTE = {
     "black": (20, 20, 22),
     "grey": (130, 130, 135),
@@ -44,11 +46,12 @@ PALETTE = {
     "beige": (225, 200, 160),
 }
 COLOURS = len(PALETTE)
-EXTENTS = (0.66, 0.88)  # share of its box that a patch fills: triangles below, discs (0.785) between, boxes above
-LONG = 2.0  # ratio of the axes from which a patch counts as lying or standing
-SIZES = (0.004, 0.03)  # share of the picture: small below, large above
+# Share of its bounding box that a patch fills: triangles are below, discs (0.785) between, boxes above these.
+EXTENTS = (0.66, 0.88)
+LONG = 2.0  # ratio of the axes from which a patch counts as lying (wide) or standing (tall)
+SIZES = (0.004, 0.03)  # share of the picture: small patches are below, large ones above these
 
-# Lengths of the parts of a global vector, in order.
+# The parts of a global vector with their lengths, in order.
 PARTS = {
     "colours on a pyramid": COLOURS * (1 + 4 + 16),
     "gradients": GRID * GRID * ORIENTATIONS,
@@ -63,13 +66,13 @@ PARTS = {
 class GridDescriptors:
     """The extractor ``grid_descriptors``.
 
-    ``describe`` returns ``[images, 1199]`` for the layout ``global`` and ``[images, 36, 72]`` for ``grid``
-    (row by row from the top left), float32, all within [-2, 2].
+    ``describe`` returns float32, ``[images, 1199]`` for the layout ``global`` and ``[images, 36, 72]`` for ``grid``
+    (row by row from the top left), all within [-2, 2].
     """
 
     on_accelerator = False
 
-    def __init__(self, layout: Literal["global", "grid"]):
+    def __init__(self, layout: Layout):
         self.layout = layout
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
@@ -83,7 +86,7 @@ class GridDescriptors:
 
 
 class _Picture:
-    """One picture's pixels as colours and edges, shared by both layouts."""
+    """The pixels of a picture as colours and edges, for both layouts."""
 
     def __init__(self, image: npt.NDArray[np.uint8]):
         from skimage.color import rgb2lab
@@ -94,7 +97,7 @@ class _Picture:
         self.lab: Floats = rgb2lab(image.astype(np.float32) / 255) / np.float32(100)
         down, right = np.gradient(self.lab, axis=(0, 1))
         strength = down**2 + right**2
-        # As Dalal and Triggs: at every pixel the channel with the strongest gradient counts.
+        # As in Dalal and Triggs: at every pixel the channel with the strongest gradient counts.
         channel = strength.argmax(axis=2)[..., None]
         down, right = (np.take_along_axis(g, channel, 2)[..., 0] for g in (down, right))
         self.strength: Floats = np.hypot(down, right)
@@ -146,7 +149,7 @@ def _grid(picture: _Picture) -> Floats:
 
     # [regions, pixels, 3]
     lab = picture.lab.reshape(GRID, side, GRID, side, 3).swapaxes(1, 2).reshape(GRID * GRID, side * side, 3)
-    gradients = _gradients(picture.pixels, side // 2)  # four cells a region
+    gradients = _gradients(picture.pixels, side // 2)  # four cells per region
     gradients = gradients.reshape(GRID, 2, GRID, 2, ORIENTATIONS).swapaxes(1, 2).reshape(GRID * GRID, -1)
     centre = (np.arange(GRID) + 0.5) / GRID
     place = np.stack(np.meshgrid(centre, centre, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -162,7 +165,7 @@ def _cell_of_pixel(cells: int) -> Integers:
 
 
 def _pyramid(colour: Integers) -> npt.NDArray[np.float64]:
-    """Share of each colour in the whole picture, its quarters and its sixteenths."""
+    """Share of each colour in the whole picture, in its quarters and in its sixteenths."""
     counts = np.bincount((_cell_of_pixel(4) * COLOURS + colour).ravel(), minlength=16 * COLOURS)
     fine = counts.reshape(4, 4, COLOURS) / (SIDE * SIDE / 16)
     quarters = fine.reshape(2, 2, 2, 2, COLOURS).mean(axis=(1, 3))
@@ -170,9 +173,10 @@ def _pyramid(colour: Integers) -> npt.NDArray[np.float64]:
 
 
 def _gradients(pixels: npt.NDArray[np.uint8], cell: int) -> Floats:
-    """Square roots of histograms of oriented gradients of square cells: ``[cells, cells, orientations]``.
+    """Square roots of histograms of oriented gradients in square cells: ``[cells, cells, orientations]``.
 
-    Normalised over the whole picture: in smaller blocks the noise of a plain sky would weigh as much as an object.
+    They are normalised over the whole picture: in smaller blocks the noise of a plain sky would count as much as an
+    object.
     """
     from skimage.feature import hog
 
@@ -190,7 +194,7 @@ def _gradients(pixels: npt.NDArray[np.uint8], cell: int) -> Floats:
 
 
 def _patches(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """How many connected patches of each colour there are of each shape and of each size, as square roots."""
+    """Square roots of the numbers of connected patches of each colour and shape, and of each colour and size."""
     from skimage.measure import label
 
     patch = label(colour, connectivity=1, background=-1)  # type: ignore[no-untyped-call]  # from 1
@@ -219,14 +223,14 @@ def _patches(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
     size = np.digitize(area / (SIDE * SIDE), SIZES)
     shapes = np.bincount((first * 9 + fill * 3 + stance)[keep], minlength=COLOURS * 9)
     sizes = np.bincount((first * 3 + size)[keep], minlength=COLOURS * 3)
-    # Counts beyond four say "many"; the bound keeps a mottled photograph from overruling the rest.
+    # More than four means "many"; without the bound, mottled photographs would dominate.
     return np.sqrt(np.minimum(shapes, 4)), np.sqrt(np.minimum(sizes, 4))
 
 
 def _neighbours(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """How often a colour lies directly above and beside another: ``[colours * colours]`` and unordered pairs.
+    """How often a colour is directly above and beside another: ``[colours * colours]`` and unordered pairs.
 
-    Four pixels apart, so that the blended pixels of an anti-aliased seam do not count as a third colour.
+    Pixels four apart are compared, so that the blended pixels of an anti-aliased seam do not count as a third colour.
     """
     gap = 4
     above = np.bincount((colour[:-gap] * COLOURS + colour[gap:]).ravel(), minlength=COLOURS * COLOURS)
@@ -234,5 +238,5 @@ def _neighbours(colour: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[
     unordered = beside.reshape(COLOURS, COLOURS) + beside.reshape(COLOURS, COLOURS).T
     pairs = unordered[np.triu_indices(COLOURS, k=1)]
     down = above.reshape(COLOURS, COLOURS).copy()
-    np.fill_diagonal(down, 0)  # within one colour: the pyramid has said that
+    np.fill_diagonal(down, 0)  # pairs within one colour: the pyramid counts those
     return np.sqrt(down.ravel() / max(down.sum(), 1)), np.sqrt(pairs / max(pairs.sum(), 1))

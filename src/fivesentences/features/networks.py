@@ -1,4 +1,4 @@
-"""Image features from networks that timm knows: pooled vectors or the map of the last layer."""
+"""Image features from timm's networks: pooled vectors, or the map of the last layer."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ import difflib
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fivesentences.config import Layout
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
-# Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8,
-# 32 with 32). Both are fixed, not tuned at run time, because sums depend on them in the last digit.
+# Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8, 32 with
+# 32). Both are fixed, not tuned at run time, because the last digits of sums depend on them.
 CPU_BATCH, GPU_BATCH = 8, 64
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a file of weights wants its network built and its images prepared, where timm's own are not meant."""
+    """How to build the network and prepare the images for a file of weights that does not follow timm's defaults."""
 
     network: str
     arguments: dict[str, Any] = field(hash=False)
     preprocessing: dict[str, Any] = field(hash=False)
 
 
-# By the SHA-256 of the file. Nothing inside such a file says how it was trained.
+# Keyed by the SHA-256 of the file, because nothing inside such a file says how it was trained.
 ORIGINS = {
-    # MobileNetV2 from TensorFlow Lite: batch normalisation is folded into the convolutions (the file holds
-    # identity ones, with the folded biases as theirs), TensorFlow's "same" padding, input in [-1, 1] at 224 x 224
-    # without a crop.
+    # MobileNetV2 from TensorFlow Lite: batch normalisation is folded into the convolutions (those in the file are
+    # identities that carry the folded biases), TensorFlow's "same" padding, input in [-1, 1] at 224 x 224 without a
+    # crop.
     "442e2f89ea6fafe7935a5cdc869b481bb588bb2f259239c5806bb931ecd8af4e": Origin(
         network="mobilenetv2_100",
         arguments={"pad_type": "same"},
@@ -52,17 +53,17 @@ ORIGINS = {
 class Network:
     """A timm network as an extractor.
 
-    ``describe`` returns float32: ``[images, dim]`` for the layout ``global``, which is what the network's
-    classifier reads (the mean over the map for most; fc7 after its ReLU, 4,096 numbers, for VGG), or
-    ``[images, regions, dim]`` for ``grid``, the last layer's map row by row from the top left.
+    ``describe`` returns float32. For the layout ``global`` it is ``[images, dim]``, the input of the network's
+    classifier (for most networks the mean over the map; for VGG fc7 after its ReLU, 4,096 numbers). For ``grid`` it is
+    ``[images, regions, dim]``, the map of the last layer row by row from the top left.
     """
 
-    def __init__(self, name: str, layout: Literal["global", "grid"], weights: Path | None, device: str = "cpu"):
+    def __init__(self, name: str, layout: Layout, weights: Path | None, device: str = "cpu"):
         """Build the network.
 
         Raises:
-            InputError: If timm does not know the name, the weights are not this network's, or no weights were
-                given and timm's own could not be downloaded.
+            InputError: If timm does not know the name, the weights belong to another network, or no weights are given
+                and timm's own cannot be downloaded.
         """
         import torch
 
@@ -76,7 +77,7 @@ class Network:
         self._mean, self._std = mean[:, None, None], std[:, None, None]
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image resized and cropped as the weights want it: ``[3, height, width]``."""
+        """An RGB image resized and cropped as the weights require: ``[3, height, width]``."""
         return np.asarray(self._transform(image), dtype=np.uint8)
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
@@ -85,7 +86,7 @@ class Network:
 
         size = GPU_BATCH if self.on_accelerator else CPU_BATCH
         threads = torch.get_num_threads()
-        # One thread on a CPU: work is shared out by chunks, and sums then do not depend on how many cores there are.
+        # One thread on a CPU: work is distributed by chunks, and sums then do not depend on the number of cores.
         torch.set_num_threads(1)
         try:
             with (
@@ -106,7 +107,7 @@ class Network:
         if self.layout == "global":
             rows = self.module.forward_head(maps, pre_logits=True)
         elif maps.ndim == 4:
-            # Most networks put channels second; those that put them last say so.
+            # In most networks channels come second; those in which they come last declare it.
             last = getattr(self.module, "output_fmt", "NCHW") == "NHWC"
             rows = maps.flatten(1, 2) if last else maps.flatten(2).transpose(1, 2)
         else:  # transformers: [n, tokens, dim], class and register tokens first
@@ -115,10 +116,10 @@ class Network:
 
 
 def check_name(name: str, others: tuple[str, ...] = ()) -> None:
-    """Make sure that timm has a network of this name.
+    """Check that timm has a network of this name.
 
     Raises:
-        InputError: If not, with the nearest names of timm's and of ``others``.
+        InputError: If not; the sentence suggests the most similar names of timm's networks and ``others``.
     """
     import timm
 
@@ -132,13 +133,13 @@ def check_name(name: str, others: tuple[str, ...] = ()) -> None:
 
 
 def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
-    """A network in evaluation mode with its weights, and how it wants its images prepared (timm's data config).
+    """A network in evaluation mode with its weights, and how to prepare images for it (timm's data config).
 
-    Weights from a file must fit to the last key and shape. Images are prepared as timm says for that name,
-    unless the file is one of ``ORIGINS``.
+    All keys and shapes of a file of weights must be those of the network. Images are prepared as timm does for this
+    name, unless the file is one of ``ORIGINS``.
 
     Raises:
-        InputError: As ``Network``.
+        InputError: As raised by ``Network``.
     """
     import timm
     from timm.data.config import resolve_model_data_config
@@ -147,10 +148,10 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
     if weights is None:
         try:
             module = timm.create_model(name, pretrained=True)
-        except Exception as error:  # urllib's, requests', httpx's, huggingface_hub's: whatever timm uses this year
+        except Exception as error:  # of urllib, requests, httpx or huggingface_hub: whatever timm uses at the moment
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
             raise InputError(
-                f"timm's weights of '{name}' could not be loaded ({reason}); connect to the network once, "
+                f"timm's weights of '{name}' could not be loaded ({reason}); connect to the internet once, "
                 f"or give a .safetensors file of this network as `weights`."
             ) from None
         return module.eval(), resolve_model_data_config(module)  # type: ignore[no-untyped-call]
@@ -166,7 +167,7 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
 def _fill(module: Any, name: str, weights: Path, origin: Origin | None) -> None:
     state = read_weights(weights)
     if origin is not None and origin.network != name:
-        raise InputError(f"{weights} holds weights of '{origin.network}', not of '{name}'.")
+        raise InputError(f"{weights} contains weights of '{origin.network}', not of '{name}'.")
     wanted = module.state_dict()
     missing, unexpected = sorted(wanted.keys() - state.keys()), sorted(state.keys() - wanted.keys())
     reshaped = [key for key in wanted.keys() & state.keys() if wanted[key].shape != state[key].shape]
@@ -179,13 +180,13 @@ def _fill(module: Any, name: str, weights: Path, origin: Origin | None) -> None:
     if origin is None and _is_folded(state):
         raise InputError(
             f"{weights}: batch normalisation is folded into the convolutions, so the file was converted and its "
-            "padding and input range are unknown; use the file listed in config/datasets.yaml or timm's own."
+            "padding and input range are unknown; use the file listed in config/datasets.yaml or timm's weights."
         )
     module.load_state_dict(state, strict=True)  # casts float16 to the module's float32
 
 
 def _is_folded(state: dict[str, Any]) -> bool:
-    """Whether all batch norms are identities apart from their biases (which a fresh network's are not)."""
+    """Whether all batch norms are identities with non-zero biases (in a new network the biases are zero)."""
     stems = [key.removesuffix("running_mean") for key in state if key.endswith("running_mean")]
     return bool(stems) and all(
         not state[f"{stem}running_mean"].any()
@@ -199,7 +200,7 @@ def read_weights(weights: Path) -> dict[str, Any]:
     """The tensors of a safetensors file.
 
     Raises:
-        InputError: If the file is missing or is no whole safetensors file.
+        InputError: If the file is missing or is not a complete safetensors file.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -209,18 +210,18 @@ def read_weights(weights: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{weights}: there is no such file of weights.") from None
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{weights} is not a whole safetensors file ({error}); fetch it again.") from None
+        raise InputError(f"{weights} is not a complete safetensors file ({error}); fetch it again.") from None
 
 
 def save_weights(module: Any, path: Path) -> None:
-    """Write a network's tensors as safetensors, so that workers need not download them again."""
+    """Write the tensors of a network as safetensors, so that workers need not download them again."""
     from safetensors.torch import save_file
 
     save_file({key: tensor.detach().cpu().contiguous().clone() for key, tensor in module.state_dict().items()}, path)
 
 
 def digest(module: Any) -> str:
-    """SHA-256 over the names and values of a network's tensors."""
+    """SHA-256 of the names and values of a network's tensors."""
     total = hashlib.sha256()
     for key, tensor in sorted(module.state_dict().items()):
         total.update(key.encode())
@@ -229,7 +230,7 @@ def digest(module: Any) -> str:
 
 
 def best_device() -> str:
-    """``cuda`` where torch finds such a device, else ``cpu``."""
+    """``cuda`` if torch finds such a device, otherwise ``cpu``."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
@@ -240,5 +241,5 @@ def _transform(preprocessing: dict[str, Any]) -> Any:
 
     keys = ("input_size", "interpolation", "mean", "std", "crop_pct", "crop_mode")
     settings = {key: preprocessing[key] for key in keys if key in preprocessing}
-    # "Prefetcher" transforms end with bytes: a quarter of what floats would cost between processes.
+    # "Prefetcher" transforms return bytes: a quarter of the floats that processes would have to exchange.
     return create_transform(**settings, is_training=False, use_prefetcher=True)

@@ -1,8 +1,9 @@
-"""Features of a ``<prefix>_precomp`` folder, read where they lie: nothing of their gigabytes is copied.
+"""Features of a ``<prefix>_precomp`` folder, read in place: none of their gigabytes is copied.
 
-A split's features are ``<split>_ims.npy`` (SCAN, VSRN, CVSE, SGRAF), a folder ``<split>`` of one ``<index>.npy`` an
-image (the SAM fork's training split), or ``<split>.h5`` with the dataset ``feat`` (DAA). A file has one row an image,
-or repeats each image's row for every one of its captions, as the releases do for dev and test; its length tells which.
+The features of a split are ``<split>_ims.npy`` (SCAN, VSRN, CVSE, SGRAF), a folder ``<split>`` with one ``<index>.npy``
+per image (the SAM fork's training split), or ``<split>.h5`` with the dataset ``feat`` (DAA). A file has one row per
+image, or repeats each image's row for every one of its captions, as the releases do for dev and test; its length tells
+which.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences.corpus import Corpus
+from fivesentences.corpus.precomp import precomp_folder
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.features.files import check_kind, open_array, write_images
+from fivesentences.storage import read_json, write_json
 
 FORMAT = 1
 DATASET = "feat"  # inside an HDF5 file
@@ -27,17 +30,17 @@ Kind = Literal["npy", "folder", "hdf5"]
 
 
 @dataclass(frozen=True)
-class Part:
-    """The features of one split.
+class SplitFeatures:
+    """Where the features of one split are.
 
     Attributes:
         path: The file, or the folder of files.
-        kind: What it is.
-        images: Images of the split.
-        stride: Rows of an image; its first one is read.
-        shape: Of one image: ``[dim]`` or ``[regions, dim]``.
-        dtype: As numpy names it.
-        size: Bytes of the file, of the first file of a folder.
+        kind: Which of the three layouts it has.
+        images: Number of images in the split.
+        stride: Rows per image; the first one is read.
+        shape: Of the features of one image: ``[dim]`` or ``[regions, dim]``.
+        dtype: Name of the numpy type.
+        size: Bytes of the file, or of the first file of a folder.
     """
 
     path: str
@@ -50,13 +53,13 @@ class Part:
 
     @property
     def files(self) -> Iterator[Path]:
-        """The file; of a folder the file of each image, in their order."""
+        """The file, or the files of a folder in the order of the images."""
         names = (f"{image}.npy" for image in range(self.images))
         return (Path(self.path) / name for name in names) if self.kind == "folder" else iter([Path(self.path)])
 
     @cached_property
     def rows(self) -> Any:
-        """The stored array, mapped; None for a folder."""
+        """The stored array, memory-mapped; None for a folder."""
         return None if self.kind == "folder" else _open(Path(self.path), self.kind)
 
     def take(self, images: npt.NDArray[np.intp]) -> npt.NDArray[np.floating]:
@@ -70,83 +73,78 @@ class Part:
 
 
 class PrecompRows:
-    """The splits' features one after the other, read like an array with one row an image.
+    """The features of all splits, one split after the other, read like an array with one row per image.
 
     Args:
-        parts: In the order of the table of images.
+        splits: In the order of the table of images.
     """
 
-    def __init__(self, parts: Sequence[Part]):
-        self.parts = list(parts)
-        self._ends = np.cumsum([part.images for part in self.parts])
-        self.dtype = np.dtype(self.parts[0].dtype)
-        self.shape = (int(self._ends[-1]), *self.parts[0].shape)
+    def __init__(self, splits: Sequence[SplitFeatures]):
+        self.splits = list(splits)
+        self._ends = np.cumsum([split.images for split in self.splits])
+        self.dtype = np.dtype(self.splits[0].dtype)
+        self.shape = (int(self._ends[-1]), *self.splits[0].shape)
         self.ndim = len(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, where: npt.NDArray[np.intp]) -> npt.NDArray[np.floating]:
-        """Copy some rows, by their numbers."""
+        """Copy some rows, given by number."""
         out = np.empty((len(where), *self.shape[1:]), self.dtype)
-        part_of = np.searchsorted(self._ends, where, side="right")
-        for number in np.unique(part_of):
-            mine = part_of == number
-            first = self._ends[number] - self.parts[number].images
-            out[mine] = self.parts[number].take(where[mine] - first)
+        split_of = np.searchsorted(self._ends, where, side="right")
+        for number in np.unique(split_of):
+            mine, split = split_of == number, self.splits[number]
+            out[mine] = split.take(where[mine] - (self._ends[number] - split.images))
         return out
 
 
 def describe_precomp(
     folder: Path | str, corpus: Corpus, out: Path, prefix: str | None = None, testall: bool = False
 ) -> None:
-    """Write what ``FeatureTable.open`` reads: which file holds which images, and the table of images beside.
+    """Write what ``FeatureTable.open`` reads: which file holds which images, and the table of images beside it.
 
     Args:
-        folder: The folder itself or, with ``prefix``, one that holds ``<prefix>_precomp``; as for ``load_precomp``.
-        corpus: What that read.
+        folder: The folder itself or, with ``prefix``, one that contains ``<prefix>_precomp``; as for ``load_precomp``.
+        corpus: What ``load_precomp`` read from the folder.
         out: A ``.json``.
         prefix: Such as ``f30k`` or ``coco``.
-        testall: Whether the corpus has ``testall`` as its split ``test``.
+        testall: Whether the split ``test`` of the corpus is ``testall``.
 
     Raises:
-        InputError: If a split has no features, they are not numbers, or fit neither its images nor its captions.
+        InputError: If a split has no features, or they are not numbers or fit neither its images nor its captions.
     """
-    folder, parts = Path(folder), []
-    if prefix is not None and (folder / f"{prefix}_precomp").is_dir():
-        folder = folder / f"{prefix}_precomp"
-    splits = [split for split in ("train", "dev", "test") if split in corpus.splits]
-    for split in splits:
-        name = "testall" if split == "test" and testall else split
-        parts.append(_part(folder, name, corpus.split(split)))
-    shapes = {(*part.shape, part.dtype) for part in parts}
-    if len(shapes) > 1:
-        found = ", ".join(f"{split} {part.shape} {part.dtype}" for split, part in zip(splits, parts, strict=True))
-        raise InputError(f"{folder}: the splits' features differ ({found}); they must be of one kind.")
-    images = pd.concat([corpus.split(split).images[["image_id", "filename"]] for split in splits])
-    with replacing(out.with_suffix(".images.parquet")) as temporary:
-        images.to_parquet(temporary, index=False)
-    write_json(out, {"format": FORMAT, "parts": [asdict(part) for part in parts]})
+    folder = precomp_folder(folder, prefix)
+    names = [name for name in ("train", "dev", "test") if name in corpus.splits]
+    parts = {name: corpus.split(name) for name in names}
+    splits = [
+        _describe(folder, "testall" if name == "test" and testall else name, part) for name, part in parts.items()
+    ]
+    if len({(*split.shape, split.dtype) for split in splits}) > 1:
+        found = ", ".join(f"{name} {split.shape} {split.dtype}" for name, split in zip(names, splits, strict=True))
+        raise InputError(f"{folder}: the features of the splits differ ({found}); they must have one shape and type.")
+    write_images(out, pd.concat([part.images[["image_id", "filename"]] for part in parts.values()]))
+    write_json(out, {"format": FORMAT, "parts": [asdict(split) for split in splits]})
 
 
 def read_precomp(path: Path) -> PrecompRows:
-    """Open what ``describe_precomp`` wrote.
+    """Open features that ``describe_precomp`` described.
 
     Raises:
-        InputError: If the description is not one, or a file is not there or not the one that was described.
+        InputError: If the file is not such a description, or a file that it names is missing or has changed.
     """
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} does not describe a precomp folder in format {FORMAT}; make it again.")
-    parts = [Part(**part) for part in content["parts"]]
-    for part in parts:
-        file = _sample(Path(part.path), part.kind)
-        if not file.is_file() or file.stat().st_size != part.size:
-            raise InputError(f"{path}: {file} is not there, or not the file that was described; describe it again.")
-    return PrecompRows(parts)
+    splits = [SplitFeatures(**split) for split in content["parts"]]
+    for split in splits:
+        file = _first_file(Path(split.path), split.kind)
+        if not file.is_file() or file.stat().st_size != split.size:
+            raise InputError(f"{path}: {file} is missing or has changed since it was described; describe it again.")
+    return PrecompRows(splits)
 
 
-def _part(folder: Path, name: str, split: Corpus) -> Part:
+def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
     candidates: list[tuple[Path, Kind]] = [
         (folder / f"{name}_ims.npy", "npy"),
         (folder / f"{name}.h5", "hdf5"),
@@ -155,51 +153,46 @@ def _part(folder: Path, name: str, split: Corpus) -> Part:
     path, kind = next(((path, kind) for path, kind in candidates if path.exists()), (None, None))
     if path is None or kind is None:
         raise InputError(f"{folder}: there is neither {', nor '.join(path.name for path, _ in candidates)}.")
-    sample = _sample(path, kind)
-    if not sample.is_file():
-        raise InputError(f"{sample}: there is no such file; a folder of features has one <index>.npy an image.")
-    array = _open(sample, kind)
+    file = _first_file(path, kind)
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file; a folder of features has one <index>.npy per image.")
+    array = _open(file, kind)
+    check_kind(array, str(file), images=kind != "folder")
     if kind == "folder":
         rows, shape = sum(1 for _ in path.glob("*.npy")), list(array.shape)
     else:
         rows, shape = array.shape[0], list(array.shape[1:])
-    if array.dtype not in (np.float16, np.float32) or len(shape) not in (1, 2):
-        raise InputError(
-            f"{sample} is {array.dtype} of shape {list(array.shape)}; features are float16 or float32, "
-            "[dim] or [regions, dim] an image."
-        )
     each = split.n_captions // split.n_images
     strides = {split.n_images: 1, split.n_captions: each} if kind != "folder" else {split.n_images: 1}
     if rows not in strides or split.n_images * each != split.n_captions:
         raise InputError(
             f"{path} has {rows} rows, but the split has {split.n_images} images and {split.n_captions} captions; "
-            "captions and features are not of one release."
+            "the captions and the features must come from the same release."
         )
-    return Part(str(path), kind, split.n_images, strides[rows], shape, str(array.dtype), sample.stat().st_size)
+    return SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, str(array.dtype), file.stat().st_size)
 
 
-def _sample(path: Path, kind: Kind) -> Path:
+def _first_file(path: Path, kind: Kind) -> Path:
     return path / "0.npy" if kind == "folder" else path
 
 
 def _open(path: Path, kind: Kind) -> Any:
+    if kind != "hdf5":
+        return open_array(path, "fetch it again")
     try:
-        if kind != "hdf5":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        try:
-            import h5py
-        except ImportError:
-            raise InputError(f'{path} needs h5py; install it with pip install "fivesentences[hdf5]".') from None
+        import h5py
+    except ImportError:
+        raise InputError(f'{path} needs h5py; install it with pip install "fivesentences[hdf5]".') from None
+    try:
         return h5py.File(path, "r")[DATASET]
     except (OSError, ValueError, EOFError, KeyError) as error:
-        if isinstance(error, InputError):
-            raise
-        what = f"an HDF5 file with the dataset '{DATASET}'" if kind == "hdf5" else "a whole .npy array"
-        raise InputError(f"{path} is not {what} ({error}); fetch it again.") from None
+        raise InputError(
+            f"{path} is not an HDF5 file with the dataset '{DATASET}' ({error}); fetch it again."
+        ) from None
 
 
 def _load(path: Path, shape: list[int]) -> npt.NDArray[np.floating]:
-    array: npt.NDArray[np.floating] = _open(path, "npy")
+    array = open_array(path, "fetch it again")
     if list(array.shape) != shape:
-        raise InputError(f"{path} has the shape {list(array.shape)}, but the first image's is {shape}; fetch it again.")
+        raise InputError(f"{path} has the shape {list(array.shape)}, but the first image has {shape}; fetch it again.")
     return np.array(array)

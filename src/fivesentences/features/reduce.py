@@ -1,4 +1,4 @@
-"""Features made smaller: a grid's cells pooled to fewer regions, and dimensions to principal components."""
+"""Smaller features: the cells of a grid pooled to fewer regions, and dimensions reduced to principal components."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.features.reading import FeatureTable
+from fivesentences.features.files import read_images, write_images
+from fivesentences.features.table import FeatureTable
 from fivesentences.storage import replacing
 
 Floats = npt.NDArray[np.float64]
@@ -23,13 +23,13 @@ IMAGES_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Reduction:
-    """What is done to the features of an image, ``[dim]`` or ``[cells, dim]``.
+    """How the features of an image, ``[dim]`` or ``[cells, dim]``, are reduced.
 
     Attributes:
-        pooling: ``[regions, cells]`` weights of the cells of a region, which sum to 1; None: cells stay.
-        mean: ``[dim]``.
-        components: ``[dim, dimensions]`` principal components of the training images, already divided by one number, so
-            that the mean variance of the results is 1; None: dimensions stay.
+        pooling: ``[regions, cells]`` the weights of the cells in each region, which sum to 1; None keeps the cells.
+        mean: ``[dim]`` the mean of the training images.
+        components: ``[dim, dimensions]`` the principal components of the training images, divided by one number such
+            that the mean variance of the results is 1; None keeps the dimensions.
     """
 
     pooling: Floats | None = None
@@ -49,36 +49,35 @@ class Reduction:
 def reduce_features(
     source: Path, corpus: Corpus, out: Path, *, regions: int | None = None, dimensions: int | None = None
 ) -> None:
-    """Write smaller features as float16, with the same table of images beside.
+    """Write smaller features as float16, with the same table of images beside them.
 
-    Regions: an image's square of cells is covered by a smaller square of windows, as torch's adaptive average pooling
-    lays them (7 x 7 cells to 6 x 6 regions: each the mean of 2 x 2 cells that overlap with their neighbours').
-    Dimensions: principal components of the regions of the *training* images of the whole split (no captions are seen),
-    the sign of each such that its largest weight is positive; they are not whitened, so that the first ones stay the
-    largest, and all are divided by one number.
+    Regions: the square of an image's cells is covered by a smaller square of windows, placed like those of torch's
+    adaptive average pooling (from 7 x 7 cells to 6 x 6 regions: each is the mean of 2 x 2 cells and overlaps with its
+    neighbours). Dimensions: principal components of the regions of the images of the whole *training* split (captions
+    are not used), each with the sign that makes its largest weight positive. They are not whitened, so that the first
+    ones stay the largest, and all are divided by one number.
 
     Args:
         source: Features as ``FeatureTable.open`` reads them.
-        corpus: Says which images are for training.
+        corpus: Its training split names the images that the components are computed from.
         out: The ``.npy`` to write.
-        regions: Of an image; a square number.
-        dimensions: Of a region.
+        regions: Regions per image, a square number; None keeps the cells.
+        dimensions: Dimensions per region; None keeps them all.
 
     Raises:
-        InputError: If the features are no square grid, or have too few cells or dimensions.
+        InputError: If the features are not a square grid, or have too few cells or dimensions.
     """
     table = FeatureTable.open(source)
     _, *cells, dim = table.array.shape
     reduction = Reduction(None if regions is None else _pooling(source, cells, regions))
     if dimensions is not None:
         if dimensions > dim:
-            raise InputError(f"{source} has {dim} dimensions; {dimensions} are asked for: ask for fewer.")
+            raise InputError(f"{source} has {dim} dimensions, fewer than the requested {dimensions}; request fewer.")
         train = table.where(corpus.split("train").images["image_id"].tolist())
         reduction = _principal_components(table, train, reduction, dimensions)
     everything = np.arange(len(table.image_ids))
     shape = [len(everything), *([] if not cells else [regions or cells[0]]), dimensions or dim]
-    with replacing(out.with_suffix(".images.parquet")) as temporary:
-        pd.read_parquet(source.with_suffix(".images.parquet")).to_parquet(temporary, index=False)
+    write_images(out, read_images(source))
     with replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
         whole = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=tuple(shape))
         for where, rows in _blocks(table, everything):
@@ -94,9 +93,9 @@ def _pooling(source: Path, cells: list[int], regions: int) -> Floats:
     if not cells or side**2 != cells[0] or wanted**2 != regions or not 1 <= wanted <= side:
         have = f"{cells[0]} cells" if cells else "one vector"
         raise InputError(
-            f"{source} has {have} an image; {regions} regions need a square grid of at least as many cells."
+            f"{source} has {have} per image; {regions} regions need a square grid of at least as many cells."
         )
-    line = np.zeros((wanted, side))  # weights of the cells of a row for each window
+    line = np.zeros((wanted, side))  # weights of the cells of a row in each window
     for window in range(wanted):
         first, end = window * side // wanted, -(-(window + 1) * side // wanted)
         line[window, first:end] = 1 / (end - first)
@@ -117,7 +116,7 @@ def _principal_components(
             centred = reduction.apply(rows).reshape(-1, dim) - mean
             scatter += centred.T @ centred
             bar.advance(len(where))
-    variances, vectors = np.linalg.eigh(scatter / count)  # rising
+    variances, vectors = np.linalg.eigh(scatter / count)  # in rising order
     variances, vectors = variances[::-1][:dimensions], vectors[:, ::-1][:, :dimensions]
     sign = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dimensions)])
     scale = math.sqrt(max(float(variances.mean()), np.finfo(np.float64).tiny))

@@ -1,9 +1,9 @@
-"""Worker processes that survive neither their parent nor a script without ``if __name__ == "__main__"``.
+"""Worker processes that end with their parent and do not run the main script again.
 
-``multiprocessing`` starts its processes by importing the main script again, which in a plain script (a Snakemake
-script is one) would run it again, or by forking, which deadlocks once torch has started threads; and the workers of
-``ProcessPoolExecutor`` stay behind when their parent is killed with -9. Here a worker is a fresh interpreter that
-reads tasks from a pipe and ends when the pipe does.
+``multiprocessing`` starts a process either by importing the main script, which runs a script without
+``if __name__ == "__main__"`` (such as a Snakemake script) again, or by forking, which deadlocks once torch has started
+threads; and the workers of ``ProcessPoolExecutor`` stay alive when their parent is killed with -9. Here a worker is a
+fresh interpreter that reads tasks from a pipe and ends when the pipe is closed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fivesentences.errors import InputError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# Work is shared out by tasks: a worker that also split its sums over threads would only get in the others' way.
+# Work is distributed by tasks: threads within a worker would only compete with the other workers.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -38,9 +38,9 @@ COMMAND = "from fivesentences.features.workers import serve; serve()"
 
 
 class Workers:
-    """A number of worker processes; with ``count`` 0 everything happens in this process.
+    """A number of worker processes; with ``count`` 0 all work is done in this process.
 
-    Use as a context manager. The processes start with the first task and are ended with the block.
+    Use as a context manager: the processes start with the first task and are ended when the block is left.
     """
 
     def __init__(self, count: int):
@@ -65,13 +65,13 @@ class Workers:
                     _close(pipe)
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
-        """Yield each task with ``function(task)`` as they get done, in any order.
+        """Yield each task with ``function(task)`` as soon as it is done, in any order.
 
-        ``function`` must be importable by name; an exception of a task ends the map. Only a few results are
-        ever waiting to be taken, so a slow reader is not buried.
+        ``function`` must be importable by name; an exception in a task ends the map. Only a few results wait to be
+        taken at any time, so a slow consumer does not fill the memory.
 
         Raises:
-            InputError: As ``function`` raised it.
+            InputError: As raised by ``function``.
             RuntimeError: If ``function`` raised anything else (with the worker's traceback) or a worker died.
         """
         if self.count == 0:
@@ -82,7 +82,7 @@ class Workers:
             process = _start()
             self._processes.append(process)
             self._idle.put(process)
-        # One thread for each process: it waits at the pipes, the work is done elsewhere.
+        # One thread per process: it only waits for the pipes.
         threads = ThreadPoolExecutor(self.count)
         running: dict[Future[Result], Task] = {}
         left = iter(tasks)
@@ -111,7 +111,7 @@ class Workers:
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             code = process.wait()
             raise RuntimeError(
-                f"a worker process ended with code {code} before it answered; with -9 memory may have run out: "
+                f"a worker process ended with code {code} before it answered; after -9, memory may have run out: "
                 "use fewer workers"
             ) from None
         self._idle.put(process)
@@ -123,7 +123,7 @@ class Workers:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    # -P: the working folder must not shadow modules, as with `python -c` it could.
+    # -P: otherwise files in the working folder could shadow modules, as they do for `python -c`.
     return subprocess.Popen(
         [sys.executable, "-P", "-c", COMMAND],
         stdin=subprocess.PIPE,
@@ -133,15 +133,15 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _close(pipe: Any) -> None:
-    with contextlib.suppress(OSError):  # something was still to be written to a process that has gone
+    with contextlib.suppress(OSError):  # unwritten bytes for a process that no longer exists
         pipe.close()
 
 
 def serve() -> None:
-    """A worker's life: read a function and its task, send back what it returns, until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c reaches the parent too, which ends us
+    """What a worker runs: read a function and its task and send back the result, until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c also reaches the parent, which ends its workers
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever libraries print must not mix with the answers
+    os.dup2(2, 1)  # what libraries print must not be mixed with the answers
     while True:
         try:
             function, task = pickle.load(tasks)
@@ -158,4 +158,4 @@ def serve() -> None:
             pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
             answers.flush()
         except BrokenPipeError:
-            os._exit(1)  # the parent was killed; nothing is left to be told to anybody
+            os._exit(1)  # the parent was killed; nobody reads the answer

@@ -1,4 +1,4 @@
-"""The ten settings behind the things: skies, water, ground, houses, walls."""
+"""The backdrops of the ten settings: skies, water, ground, houses, walls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from PIL import Image, ImageDraw
 from fivesentences.scenes.objects import pine, tree
 from fivesentences.scenes.pen import HEIGHT, OVERSAMPLING, WIDTH, Colour, Pen, mix, shade
 
-ASPECT = WIDTH / HEIGHT  # the backdrop pen's unit is the picture's height: x runs to ASPECT, y from 0 (bottom) to 1
+# The unit of the backdrop's pen is the picture's height: x runs from 0 to ASPECT, y from 0 (bottom) to 1.
+ASPECT = WIDTH / HEIGHT
 
 SKY: dict[str, tuple[Colour, Colour]] = {
     "clear": ((84, 168, 236), (206, 236, 250)),
@@ -24,7 +25,7 @@ SKY: dict[str, tuple[Colour, Colour]] = {
 
 
 def paint_backdrop(paper: Image.Image, setting: str, sky: str, rng: np.random.Generator) -> ImageDraw.ImageDraw:
-    """Fill the sheet with a setting; returns the drawing context for what stands in it."""
+    """Fill the sheet with a setting; return the drawing context for what stands in it."""
     if sky in SKY:
         top, bottom = SKY[sky]
         _gradient(paper, jitter(top, rng), jitter(bottom, rng), 0.0, 0.62)
@@ -37,7 +38,7 @@ def paint_backdrop(paper: Image.Image, setting: str, sky: str, rng: np.random.Ge
 
 
 def weather(draw: ImageDraw.ImageDraw, sky: str, rng: np.random.Generator) -> None:
-    """What falls in front of everything."""
+    """Draw what falls in front of everything else: snow."""
     if sky == "snowfall":
         pen = Pen(draw, 0, HEIGHT * OVERSAMPLING, HEIGHT * OVERSAMPLING)
         for _ in range(70):
@@ -46,7 +47,7 @@ def weather(draw: ImageDraw.ImageDraw, sky: str, rng: np.random.Generator) -> No
 
 
 def jitter(colour: Colour, rng: np.random.Generator, amount: int = 9) -> Colour:
-    """A colour close to the given one, so that no two pictures share exact tones."""
+    """A colour close to the given one, so that no two pictures have exactly the same tones."""
     moved = np.clip(np.array(colour) + rng.integers(-amount, amount + 1, size=3), 0, 255)
     return int(moved[0]), int(moved[1]), int(moved[2])
 
@@ -98,7 +99,7 @@ def _cloud(p: Pen, rng: np.random.Generator, colour: Colour, alpha: int) -> None
 
 
 def _dim(colour: Colour, sky: str) -> Colour:
-    """Ground under this sky: evening warms it, clouds take colour out, night darkens."""
+    """The ground's colour under this sky: the evening warms it, clouds take colour out of it, the night darkens it."""
     if sky == "sunset":
         return mix(colour, (220, 120, 80), 0.22)
     if sky in ("cloudy", "snowfall"):
@@ -345,7 +346,7 @@ _SETTINGS: dict[str, Callable[[Pen, Image.Image, str, np.random.Generator], None
 
 @cache
 def _grain() -> np.ndarray:
-    """Paper grain, larger than a picture so that each takes another part: ``[rows, columns, 1]`` around zero."""
+    """Grain around zero, ``[rows, columns, 1]``, larger than a picture so that each takes another part of it."""
     fine = np.random.default_rng(7).normal(0.0, 3.2, (HEIGHT * 2, WIDTH * 2, 1))
     return (fine + np.roll(fine, 1, 0) + np.roll(fine, 1, 1)).astype(np.float32) / 1.7
 
@@ -358,7 +359,7 @@ def _vignette() -> np.ndarray:
 
 
 def develop(picture: Image.Image, rng: np.random.Generator) -> Image.Image:
-    """Grain, slightly darker corners and a small change of light, as in a print."""
+    """Add grain, slightly darker corners and a small change of light, as in a photograph."""
     row, column = int(rng.integers(HEIGHT)), int(rng.integers(WIDTH))
     light = np.float32(rng.uniform(0.95, 1.05))
     pixels = np.asarray(picture, dtype=np.float32) * (_vignette() * light)

@@ -5,26 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fivesentences.scenes.pen import Colour, Pen, Point, shade
+from fivesentences.scenes.pen import INK, PAINT, Colour, Pen, Point, shade
 
-PAINT: dict[str, Colour] = {
-    "red": (214, 48, 49),
-    "blue": (41, 98, 205),
-    "yellow": (250, 204, 40),
-    "green": (40, 150, 70),
-    "orange": (243, 128, 34),
-    "purple": (130, 62, 172),
-    "pink": (244, 120, 172),
-    "white": (245, 245, 240),
-    "black": (42, 40, 46),
-    "brown": (130, 78, 42),
-    "tan": (222, 178, 110),
-    "gray": (140, 143, 152),
-}
 SKIN: tuple[Colour, ...] = ((255, 219, 190), (240, 190, 150), (205, 146, 100), (150, 98, 64), (105, 68, 46))
 HAIR: tuple[Colour, ...] = ((46, 34, 30), (96, 58, 30), (196, 146, 70), (160, 70, 36), (26, 24, 28))
 TROUSERS: tuple[Colour, ...] = ((52, 66, 110), (70, 64, 60), (100, 90, 70), (40, 46, 60), (88, 110, 140))
-INK: Colour = (38, 32, 36)
 
 
 @dataclass(frozen=True)
@@ -40,8 +25,9 @@ class Pose:
 _DOWN: tuple[Point, Point] = ((0.12, 0.14), (0.14, -0.03))
 _BACK: tuple[Point, Point] = ((-0.12, 0.14), (-0.14, -0.03))
 _FORWARD: tuple[Point, Point] = ((0.13, 0.17), (0.25, 0.22))
+_UPRIGHT = (((-0.05, -0.22), (-0.06, -0.43)), ((0.05, -0.22), (0.06, -0.43)))
 POSES: dict[str, Pose] = {
-    "stand": Pose(0.43, (((-0.05, -0.22), (-0.06, -0.43)), ((0.05, -0.22), (0.06, -0.43))), (_BACK, _DOWN)),
+    "stand": Pose(0.43, _UPRIGHT, (_BACK, _DOWN)),
     "walk": Pose(
         0.42,
         (((-0.05, -0.2), (-0.17, -0.40)), ((0.09, -0.2), (0.15, -0.42))),
@@ -58,22 +44,9 @@ POSES: dict[str, Pose] = {
         (((-0.14, -0.16), (-0.26, -0.3)), ((0.14, -0.14), (0.2, -0.34))),
         (((-0.16, 0.36), (-0.24, 0.52)), ((0.16, 0.36), (0.24, 0.52))),
     ),
-    "wave": Pose(
-        0.43,
-        (((-0.05, -0.22), (-0.06, -0.43)), ((0.05, -0.22), (0.06, -0.43))),
-        (_BACK, ((0.18, 0.34), (0.22, 0.54))),
-    ),
-    "hold": Pose(
-        0.43,
-        (((-0.05, -0.22), (-0.06, -0.43)), ((0.05, -0.22), (0.06, -0.43))),
-        (_BACK, ((0.14, 0.2), (0.2, 0.36))),
-    ),
-    "reach": Pose(
-        0.43,
-        (((-0.05, -0.22), (-0.06, -0.43)), ((0.05, -0.22), (0.06, -0.43))),
-        (((0.08, 0.14), (0.22, 0.1)), ((0.13, 0.14), (0.27, 0.12))),
-        0.04,
-    ),
+    "wave": Pose(0.43, _UPRIGHT, (_BACK, ((0.18, 0.34), (0.22, 0.54)))),
+    "hold": Pose(0.43, _UPRIGHT, (_BACK, ((0.14, 0.2), (0.2, 0.36)))),
+    "reach": Pose(0.43, _UPRIGHT, (((0.08, 0.14), (0.22, 0.1)), ((0.13, 0.14), (0.27, 0.12))), 0.04),
     "kick": Pose(
         0.43,
         (((-0.05, -0.22), (-0.1, -0.43)), ((0.13, -0.14), (0.31, -0.26))),
@@ -98,7 +71,7 @@ SIZE_OF_PERSON = {"man": 1.0, "woman": 0.95, "boy": 0.72, "girl": 0.70}
 
 
 def person(pen: Pen, kind: str, shirt: Colour, pose: str, look: int, hat: Colour | None = None) -> Point:
-    """A person in a pose; returns where the near hand is, in the pen's units."""
+    """A person in a pose; returns the position of the near hand, in the pen's units."""
     child = kind in ("boy", "girl")
     female = kind in ("woman", "girl")
     size = SIZE_OF_PERSON[kind]
@@ -249,7 +222,7 @@ def dog(pen: Pen, coat: Colour, action: str | None, look: int) -> None:
             p.oval(-0.08, 0.41, 0.13, 0.08, dark)
         p.limb([(0.24, 0.42), (0.36, 0.6)], 0.17, coat)
         head = p.at(0.38, 0.66)
-    # The head: muzzle, nose, flapped ear, a collar in red or blue.
+    # The head: muzzle, nose, floppy ear, a collar in red or blue.
     head.limb([(-0.12, -0.12), (0.04, -0.14)], 0.05, PAINT["red"] if look % 2 else PAINT["blue"])
     head.oval(0.0, 0.02, 0.16, 0.15, coat)
     head.oval(0.15, -0.05, 0.12, 0.075, belly)
@@ -309,7 +282,7 @@ def _stripes(p: Pen, colour: Colour, top: float) -> None:
 
 
 def hoofed(pen: Pen, kind: str, coat: Colour, action: str | None, look: int) -> Point:
-    """A horse, cow, camel or sheep that stands, walks, runs or grazes; returns where a rider sits."""
+    """A horse, cow, camel or sheep that stands, walks, runs or grazes; returns the position of a rider's seat."""
     return {"horse": _horse, "cow": _cow, "camel": _camel, "sheep": _sheep}[kind](pen, coat, action, look)
 
 
@@ -440,7 +413,7 @@ def bird(pen: Pen, coat: Colour, action: str | None, look: int) -> None:
 
 
 def duck(pen: Pen, coat: Colour, look: int) -> None:
-    """A duck on the water, which the pen's origin touches."""
+    """A duck on the water; the pen's origin is on the surface."""
     p = pen.at(0, 0, 0.62)
     p.oval(0.0, -0.02, 0.46, 0.05, (255, 255, 255), alpha=110)
     p.blob([(-0.34, 0.0), (-0.44, 0.22), (-0.2, 0.17), (0.12, 0.2), (0.3, 0.12), (0.24, 0.0)], coat)

@@ -1,4 +1,4 @@
-"""A scene's picture: the setting, then its groups from back to front."""
+"""The picture of a scene: the setting, then its groups from back to front."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from fivesentences.scenes import objects
 from fivesentences.scenes.backdrops import develop, paint_backdrop, weather
 from fivesentences.scenes.creatures import (
     ANIMAL_DRAWERS,
-    PAINT,
     SIZE_OF_PERSON,
     duck,
     hoofed,
     person,
 )
-from fivesentences.scenes.pen import Colour, Pen, Point, finish, new_paper, shade
+from fivesentences.scenes.pen import PAINT, Colour, Pen, Point, finish, new_paper, shade
 from fivesentences.scenes.world import PEOPLE, Group, Scene, Thing
 
 SIZES = {None: 1.0, "small": 0.72, "big": 1.3}
 HOOFED = ("horse", "cow", "camel", "sheep")
-# Half the room between two of a group, in units.
+# Distance between neighbours in a group, in units; 0.5 for other kinds.
 SPREAD = {"bird": 0.55, "duck": 0.62, "sheep": 0.62, "horse": 0.95, "cow": 0.95, "camel": 0.95, "flower": 0.3}
 POSE = {
     "stand": "stand",
@@ -64,16 +63,16 @@ def _draw_group(
         _draw_several(pen, first, paint, rng)
         return
     other, paint2 = things[1], colours[1]
-    _TOGETHER[group.layout](pen, first, paint, other, paint2, rng)
+    _TOGETHER[group.layout](pen, first, paint, other, paint2)
 
 
 def _draw_several(pen: Pen, thing: Thing, paint: Colour, rng: np.random.Generator) -> None:
-    """A thing by itself, as often as it is there, in a loose row or flock."""
+    """Draw a thing on its own, ``count`` times, in a loose row or flock."""
     n = thing.count
     step = SPREAD.get(thing.kind, 0.5)
     if n > 2:
         step *= 0.82
-    # Reading order from the back row to the front row, so that nearer ones cover farther ones.
+    # From the back row to the front row, so that nearer ones cover farther ones.
     offsets = [(step * (i - (n - 1) / 2), 0.12 * ((i * 2 + 1) % 3)) for i in range(n)]
     for x, y in sorted(offsets, key=lambda place: -place[1]):
         if thing.kind == "bird" and thing.action == "fly":
@@ -81,12 +80,12 @@ def _draw_several(pen: Pen, thing: Thing, paint: Colour, rng: np.random.Generato
         elif n == 1:
             y = 0.0
         facing = thing.kind == "flower" and bool(rng.random() < 0.5)
-        one = replace(thing, look=int(rng.integers(2**20))) if n > 1 else thing  # a group is not made of twins
+        one = replace(thing, look=int(rng.integers(2**20))) if n > 1 else thing  # members of a group differ
         _draw_one(pen.at(x + float(rng.uniform(-0.06, 0.06)), y, flip=facing), one, paint)
 
 
 def _draw_one(pen: Pen, thing: Thing, paint: Colour, pose: str | None = None) -> Point:
-    """One thing; returns the near hand of a person or the seat of what can be sat on, else the origin."""
+    """Draw one thing; return the near hand of a person or the seat of what can be sat on, otherwise the origin."""
     p = pen.at(0, 0, SIZES[thing.size])
     airborne = thing.action == "fly"
     if thing.kind in PEOPLE:
@@ -114,7 +113,10 @@ def _draw_one(pen: Pen, thing: Thing, paint: Colour, pose: str | None = None) ->
     return 0.0, 0.0
 
 
-def _leash(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+# --- two things together: how ``a`` acts on ``b``, with their colours -------------------------------------------
+
+
+def _leash(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     hand = _draw_one(pen.at(-0.3, 0), a, pa)
     size = SIZES[b.size]
     neck = (0.42 + 0.2 * size, 0.36 * size)
@@ -126,7 +128,7 @@ def _leash(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.
     _draw_one(pen.at(0.42, 0), b, pb)
 
 
-def _mounted(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _mounted(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     seat = _draw_one(pen, b, pb)
     p = pen.at(seat[0], seat[1])
     if b.kind == "sled":
@@ -137,20 +139,20 @@ def _mounted(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.rando
         _draw_one(p, a, pa, "ride")
 
 
-def _chase(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _chase(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     lift = 0.5 if b.kind == "bird" else 0.06 if b.kind == "ball" else 0.0
     _draw_one(pen.at(0.42, lift), b, pb)
     _draw_one(pen.at(-0.36, 0), a, pa)
 
 
-def _kite(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _kite(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     hand = _draw_one(pen.at(-0.3, 0), a, pa, "hold")
     x, y = hand[0] - 0.3, hand[1]
     pen.limb([(x, y), (0.25, 0.86), (0.5, 1.25)], 0.012, (250, 250, 250))
     _draw_one(pen.at(0.5, 1.28, 0.95), b, pb)
 
 
-def _balloon(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _balloon(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     tall = SIZE_OF_PERSON[a.kind]
     hand = (0.2 * tall, 0.79 * tall)
     for number in range(b.count):
@@ -161,57 +163,57 @@ def _balloon(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.rando
     _draw_one(pen, a, pa, "hold")
 
 
-def _umbrella(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _umbrella(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     tall = SIZE_OF_PERSON[a.kind]
     objects.umbrella(pen.at(0.18 * tall, 0.74 * tall, 0.95), pb, b.look)
     _draw_one(pen, a, pa, "hold")
 
 
-def _seat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _seat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     seat = _draw_one(pen, b, pb)
     if a.kind in PEOPLE:
-        # Feet may hang, hips lie on the seat.
+        # The hips lie on the seat; the feet may hang.
         hip = 0.27 * SIZE_OF_PERSON[a.kind]
         _draw_one(pen.at(seat[0], seat[1] + 0.03 - hip), a, pa, "sit")
     else:
         _draw_one(pen.at(seat[0], seat[1]), a, pa)
 
 
-def _shade(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _shade(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(-0.18, 0.08, 0.9 if b.kind == "umbrella" else 0.76), b, pb)
     _draw_one(pen.at(0.12, 0), a, pa)
 
 
-def _kick(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _kick(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(-0.25, 0), a, pa, "kick")
     _draw_one(pen.at(0.3, 0.12), b, pb)
 
 
-def _play(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _play(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(-0.18, 0), a, pa)
     _draw_one(pen.at(0.26, 0), b, pb)
 
 
-def _build(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _build(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(0.38, 0.03), b, pb)
     _draw_one(pen.at(-0.26, 0), a, pa, "kneel" if b.kind == "sandcastle" else "reach")
 
 
-def _boat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _boat(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     p = pen.at(0, 0, SIZES[b.size])
     seat = objects.boat(p, pb, b.look)
-    p.unit /= SIZES[b.size]  # who sits in a big boat is not bigger
+    p.unit /= SIZES[b.size]  # a person in a big boat is not bigger
     _draw_one(p.at(seat[0] * SIZES[b.size], seat[1] * SIZES[b.size]), a, pa, "sit low" if a.kind in PEOPLE else None)
     objects.boat_hull(pen.at(0, 0, SIZES[b.size]), pb, b.look)
 
 
-def _fire(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _fire(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     pen.at(-0.45, 0).limb([(-0.16, 0.1), (0.14, 0.1)], 0.18, (112, 74, 48))
     _draw_one(pen.at(-0.45, 0.1), a, pa, "sit low")
     _draw_one(pen.at(0.36, 0.0), b, pb)
 
 
-def _watch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _watch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     person_acts = a.kind in PEOPLE
     large = b.kind in ("horse", "cow", "camel")
     if large:
@@ -225,25 +227,25 @@ def _watch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.
     _draw_one(pen.at(-0.35, 0), a, pa, "reach" if person_acts else None)
 
 
-def _read(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _read(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     hand = _draw_one(pen, a, pa, "sit low")
     _draw_one(pen.at(hand[0] + 0.05, hand[1] - 0.03), b, pb)
 
 
-def _guitar(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _guitar(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen, a, pa, "stand")
     _draw_one(pen.at(0.02, 0.5), b, pb)
     tone = shade(pa, 0.9)
     pen.limb([(0.1, 0.7), (0.2, 0.54), (0.06, 0.5)], 0.07, tone)
 
 
-def _catch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _catch(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(-0.12, 0.05), a, pa)
     size = SIZES[a.size]
     _draw_one(pen.at(-0.12 + 0.5 * size, 0.05 + 0.58 * size), b, pb)
 
 
-def _pet(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour, rng: np.random.Generator) -> None:
+def _pet(pen: Pen, a: Thing, pa: Colour, b: Thing, pb: Colour) -> None:
     _draw_one(pen.at(0.26, 0.0, flip=True), b, pb)
     _draw_one(pen.at(-0.18, 0), a, pa, "reach" if a.kind in ("boy", "girl") else "kneel")
 

@@ -1,11 +1,10 @@
-"""Vehicles, toys, plants, buildings and furniture; each stands on the pen's origin, a grown man is 1 unit high."""
+"""Vehicles, toys, plants, buildings and furniture; each stands on the pen's origin, and a grown man is 1 unit high."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from fivesentences.scenes.creatures import INK, PAINT
-from fivesentences.scenes.pen import Colour, Pen, Point, shade
+from fivesentences.scenes.pen import INK, PAINT, Colour, Pen, Point, shade
 
 WOOD: Colour = (150, 96, 54)
 GLASS: Colour = (196, 228, 244)
@@ -18,7 +17,7 @@ def _wheel(p: Pen, x: float, r: float) -> None:
 
 
 def car(p: Pen, colour: Colour, look: int) -> None:
-    """A car of 1.7 units length."""
+    """A car, 1.7 units long."""
     p.shadow(0, 0.95)
     p.blob([(-0.5, 0.42), (-0.36, 0.72), (-0.2, 0.78), (0.2, 0.78), (0.36, 0.7), (0.56, 0.42)], shade(colour, 0.9))
     p.poly([(-0.4, 0.46), (-0.28, 0.69), (-0.04, 0.71), (-0.04, 0.46)], GLASS)
@@ -36,7 +35,7 @@ def car(p: Pen, colour: Colour, look: int) -> None:
 
 
 def bus(p: Pen, colour: Colour, look: int) -> None:
-    """A bus of 2.4 units length."""
+    """A bus, 2.4 units long."""
     p.shadow(0, 1.25)
     p.blob([(-1.15, 0.15), (-1.18, 1.0), (-1.08, 1.1), (1.05, 1.1), (1.16, 0.98), (1.2, 0.2), (0.0, 0.13)], colour)
     for x in (-1.0, -0.62, -0.24, 0.14, 0.52):
@@ -49,7 +48,7 @@ def bus(p: Pen, colour: Colour, look: int) -> None:
 
 
 def bike(p: Pen, colour: Colour, look: int) -> Point:
-    """A bicycle; returns the saddle."""
+    """A bicycle; returns the position of the saddle."""
     p.shadow(0, 0.6)
     for x in (-0.36, 0.36):
         p.ring(x, 0.23, 0.21, 0.045, (45, 45, 50))
@@ -68,7 +67,7 @@ def bike(p: Pen, colour: Colour, look: int) -> Point:
 
 
 def boat(p: Pen, colour: Colour, look: int) -> Point:
-    """A sailing boat on the water; returns where someone sits."""
+    """A sailing boat on the water, without its hull; returns the seat."""
     p.oval(0, 0.0, 0.95, 0.07, (255, 255, 255), alpha=90)
     p.limb([(0.12, 0.2), (0.12, 1.6)], 0.045, shade(WOOD, 0.8))
     p.poly([(0.17, 0.42), (0.17, 1.58), (0.78, 0.42)], (250, 248, 240))
@@ -79,7 +78,7 @@ def boat(p: Pen, colour: Colour, look: int) -> Point:
 
 
 def boat_hull(p: Pen, colour: Colour, look: int) -> None:
-    """The hull of ``boat``, drawn after who sits in it."""
+    """The hull of ``boat``, drawn after whoever sits in it."""
     p.blob([(-0.86, 0.34), (-0.4, 0.3), (0.4, 0.3), (0.92, 0.38), (0.66, 0.02), (0.0, -0.03), (-0.6, 0.0)], colour)
     p.limb([(-0.8, 0.3), (0.0, 0.27), (0.84, 0.32)], 0.05, shade(colour, 1.5))
     p.oval(0.0, -0.03, 0.75, 0.04, (255, 255, 255), alpha=130)
@@ -131,7 +130,7 @@ def balloon(p: Pen, colour: Colour, look: int) -> None:
 
 
 def umbrella(p: Pen, colour: Colour, look: int) -> None:
-    """An open umbrella of 0.9 units width; its stick begins at the origin and is 0.5 long."""
+    """An open umbrella, 0.9 units wide; its stick begins at the origin and is 0.5 units long."""
     p.limb([(0, 0), (0, 0.8)], 0.03, (90, 70, 60))
     p.half(0, 0.46, 0.46, 0.38, colour)
     p.half(0, 0.46, 0.26, 0.38, shade(colour, 1.35))
@@ -292,7 +291,7 @@ def campfire(p: Pen, colour: Colour, look: int) -> None:
 
 
 def snowman(p: Pen, colour: Colour, look: int) -> None:
-    """A snowman with hat, scarf and carrot."""
+    """A snowman with a hat, a scarf and a carrot."""
     snow: Colour = (250, 252, 255)
     p.shadow(0, 0.4)
     for y, r in ((0.28, 0.3), (0.68, 0.22), (0.98, 0.16)):
@@ -312,7 +311,7 @@ def snowman(p: Pen, colour: Colour, look: int) -> None:
 
 
 def sandcastle(p: Pen, colour: Colour, look: int) -> None:
-    """A castle of sand with a flag."""
+    """A sandcastle with a flag."""
     sand: Colour = (214, 164, 92)
     p.shadow(0, 0.45)
     p.box(-0.3, 0, 0.3, 0.3, sand)

@@ -18,6 +18,22 @@ OVERSAMPLING = 3
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
 
+PAINT: dict[str, Colour] = {
+    "red": (214, 48, 49),
+    "blue": (41, 98, 205),
+    "yellow": (250, 204, 40),
+    "green": (40, 150, 70),
+    "orange": (243, 128, 34),
+    "purple": (130, 62, 172),
+    "pink": (244, 120, 172),
+    "white": (245, 245, 240),
+    "black": (42, 40, 46),
+    "brown": (130, 78, 42),
+    "tan": (222, 178, 110),
+    "gray": (140, 143, 152),
+}
+INK: Colour = (38, 32, 36)
+
 # Five points on each piece of a closed Catmull-Rom curve, as weights of its four control points.
 _STEPS = np.linspace(0.0, 1.0, 6)[:-1]
 _BASIS = 0.5 * np.stack(
@@ -34,22 +50,22 @@ _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 
 
 def shade(colour: Colour, factor: float) -> Colour:
-    """Darker below 1; above 1 the colour moves that much of the way to white (1.3: thirty percent)."""
+    """The colour darkened by a factor below 1, or moved towards white by one above 1 (1.3: by thirty percent)."""
     if factor <= 1:
         return tuple(round(channel * factor) for channel in colour)  # type: ignore[return-value]
     return mix(colour, (255, 255, 255), factor - 1)
 
 
 def mix(first: Colour, second: Colour, share: float) -> Colour:
-    """``share`` of the second colour in the first."""
+    """A blend of two colours with this share of the second."""
     pairs = zip(first, second, strict=True)
     return tuple(round(a + (b - a) * share) for a, b in pairs)  # type: ignore[return-value]
 
 
 class Pen:
-    """Draws on a paper in its own units: origin where something stands, x to the right, y up.
+    """Draws on a sheet in its own units: the origin is where something stands, x runs to the right, y upwards.
 
-    ``at`` gives a pen for a part, placed, scaled and mirrored within this one.
+    ``at`` returns a pen for a part, which is placed, scaled and mirrored relative to this one.
     """
 
     def __init__(self, draw: ImageDraw.ImageDraw, x: float, y: float, unit: float, flip: bool = False):
@@ -107,7 +123,7 @@ class Pen:
         self.poly([(left, bottom), (right, bottom), (right, top), (left, top)], colour, alpha)
 
     def limb(self, points: Sequence[Point], width: float, colour: Colour, joints: bool = True) -> None:
-        """A thick line with round ends and joints."""
+        """A thick line with round joints and, unless ``joints`` is false, round ends."""
         flat = self._pixels(np.array(points, dtype=float))
         pixels = max(1, round(width * self.unit))
         self.draw.line(flat, fill=(*colour, 255), width=pixels, joint="curve")

@@ -21,8 +21,8 @@ class Noun:
 class Verb:
     """A verb in the forms that captions need; ``means`` is an action or a relation of ``world``.
 
-    ``base`` goes with plural subjects and, as the lemma, into the tuples; ``participle`` is None where a passive
-    would not be said. ``tail`` follows the object ("takes a dog *for a walk*").
+    ``base`` goes with plural subjects and stands in the tuples as the lemma; ``participle`` is None where nobody would
+    use the passive. ``tail`` follows the object ("takes a dog *for a walk*").
     """
 
     means: str
@@ -36,7 +36,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A fixed phrase for a place or the sky: its text, its head noun, what it claims besides."""
+    """A fixed phrase for a place or the sky: its text, its head noun, and what else it claims."""
 
     text: str
     noun: str
@@ -48,7 +48,7 @@ class Phrase:
 
 
 def _nouns(*entries: str) -> tuple[Noun, ...]:
-    """Each entry: word, optionally ``=general kind``, ``/plural`` and ``*weight``, in this order."""
+    """Nouns for a kind, from entries ``word=general kind/plural*weight`` of which all but the word is optional."""
     kind = entries[0].split("*")[0].split("/")[0]
     nouns = []
     for entry in entries:
@@ -105,7 +105,7 @@ NOUNS: dict[str, tuple[Noun, ...]] = {
 }  # fmt: skip
 COLLECTIVE = {"bird": "flock", "duck": "flock", "sheep": "flock", "cow": "herd", "horse": "herd", "camel": "caravan"}
 
-# Words for colours: (word, weight); the first is the colour's own name.
+# Words for colours as (word, weight); the first word is the colour's own name.
 COLOUR_WORDS: dict[str, tuple[tuple[str, float], ...]] = {
     "red": (("red", 9), ("bright red", 0.8), ("scarlet", 0.3)),
     "blue": (("blue", 9), ("bright blue", 0.8), ("dark blue", 0.3)),
@@ -408,7 +408,7 @@ PLACE_PHRASES: dict[str, tuple[Phrase, ...]] = {
     ),
 }
 OUTSIDE = (_place("outside", "outside", "outdoors", "at"), _place("outdoors", "outdoors", "outdoors", "at"))
-# A place as the head of a caption: text, noun, what it means, attribute.
+# Places as the head of a caption.
 PLACE_HEADS: dict[str, tuple[Phrase, ...]] = {
     "beach": (_place("a sandy beach", "beach", "beach", "", "sandy"), _place("a beach", "beach", "beach", "")),
     "meadow": (_place("a green field", "field", "field", "", "green"), _place("a meadow", "meadow", "meadow", "")),

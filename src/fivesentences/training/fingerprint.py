@@ -59,7 +59,7 @@ def _features(path: Path) -> str:
     if path.suffix != ".json":
         return _sha256(path)
     digest = hashlib.sha256(_sha256(path).encode())
-    for file in (file for part in read_precomp(path).parts for file in part.files):
+    for file in (file for split in read_precomp(path).splits for file in split.files):
         digest.update(_sha256(file).encode())
     return digest.hexdigest()
 

@@ -15,12 +15,14 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.console import track
-from fivesentences.corpus.table import Corpus
+from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
+from fivesentences.scenes.captions import Caption, describe
 from fivesentences.scenes.drawing import draw_scene
+from fivesentences.scenes.facts import facts_of
+from fivesentences.scenes.sampling import sample_scene
 from fivesentences.scenes.truth import truth_matrix
-from fivesentences.scenes.wording import Caption, describe
-from fivesentences.scenes.world import CATEGORY, KINDS, Fact, Scene, facts_of, labels_of, sample_scene
+from fivesentences.scenes.world import CATEGORY, KINDS, Fact, Scene
 from fivesentences.storage import replacing
 
 JPEG_QUALITY = 92
@@ -28,12 +30,22 @@ JPEG_QUALITY = 92
 
 @dataclass(frozen=True)
 class DescribedScene:
-    """One image's scene, before it is drawn: what is true of it and what five people say of it."""
+    """An image's scene before it is drawn: what is true of it and what five people say about it."""
 
     image_id: str
     scene: Scene
     facts: frozenset[Fact]
     captions: tuple[Caption, ...]
+
+    @property
+    def filename(self) -> str:
+        """Name of the photograph."""
+        return f"{self.image_id}.jpg"
+
+    @property
+    def caption_ids(self) -> list[str]:
+        """Identifiers of the captions, in order."""
+        return [f"{self.filename}#{number}" for number in range(len(self.captions))]
 
 
 def compose(seed: int, images: int) -> list[DescribedScene]:
@@ -48,36 +60,36 @@ def compose(seed: int, images: int) -> list[DescribedScene]:
 
 def truth_of(described: Sequence[DescribedScene]) -> np.ndarray:
     """How much of every caption is true of every image, float32 ``[captions, images]`` in [0, 1]; see ``truth``."""
-    meanings = [[meant for _, meant in caption.claims] for one in described for caption in one.captions]
-    return truth_matrix(meanings, [one.facts for one in described])
+    claims = [[claim.facts for claim in caption.claims] for one in described for caption in one.captions]
+    return truth_matrix(claims, [one.facts for one in described])
 
 
 def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Corpus:
     """Draw and caption ``train + dev + test`` scenes and write the corpus's files into ``folder``.
 
-    Every scene has five captions and is drawn at 224 x 168. The same arguments give the same bytes; image ``n`` of a
-    seed is the same whatever the sizes of the splits.
+    Every scene has five captions and is drawn at 224 x 168 pixels. The same arguments give the same bytes; image ``n``
+    of a seed is the same whatever the sizes of the splits.
 
-    Written:
-        ``photographs.zip``: JPEGs, stored, with fixed dates.
-        ``tuples.jsonl.gz``: a line per caption: ``{"caption_id", "tuples"}``, in SPICE's raw order (object),
-        (object, attribute), (subject, object, relation), in the caption's own words.
-        ``labels.parquet``: a row per image: ``image_id`` and a boolean column for each kind of thing
-        (``world.KINDS``), true if one is drawn; trees and houses that are part of the setting do not count.
+    Files written:
+        ``photographs.zip``: JPEGs, stored without compression, with fixed dates.
+        ``tuples.jsonl.gz``: one line per caption, ``{"caption_id", "tuples"}``: tuples in the caption's own words, in
+        SPICE's raw order (object), (object, attribute), (subject, object, relation).
+        ``labels.parquet``: one row per image: ``image_id`` and one boolean column per kind of thing (``world.KINDS``),
+        true if one is drawn; trees and houses that are part of the setting do not count.
         ``truth.npy``: float32 ``[captions, images]``, how much of a caption is true of an image, in [0, 1]
         (defined in ``truth``).
-        ``facts.jsonl.gz``: a line per image: the scene (setting, sky, things, relations), all its ``facts``, and
-        the ``claims`` of each caption: per tuple the facts it asserts.
+        ``facts.jsonl.gz``: one line per image: the scene (setting, sky, things, relations), all its ``facts``, and the
+        ``claims`` of each caption: for each tuple the facts that it asserts.
 
     Args:
-        folder: Where the files go; made if it is not there.
+        folder: Where the files go; created if it does not exist.
         seed: At least 0.
-        train: Images for training, at least 1.
-        dev: Images for selection, at least 1.
-        test: Images for evaluation, at least 1.
+        train: Number of images for training, at least 1.
+        dev: Number of images for selection, at least 1.
+        test: Number of images for evaluation, at least 1.
 
     Returns:
-        The corpus, named ``scenes``; an image's category is its setting.
+        The corpus, named ``scenes``; the category of an image is its setting.
 
     Raises:
         InputError: If a split would be empty or the seed is negative.
@@ -101,34 +113,25 @@ def generate(folder: Path, *, seed: int, train: int, dev: int, test: int) -> Cor
     return Corpus(name="scenes", table=_table(described, splits))
 
 
-def _filename(one: DescribedScene) -> str:
-    return f"{one.image_id}.jpg"
-
-
-def _caption_id(one: DescribedScene, number: int) -> str:
-    return f"{_filename(one)}#{number}"
-
-
 def _table(described: Sequence[DescribedScene], splits: Sequence[str]) -> pd.DataFrame:
     rows = [
-        (one.image_id, _filename(one), _caption_id(one, number), caption.text, split, CATEGORY[one.scene.setting])
+        (one.image_id, one.filename, caption_id, caption.text, split, CATEGORY[one.scene.setting])
         for one, split in zip(described, splits, strict=True)
-        for number, caption in enumerate(one.captions)
+        for caption_id, caption in zip(one.caption_ids, one.captions, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["image_id", "filename", "caption_id", "caption", "split", "category"])
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _labels(described: Sequence[DescribedScene]) -> pd.DataFrame:
-    present = [labels_of(one.scene) for one in described]
+    present = [{thing.kind for thing in one.scene.things} for one in described]
     columns: dict[str, list[Any]] = {"image_id": [one.image_id for one in described]}
-    columns.update({kind: [kind in labels for labels in present] for kind in KINDS})
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns | {kind: [kind in kinds for kinds in present] for kind in KINDS})
 
 
 def _tuple_lines(described: Iterable[DescribedScene]) -> Iterator[dict[str, Any]]:
     for one in described:
-        for number, caption in enumerate(one.captions):
-            yield {"caption_id": _caption_id(one, number), "tuples": caption.tuples}
+        for caption_id, caption in zip(one.caption_ids, one.captions, strict=True):
+            yield {"caption_id": caption_id, "tuples": caption.tuples}
 
 
 def _fact_lines(described: Iterable[DescribedScene]) -> Iterator[dict[str, Any]]:
@@ -142,8 +145,8 @@ def _fact_lines(described: Iterable[DescribedScene]) -> Iterator[dict[str, Any]]
             "relations": [[r.subject, r.verb, r.object] for r in scene.relations],
             "facts": sorted(one.facts),
             "claims": {
-                _caption_id(one, number): [meant for _, meant in caption.claims]
-                for number, caption in enumerate(one.captions)
+                caption_id: [claim.facts for claim in caption.claims]
+                for caption_id, caption in zip(one.caption_ids, one.captions, strict=True)
             },
         }
 
@@ -160,6 +163,6 @@ def _write_photographs(path: Path, described: Sequence[DescribedScene]) -> None:
         for one in track(described, "draw scenes", len(described)):
             picture = io.BytesIO()
             draw_scene(one.scene).save(picture, "JPEG", quality=JPEG_QUALITY, subsampling=0)
-            entry = zipfile.ZipInfo(_filename(one), date_time=(1980, 1, 1, 0, 0, 0))
+            entry = zipfile.ZipInfo(one.filename, date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, picture.getvalue())

@@ -1,0 +1,118 @@
+"""Everything that is true of a scene, with every more general word included.
+
+A man who rides a brown horse is also a person on an animal. A caption's claims are true or false against these facts
+(see ``truth``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from fivesentences.scenes.world import (
+    CHILDREN,
+    GENERAL,
+    PEOPLE,
+    PLACE_ATTRIBUTES,
+    PLACES,
+    SKY_FACTS,
+    Fact,
+    Relation,
+    Scene,
+    Thing,
+)
+
+# More general relations that hold wherever a relation holds.
+GENERAL_RELATION: dict[str, tuple[str, ...]] = {
+    "ride": ("on", "near"),
+    "sit on": ("on", "near"),
+    "lie on": ("on", "near"),
+    "sail": ("in", "on", "near"),
+    "hold": ("with", "near"),
+    "fly": ("hold", "with", "near"),
+    "hold over": ("hold", "with", "under", "near"),
+    "read": ("hold", "with", "near"),
+    "play": ("hold", "with", "near"),
+    "chase": ("follow", "near"),
+    "walk": ("with", "near"),
+    "kick": ("play with", "with", "near"),
+    "play with": ("with", "near"),
+    "catch": ("play with", "with", "near"),
+    "build": ("with", "near"),
+    "feed": ("with", "near"),
+    "watch": ("near",),
+    "pet": ("with", "near"),
+    "sit by": ("near",),
+    "sit under": ("under", "near"),
+    "stand by": ("near",),
+    "near": (),
+    "in front of": ("near",),
+    "behind": ("near",),
+}
+SYMMETRIC = frozenset({"near", "with"})
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def facts_of(scene: Scene) -> set[Fact]:
+    """All facts that are true of a scene, the more general ones included."""
+    facts: set[Fact] = set(SKY_FACTS[scene.sky])
+    places = PLACES[scene.setting]
+    facts.update((place,) for place in places)
+    facts.update(PLACE_ATTRIBUTES[scene.setting])
+    totals: Counter[str] = Counter()
+    for thing in scene.things:
+        facts.update(_facts_of_thing(thing))
+        facts.update((name, place, "at") for name in _names_of(thing.kind) for place in places)
+        totals.update(dict.fromkeys(_names_of(thing.kind), thing.count))
+    for name, total in totals.items():
+        facts.update((name, number) for number in _number_words(total))
+    for relation in scene.relations:
+        facts.update(_facts_of_relation(scene, relation))
+    return facts
+
+
+def _names_of(kind: str) -> tuple[str, ...]:
+    """The kind itself and every more general one."""
+    return (kind, *GENERAL[kind])
+
+
+def _number_words(count: int) -> Iterator[str]:
+    if count in NUMBERS:
+        yield NUMBERS[count]
+    if count >= 2:
+        yield "group"
+    if count >= 3:
+        yield "several"
+
+
+def _facts_of_thing(thing: Thing) -> Iterator[Fact]:
+    for name in _names_of(thing.kind):
+        yield (name,)
+        for attribute in (thing.action, thing.size, *_number_words(thing.count)):
+            if attribute is not None:
+                yield (name, attribute)
+        if thing.kind in CHILDREN:
+            yield (name, "young")
+        if thing.kind in PEOPLE:
+            yield (name, "shirt", "wear")
+            yield (name, f"wear {thing.colour}")
+            if thing.hat is not None:
+                yield (name, "hat", "wear")
+        elif thing.colour is not None:
+            yield (name, thing.colour)
+    if thing.kind in PEOPLE:
+        yield ("shirt",)
+        yield ("shirt", str(thing.colour))
+        if thing.hat is not None:
+            yield ("hat",)
+            yield ("hat", thing.hat)
+
+
+def _facts_of_relation(scene: Scene, relation: Relation) -> Iterator[Fact]:
+    subject, other = scene.things[relation.subject], scene.things[relation.object]
+    for verb in (relation.verb, *GENERAL_RELATION[relation.verb]):
+        for first in _names_of(subject.kind):
+            for second in _names_of(other.kind):
+                yield (first, second, verb)
+                if verb in SYMMETRIC:
+                    yield (second, first, verb)
