@@ -54,7 +54,13 @@ def test_the_same_batch_gives_the_same_bits_also_after_a_pickle():
 
 @pytest.mark.parametrize(
     ("batch", "sentence"),
-    [([], "at least one"), ([0, 99], r"\[1\] is 99"), ([-1], r"\[0\] is -1"), ([0.5], "whole number"), ([[0]], "list")],
+    [
+        ([], "at least one"),
+        ([0, 99], r"\[1\] is 99"),
+        ([-1], r"\[0\] is -1"),
+        ([0.5], "whole numbers"),
+        ([[0]], "list"),
+    ],
 )
 def test_indices_that_are_no_captions_are_refused(batch, sentence):
     with pytest.raises(InputError, match=sentence):

@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.bleu import BleuScorer, bleu_matrix
-from fivesentences.semantics.ngrams import tokenise
+from fivesentences.semantics.tokenisation import tokenise
 
 
 def pycocoevalcap_bleu(candidates: list[str], references: list[list[str]]) -> np.ndarray:

@@ -46,8 +46,8 @@ def test_a_json_list_may_hold_any_text(tmp_path):
         ("captions.txt", b"", "holds no captions"),
         ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
         ("captions.json", b"[]", "holds no captions"),
-        ("captions.json", b'{"a": 1}', "holds one list"),
-        ("captions.json", b"[" * 100_000, "holds one list"),
+        ("captions.json", b'{"a": 1}', "must hold one list"),
+        ("captions.json", b"[" * 100_000, "must hold one list"),
         ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
         ("captions.json", b'["a"', "is not JSON"),
     ],
@@ -79,7 +79,7 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
         ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),
         ("images.txt", b"0\n2\n0\n", "image 1 has no caption"),
         ("images.json", b"[0, true, 0]", "item 1 is True"),
-        ("images.npy", b"no array", "not a whole .npy file"),
+        ("images.npy", b"no array", "not a complete .npy file"),
     ],
 )
 def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentence):
@@ -89,5 +89,7 @@ def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentenc
 
 def test_captions_that_do_not_share_out_name_both_numbers_and_the_cure():
     assert equal_pairing("captions.txt", 6, 3).tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(InputError, match=r"holds 26 captions, which is no multiple of the 5 .*--per-image"):
+    with pytest.raises(
+        InputError, match=r"holds 26 captions, which is not a multiple of 5 captions per image; pass another per_image"
+    ):
         equal_pairing("captions.txt", 26, 5)

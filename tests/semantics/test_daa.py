@@ -11,8 +11,9 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge import Rouge
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.daa import BleuDaaScorer, RougeDaaScorer
-from fivesentences.semantics.ngrams import tokenise
+from fivesentences.semantics.bleu_daa import BleuDaaScorer
+from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.tokenisation import tokenise
 
 SCORERS = [BleuDaaScorer, RougeDaaScorer]
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

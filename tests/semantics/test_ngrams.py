@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fivesentences.semantics.ngrams import count_ngrams, levels_of, number_words, tokenise
+from fivesentences.semantics.ngrams import count_ngrams, levels_of
+from fivesentences.semantics.tokenisation import number_words, tokenise
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pycocoevalcap.rouge.rouge import Rouge
 
-from fivesentences.semantics.ngrams import tokenise
 from fivesentences.semantics.rouge import RougeLScorer, rouge_l_matrix
+from fivesentences.semantics.tokenisation import tokenise
 
 
 def joined(captions, tokenize="whitespace"):

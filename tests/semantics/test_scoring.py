@@ -10,8 +10,8 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics import scoring
-from fivesentences.semantics.pairing import BinaryScorer
-from fivesentences.semantics.scoring import Scorer, ahead, fill, iterate, matrix_of, new_array, rows_of_block
+from fivesentences.semantics.binary import BinaryScorer
+from fivesentences.semantics.scoring import Scorer, ahead, fill, matrix_of, new_array, rows_of_block
 
 
 class Shuffled(Scorer):
@@ -27,7 +27,7 @@ class Shuffled(Scorer):
     def score(self, captions):
         return self.matrix[captions]
 
-    def pairs(self, captions, images, without_own=False):
+    def _pairs(self, captions, images, without_own):
         return self.matrix[captions, images]
 
 
@@ -44,17 +44,6 @@ def test_a_matrix_has_every_row_in_its_place(scorer, tmp_path):
     on_disk = matrix_of(scorer, tmp_path / "deep" / "phi.npy")
     assert isinstance(on_disk, np.memmap)
     np.testing.assert_array_equal(on_disk, into)
-
-
-@pytest.mark.parametrize("rows", [1, 7, 4999, 6000])
-def test_iteration_brings_every_caption_once_with_its_row(rows):
-    scorer = Shuffled(np.random.default_rng(2).random((53, 3)))
-    seen = []
-    for captions, block in iterate(scorer, rows):
-        assert len(captions) <= rows
-        np.testing.assert_array_equal(block, scorer.matrix[captions])
-        seen.extend(captions.tolist())
-    assert sorted(seen) == list(range(53))
 
 
 def test_consecutive_groups_are_the_default():
@@ -118,7 +107,7 @@ def test_a_bar_appears_only_when_it_takes_long(scorer, capsys, monkeypatch):
 
 @pytest.mark.parametrize("out", [np.empty((5000, 41)), np.empty((5000, 40), dtype=np.int64)])
 def test_an_array_that_does_not_fit_is_refused(scorer, out):
-    with pytest.raises(InputError, match=r"need a floating array \[5000, 40\]"):
+    with pytest.raises(InputError, match=r"need a floating-point array \[5000, 40\]"):
         matrix_of(scorer, out)
 
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 from fivesentences.errors import InputError
-from fivesentences.semantics import phi, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
+from fivesentences.semantics import phi_file, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
 from fivesentences.semantics.top_k import best_of_rows
 
 CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car", "!", ""]
@@ -104,7 +104,7 @@ def test_rows_and_single_cells_are_the_matrix_where_it_is_stored(tmp_path):
 def test_the_note_says_what_it_was_made_of(store):
     note = json.loads((store / "note.json").read_text())
     assert (note["phi"], note["top_k"], note["shape"]) == ("cider", 2, [7, 3])
-    assert note["captions_sha256"] == phi.captions_sha256(CAPTIONS)
+    assert note["captions_sha256"] == phi_file.captions_sha256(CAPTIONS)
     assert sorted(path.name for path in store.parent.iterdir()) == ["best"]
     assert sorted(path.name for path in store.iterdir()) == ["images.npy", "note.json", "scores.npy"]
 
@@ -120,7 +120,7 @@ def test_a_damaged_store_is_refused(store):
     whole = (store / "scores.npy").read_bytes()
     for damaged in (whole[:-4], b"", b"no array"):
         (store / "scores.npy").write_bytes(damaged)
-        with pytest.raises(InputError, match="make phi again"):
+        with pytest.raises(InputError, match="recompute phi"):
             read_top_k(store)
     np.save(store / "scores.npy", np.zeros((7, 3), dtype=np.float32))
     with pytest.raises(InputError, match=r"\[7, 3\] but the note says float32 \[7, 2\]"):
@@ -168,7 +168,7 @@ def test_after_a_kill_work_goes_on_where_it_stopped(tmp_path, monkeypatch, capsy
     captions, image_of_caption = random_captions(100, seed=5)
     write_top_k("cider", captions, image_of_caption, tmp_path / "best", k=9)
     assert sum(scored) == 300 - done
-    assert f"going on after {done} of 300 captions" in capsys.readouterr().err
+    assert f"continuing after {done} of 300 captions" in capsys.readouterr().err
     images, scores = sorted_out(prepare("cider", captions, image_of_caption).score(np.arange(300)), 9)
     best = read_top_k(tmp_path / "best", captions)
     np.testing.assert_array_equal(best.images, images)
@@ -193,7 +193,7 @@ def test_a_store_is_replaced_and_nothing_else_is(store, tmp_path):
     write_top_k("cider", CAPTIONS[:3], [0, 0, 1], store, k=1)
     assert read_top_k(store, CAPTIONS[:3]).images.shape == (3, 1)
     (tmp_path / "photos").mkdir()
-    with pytest.raises(InputError, match="no store of best images"):
+    with pytest.raises(InputError, match="not a store of best images"):
         write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "photos")
 
 
@@ -215,7 +215,11 @@ def test_a_wrong_request_is_one_sentence(tmp_path, k, out, sentence):
 
 def test_an_index_out_of_range_is_refused(store):
     best = read_top_k(store)
-    for captions, images, sentence in (([7], [0], "captions 0 to 6"), ([0], [-1], "images 0 to 2"), ([0, 1], [0], "2")):
+    for captions, images, sentence in (
+        ([7], [0], r"captions\[0\] is 7; valid indices are 0 to 6"),
+        ([0], [-1], r"images\[0\] is -1; valid indices are 0 to 2"),
+        ([0, 1], [0], "2 captions but 1 images"),
+    ):
         with pytest.raises(InputError, match=sentence):
             best.lookup(captions, images)
     with pytest.raises(InputError, match="whole numbers"):

@@ -10,9 +10,10 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics import (
+    SEMANTIC_METRICS,
     Tuples,
     cider_matrix,
-    phi,
+    phi_file,
     prepare,
     read_phi,
     read_phi_note,
@@ -105,7 +106,7 @@ def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
 def test_every_whole_metric_has_cells_equal_to_its_rows():
     tuples = Tuples([[("dog",)], [("dog",), ("dog", "brown")], [("cat",)], [("cat",)], [("car", "red")]], "a test", "")
     captions, images = (grid.ravel() for grid in np.indices((5, 3)))
-    for name, metric in phi.SEMANTIC_METRICS.items():
+    for name, metric in SEMANTIC_METRICS.items():
         if metric.whole and name != "spice_size":  # the words of size are Java's
             scorer = prepare(name, CAPTIONS, IMAGE_OF_CAPTION, tuples)
             rows = scorer.score(np.arange(5))
@@ -125,7 +126,7 @@ def test_a_missing_matrix_or_note_is_refused(written):
     with pytest.raises(InputError, match="no such phi matrix"):
         read_phi(written.with_name("spice.npy"))
     written.with_suffix(".json").unlink()
-    with pytest.raises(InputError, match="not whole"):
+    with pytest.raises(InputError, match="not complete"):
         read_phi(written)
 
 
@@ -133,7 +134,7 @@ def test_a_damaged_matrix_is_refused(written):
     whole = written.read_bytes()
     for damaged in (whole[:-8], whole[:40], b"", b"no array"):
         written.write_bytes(damaged)
-        with pytest.raises(InputError, match="make phi again"):
+        with pytest.raises(InputError, match="recompute phi"):
             read_phi(written)
     np.save(written, np.zeros((5, 4), dtype=np.float32))
     with pytest.raises(InputError, match=r"\[5, 4\]"):
@@ -152,7 +153,7 @@ def test_a_failure_half_way_leaves_the_finished_matrix_alone(written, monkeypatc
         raise RuntimeError("killed")
 
     before = written.read_bytes()
-    monkeypatch.setattr(phi, "write_matrix", half)
+    monkeypatch.setattr(phi_file, "write_matrix", half)
     with pytest.raises(RuntimeError):
         write_phi("cider", CAPTIONS, IMAGE_OF_CAPTION, written)
     assert written.read_bytes() == before
@@ -167,7 +168,7 @@ def test_a_failure_half_way_leaves_the_finished_matrix_alone(written, monkeypatc
         ("cider-spaces", "phi.npy", "one of whitespace, reattached, ptb"),
         ("binary-ptb", "phi.npy", "takes no tokenisation; write 'binary'"),
         ("meteor", "phi.npy", "no whole matrix of it; score chosen pairs"),
-        ("spice", "phi.npy", "give the captions' tuples"),
+        ("spice", "phi.npy", "the tuples of the captions are missing; pass tuples="),
         ("cider", "phi.csv", "must end in .npy"),
     ],
 )
