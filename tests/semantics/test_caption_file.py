@@ -1,4 +1,4 @@
-"""Caption files as people have them: each caption in its place, or a sentence that says what is wrong."""
+"""Caption files as people have them: each caption in its place, or an error of one sentence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_json_list_may_hold_any_text(tmp_path):
         ("captions.json", b'["a"', "is not JSON"),
     ],
 )
-def test_what_is_no_list_of_captions_is_refused(tmp_path, name, content, sentence):
+def test_what_is_not_a_list_of_captions_is_refused(tmp_path, name, content, sentence):
     with pytest.raises(InputError, match=sentence):
         read_captions(written(tmp_path, content, name))
     with pytest.raises(InputError, match="no such file"):
@@ -87,9 +87,8 @@ def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentenc
         read_pairing(written(tmp_path, content, name), 3)
 
 
-def test_captions_that_do_not_share_out_name_both_numbers_and_the_cure():
+def test_captions_that_do_not_divide_by_images_name_both_numbers_and_the_cure():
     assert equal_pairing("captions.txt", 6, 3).tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(
-        InputError, match=r"holds 26 captions, which is not a multiple of 5 captions per image; pass another per_image"
-    ):
+    with pytest.raises(InputError, match=r"holds 26 captions, which is not a multiple of 5 .*; pass") as error:
         equal_pairing("captions.txt", 26, 5)
+    assert "--per-image N" in error.value.in_shell_words()

@@ -1,4 +1,4 @@
-"""Blocks of a matrix: every row once and in its place, whatever the order, the threads and the failures."""
+"""Blocks of a matrix: every row once and in its place, in any order, with threads and failures."""
 
 from __future__ import annotations
 
@@ -49,13 +49,6 @@ def test_a_matrix_has_every_row_in_its_place(scorer, tmp_path):
 def test_consecutive_groups_are_the_default():
     groups = BinaryScorer([0, 0, 1, 1, 2]).groups(2)
     assert [group.tolist() for group in groups] == [[0, 1], [2, 3], [4]]
-
-
-def test_sparse_rows_are_the_dense_ones(scorer):
-    captions = np.array([3, 0, 4999])
-    np.testing.assert_array_equal(scorer.sparse(captions).toarray(), scorer.matrix[captions])
-    binary = BinaryScorer([1, 0, 1, 2])
-    np.testing.assert_array_equal(binary.sparse(np.arange(4)).toarray(), binary.score(np.arange(4)))
 
 
 def test_few_blocks_are_made_ahead():
@@ -114,10 +107,3 @@ def test_an_array_that_does_not_fit_is_refused(scorer, out):
 def test_a_path_without_npy_is_refused(scorer, tmp_path):
     with pytest.raises(InputError, match=r"must end in \.npy"):
         matrix_of(scorer, tmp_path / "phi.csv")
-
-
-def test_binary_pairs_are_cells_and_know_their_own():
-    scorer = BinaryScorer([0, 0, 1])
-    captions, images = np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])
-    np.testing.assert_array_equal(scorer.pairs(captions, images), matrix_of(scorer)[captions, images])
-    np.testing.assert_array_equal(scorer.pairs(captions, images, without_own=True), [0, 0, np.nan, 0])

@@ -75,13 +75,13 @@ def by_id(*lines: Any) -> list[Any]:
         (by_id({"caption_id": "a#0", "tuples": []}), "second time"),
     ],
 )
-def test_what_is_no_file_of_tuples_is_refused(tmp_path: Path, lines: list[Any], says: str) -> None:
+def test_what_is_not_a_file_of_tuples_is_refused(tmp_path: Path, lines: list[Any], says: str) -> None:
     path = written(tmp_path / "tuples.jsonl.gz", lines)
     with pytest.raises(InputError, match=says):
         read_tuples(path, ["A red dog."], ["a#0"])
 
 
-def test_a_file_named_by_ids_needs_the_ids(tmp_path: Path) -> None:
+def test_a_file_that_identifies_captions_by_id_needs_the_ids(tmp_path: Path) -> None:
     path = written(tmp_path / "tuples.jsonl.gz", by_id())
     with pytest.raises(InputError, match="pass caption_ids"):
         read_tuples(path, ["A red dog."])
@@ -89,7 +89,7 @@ def test_a_file_named_by_ids_needs_the_ids(tmp_path: Path) -> None:
         read_tuples(path, ["A red dog."], ["a#0", "a#1"])
 
 
-def test_broken_bytes_are_one_sentence(tmp_path: Path) -> None:
+def test_damaged_bytes_are_refused_in_one_sentence(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.jsonl.gz", PARSED).read_bytes()
     broken = {
         "cut": (whole[: len(whole) // 2], "truncated"),

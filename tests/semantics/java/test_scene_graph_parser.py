@@ -1,15 +1,12 @@
-"""SPICE's parser in its child process: right tuples, no caption lost or shifted, every failure one sentence."""
+"""SPICE's parser in its child process: correct tuples, no caption lost or shifted, every failure one sentence."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import gzip
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,7 +20,7 @@ from fivesentences.semantics.java.caption_lines import longest_sentence
 from fivesentences.semantics.java.jvm import OUT_OF_MEMORY
 from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS, chunks_of
 
-# What each must give, or None where only its place matters. Sources: the fixture's way of parsing, by hand.
+# The tuples of each, or None where only its place matters; found by hand, with the program that made the fixture.
 ODD = {
     "": [],
     " \t\n": [],
@@ -65,42 +62,16 @@ def parsed(java_jars, captions, tmp_path_factory):
     return out
 
 
-@contextlib.contextmanager
-def run_of(captions, out):
-    """``parse_captions`` in a process group of its own."""
-    given = out.with_name("captions.json")
-    given.write_text(json.dumps(captions))
-    # A session of its own, so that a signal to the group reaches the run and its child and nobody else.
-    run = subprocess.Popen(
-        [sys.executable, "-c", PARSE, str(given), str(out)], start_new_session=True, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        yield run
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        run.stderr.close()
+@pytest.fixture
+def run_of(program, tmp_path):
+    """``parse_captions`` in a program of its own."""
 
+    def run(captions, out):
+        given = tmp_path / "captions.json"
+        given.write_text(json.dumps(captions))
+        return program(PARSE, given, out)
 
-def wait_for(condition, run):
-    until = time.monotonic() + 120
-    while not (found := condition()):
-        assert run.poll() is None, run.stderr.read()
-        assert time.monotonic() < until
-        time.sleep(0.005)
-    return found
-
-
-def children_of(pid):
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def gone(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    return run
 
 
 def lines_of(path):
@@ -137,16 +108,16 @@ def test_odd_captions_keep_their_place(parsed, captions, fixture, tmp_path):
 
 
 @pytest.mark.java
-def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, tmp_path, monkeypatch):
+def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, run_of, tmp_path, monkeypatch):
     captions = [*captions[-3:], *captions[:10]]  # the long sentence is still to come when the first chunk is done
     captions.append(captions.pop(2))
     out = tmp_path / "tuples.jsonl.gz"
     journal = tmp_path / "tuples.jsonl.gz.journal"
     size_of_head = len(scene_graph_parser.JOURNAL_HEAD)
     with run_of(captions, out) as run:
-        wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head, run)
-        os.killpg(run.pid, signal.SIGKILL)
-        assert run.wait() == -signal.SIGKILL
+        run.wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head)
+        run.send(signal.SIGKILL)
+        assert run.end()[0] == -signal.SIGKILL
     assert not out.exists()
     with journal.open("ab") as file:
         file.write(b'{"caption": "a half-written li')
@@ -172,27 +143,24 @@ def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, c
 
 
 @pytest.mark.java
-def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, captions, tmp_path):
+def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, captions, run_of, tmp_path):
     with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
-        (child,) = wait_for(lambda: children_of(run.pid), run)
-        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
-        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
-        said = run.communicate(timeout=60)[1]
-    assert run.returncode == -signal.SIGINT
+        child = run.wait_for(lambda: run.child(b"parser_worker"))
+        run.send(signal.SIGINT)
+        status, said = run.end()
+    assert status == -signal.SIGINT
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert "InputError" not in said
-    assert gone(child)
+    assert run.gone(child)
 
 
 @pytest.mark.java
-def test_a_child_does_not_outlive_its_caller(java_jars, captions, tmp_path):
+def test_a_child_does_not_outlive_its_caller(java_jars, captions, run_of, tmp_path):
     with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
-        (child,) = wait_for(lambda: children_of(run.pid), run)
-        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
-        run.kill()
-        run.wait()
+        child = run.wait_for(lambda: run.child(b"parser_worker"))
+        run.kill_alone()
         until = time.monotonic() + 60
-        while not gone(child):
+        while not run.gone(child):
             assert time.monotonic() < until
             time.sleep(0.01)
 
@@ -269,7 +237,7 @@ def test_white_space_and_one_endless_word_are_not_long():
     scene_graph_parser._check_lengths([" " * 10_000, "a" * 10_000, "a dog " * 100])
 
 
-def test_a_file_that_is_no_journal_is_left_as_it_is(no_jars, tmp_path):
+def test_a_file_that_is_not_a_journal_is_left_unchanged(no_jars, tmp_path):
     mine = tmp_path / "notes.txt"
     mine.write_text("my notes\n")
     with pytest.raises(InputError, match=r"notes.txt is not a journal"):
@@ -288,7 +256,7 @@ def test_a_journal_is_taken_up_to_its_first_broken_line(no_jars, monkeypatch, tm
     assert journal.read_bytes().count(b"\n") == 3
 
 
-def test_a_journal_killed_within_its_first_line_begins_anew(no_jars, monkeypatch, tmp_path):
+def test_a_journal_cut_within_its_first_line_starts_again(no_jars, monkeypatch, tmp_path):
     journal = tmp_path / "journal"
     journal.write_bytes(scene_graph_parser.JOURNAL_HEAD[:10])
     child_that(monkeypatch, PARSES_ONE)
@@ -314,7 +282,7 @@ def test_two_runs_do_not_share_a_journal(no_jars, monkeypatch, tmp_path):
         ({"captions": ["a"], "journal": Path("/proc/none/journal")}, "cannot be opened for writing"),
     ],
 )
-def test_arguments_that_do_not_fit_are_one_sentence(arguments, sentence):
+def test_arguments_that_do_not_fit_are_refused_in_one_sentence(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         parse_scene_graphs(arguments.pop("captions"), **arguments)
 
