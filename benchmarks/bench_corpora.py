@@ -38,7 +38,7 @@ print(json.dumps([time.perf_counter() - started, used.ru_utime + used.ru_stime, 
 SCORE = """
 import json, resource, sys, time
 from fivesentences.semantics import write_phi
-from fivesentences.semantics.phi import SEMANTIC_METRICS, needs_tuples
+from fivesentences.semantics.registry import needs_tuples
 from fivesentences.semantics.tuples import read_tuples
 captions, image_of_caption = json.load(open(sys.argv[1]))
 name, tuples, out = sys.argv[2:]

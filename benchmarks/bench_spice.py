@@ -53,9 +53,9 @@ THEIRS = """
 import json, sys, time
 from pathlib import Path
 import jpype
-from fivesentences.semantics.java.machine import start_machine
+from fivesentences.semantics.java.jvm import start_jvm
 question = json.load(open(sys.argv[1]))
-start_machine([Path(jar) for jar in question["class_path"]], memory_mb=3000)
+start_jvm([Path(jar) for jar in question["class_path"]], memory_mb=3000)
 java, spice = jpype.java, jpype.JPackage("edu").anu.spice
 parse = jpype.JClass("org.json.simple.JSONValue").parse
 field = java.lang.Class.forName("edu.anu.spice.SpiceParser").getDeclaredField("synonyms")

@@ -101,7 +101,7 @@ def test_tuples_of_a_file_are_used(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("cider", "captions.txt", "-o", "phi.npy"), "captions.txt holds 6 captions, which is no multiple of the 5"),
+        (("cider", "captions.txt", "-o", "phi.npy"), "captions.txt holds 6 captions, which is not a multiple of 5"),
         (("cidre", "captions.txt", "-o", "phi.npy"), "expected one of binary"),
         (("cider-p", "captions.txt", "-o", "phi.npy"), "one of whitespace, reattached, ptb"),
         (("meteor", "captions.txt", "-o", "phi.npy"), "no whole matrix"),

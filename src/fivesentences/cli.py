@@ -126,7 +126,8 @@ def phi(
     """
     from fivesentences.semantics import read_phi_note, read_top_k, read_tuples, write_phi, write_top_k
     from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
-    from fivesentences.semantics.phi import check_matrix, needs_tuples
+    from fivesentences.semantics.phi_file import check_matrix
+    from fivesentences.semantics.registry import needs_tuples
     from fivesentences.semantics.top_k import check_store
 
     started = time.monotonic()

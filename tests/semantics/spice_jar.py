@@ -17,7 +17,7 @@ from typing import Any
 
 import jpype
 
-from fivesentences.semantics.java.machine import start_machine
+from fivesentences.semantics.java.jvm import start_jvm
 
 FILTERS = {
     "Object": "objectFilter",
@@ -31,7 +31,7 @@ WORDS = {"Cardinality": "smallNumbers", "Color": "commonColors", "Size": "sizeAd
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    start_machine([Path(jar) for jar in question["class_path"]], memory_mb=1500)
+    start_jvm([Path(jar) for jar in question["class_path"]], memory_mb=1500)
     java = jpype.java
     spice = jpype.JPackage("edu").anu.spice
     parse = jpype.JClass("org.json.simple.JSONValue").parse

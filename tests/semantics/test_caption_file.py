@@ -1,4 +1,4 @@
-"""Caption files as people have them: each caption in its place, or a sentence that says what is wrong."""
+"""Caption files as people have them: each caption in its place, or an error of one sentence."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_a_json_list_may_hold_any_text(tmp_path):
         ("captions.txt", b"", "holds no captions"),
         ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
         ("captions.json", b"[]", "holds no captions"),
-        ("captions.json", b'{"a": 1}', "holds one list"),
-        ("captions.json", b"[" * 100_000, "holds one list"),
+        ("captions.json", b'{"a": 1}', "must hold one list"),
+        ("captions.json", b"[" * 100_000, "must hold one list"),
         ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
         ("captions.json", b'["a"', "is not JSON"),
     ],
 )
-def test_what_is_no_list_of_captions_is_refused(tmp_path, name, content, sentence):
+def test_what_is_not_a_list_of_captions_is_refused(tmp_path, name, content, sentence):
     with pytest.raises(InputError, match=sentence):
         read_captions(written(tmp_path, content, name))
     with pytest.raises(InputError, match="no such file"):
@@ -79,7 +79,7 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
         ("images.txt", b"0\n1\n", "images.txt: image_of_caption has shape .2. but there are 3 captions"),
         ("images.txt", b"0\n2\n0\n", "image 1 has no caption"),
         ("images.json", b"[0, true, 0]", "item 1 is True"),
-        ("images.npy", b"no array", "not a whole .npy file"),
+        ("images.npy", b"no array", "not a complete .npy file"),
     ],
 )
 def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentence):
@@ -87,7 +87,8 @@ def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentenc
         read_pairing(written(tmp_path, content, name), 3)
 
 
-def test_captions_that_do_not_share_out_name_both_numbers_and_the_cure():
+def test_captions_that_do_not_divide_by_images_name_both_numbers_and_the_cure():
     assert equal_pairing("captions.txt", 6, 3).tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(InputError, match=r"holds 26 captions, which is no multiple of the 5 .*--per-image"):
+    with pytest.raises(InputError, match=r"holds 26 captions, which is not a multiple of 5 .*; pass") as error:
         equal_pairing("captions.txt", 26, 5)
+    assert "--per-image N" in error.value.in_shell_words()

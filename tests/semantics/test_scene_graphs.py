@@ -85,13 +85,13 @@ def test_relations_merge_between_the_same_nodes_in_one_direction_only() -> None:
     ]
 
 
-def test_a_label_that_is_there_wins_over_an_older_similar_one() -> None:
+def test_an_existing_label_wins_over_an_older_similar_one() -> None:
     # "by" joins "near" and makes it similar to "at", which has come before.
     raw = [["dog", "cat", "near"], ["dog", "cat", "at"], ["dog", "cat", "by"], ["dog", "cat", "at"]]
     assert [one[1] for one in merged(raw) if len(one) == 3] == [["at"], ["by", "near"]]
 
 
-def test_what_the_released_program_leaves_open_is_counted() -> None:
+def test_merges_that_the_released_program_does_not_determine_are_counted() -> None:
     concepts = Concepts(SMALL)
     assert scene_graph([["cat"], ["wolf"], ["lynx"]], concepts).ties == 1
     assert scene_graph([["dog", "red"], ["dog", "pink"], ["dog", "crimson"]], concepts).ties == 1

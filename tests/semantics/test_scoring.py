@@ -1,4 +1,4 @@
-"""Blocks of a matrix: every row once and in its place, whatever the order, the threads and the failures."""
+"""Blocks of a matrix: every row once and in its place, in any order, with threads and failures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics import scoring
-from fivesentences.semantics.pairing import BinaryScorer
-from fivesentences.semantics.scoring import Scorer, ahead, fill, iterate, matrix_of, new_array, rows_of_block
+from fivesentences.semantics.binary import BinaryScorer
+from fivesentences.semantics.scoring import Scorer, ahead, fill, matrix_of, new_array, rows_of_block
 
 
 class Shuffled(Scorer):
@@ -27,7 +27,7 @@ class Shuffled(Scorer):
     def score(self, captions):
         return self.matrix[captions]
 
-    def pairs(self, captions, images, without_own=False):
+    def _pairs(self, captions, images, without_own):
         return self.matrix[captions, images]
 
 
@@ -46,27 +46,9 @@ def test_a_matrix_has_every_row_in_its_place(scorer, tmp_path):
     np.testing.assert_array_equal(on_disk, into)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 4999, 6000])
-def test_iteration_brings_every_caption_once_with_its_row(rows):
-    scorer = Shuffled(np.random.default_rng(2).random((53, 3)))
-    seen = []
-    for captions, block in iterate(scorer, rows):
-        assert len(captions) <= rows
-        np.testing.assert_array_equal(block, scorer.matrix[captions])
-        seen.extend(captions.tolist())
-    assert sorted(seen) == list(range(53))
-
-
 def test_consecutive_groups_are_the_default():
     groups = BinaryScorer([0, 0, 1, 1, 2]).groups(2)
     assert [group.tolist() for group in groups] == [[0, 1], [2, 3], [4]]
-
-
-def test_sparse_rows_are_the_dense_ones(scorer):
-    captions = np.array([3, 0, 4999])
-    np.testing.assert_array_equal(scorer.sparse(captions).toarray(), scorer.matrix[captions])
-    binary = BinaryScorer([1, 0, 1, 2])
-    np.testing.assert_array_equal(binary.sparse(np.arange(4)).toarray(), binary.score(np.arange(4)))
 
 
 def test_few_blocks_are_made_ahead():
@@ -118,17 +100,10 @@ def test_a_bar_appears_only_when_it_takes_long(scorer, capsys, monkeypatch):
 
 @pytest.mark.parametrize("out", [np.empty((5000, 41)), np.empty((5000, 40), dtype=np.int64)])
 def test_an_array_that_does_not_fit_is_refused(scorer, out):
-    with pytest.raises(InputError, match=r"need a floating array \[5000, 40\]"):
+    with pytest.raises(InputError, match=r"need a floating-point array \[5000, 40\]"):
         matrix_of(scorer, out)
 
 
 def test_a_path_without_npy_is_refused(scorer, tmp_path):
     with pytest.raises(InputError, match=r"must end in \.npy"):
         matrix_of(scorer, tmp_path / "phi.csv")
-
-
-def test_binary_pairs_are_cells_and_know_their_own():
-    scorer = BinaryScorer([0, 0, 1])
-    captions, images = np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])
-    np.testing.assert_array_equal(scorer.pairs(captions, images), matrix_of(scorer)[captions, images])
-    np.testing.assert_array_equal(scorer.pairs(captions, images, without_own=True), [0, 0, np.nan, 0])

@@ -1,20 +1,16 @@
-"""The best images of a caption: those of the whole matrix, exactly; a kill costs seconds of work at most."""
+"""The best images of a caption: exactly those of the whole matrix; a kill costs at most seconds of work."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 from fivesentences.errors import InputError
-from fivesentences.semantics import phi, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
+from fivesentences.semantics import phi_file, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
 from fivesentences.semantics.top_k import best_of_rows
 
 CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car", "!", ""]
@@ -22,7 +18,7 @@ IMAGE_OF_CAPTION = [0, 0, 1, 1, 2, 2, 2]
 
 
 def sorted_out(matrix, k):
-    """The k best by a full sort in Python: score descending, then index; nothing at 0."""
+    """The k best by a full sort in Python: by descending score, then index; none at 0."""
     images = np.full((len(matrix), k), -1, dtype=np.int32)
     scores = np.zeros((len(matrix), k), dtype=np.float32)
     for row, values in enumerate(matrix.astype(np.float32).tolist()):
@@ -101,10 +97,10 @@ def test_rows_and_single_cells_are_the_matrix_where_it_is_stored(tmp_path):
     np.testing.assert_array_equal(scores, np.where(kept, whole, 0).ravel())
 
 
-def test_the_note_says_what_it_was_made_of(store):
+def test_the_note_says_what_the_store_was_made_from(store):
     note = json.loads((store / "note.json").read_text())
     assert (note["phi"], note["top_k"], note["shape"]) == ("cider", 2, [7, 3])
-    assert note["captions_sha256"] == phi.captions_sha256(CAPTIONS)
+    assert note["captions_sha256"] == phi_file.captions_sha256(CAPTIONS)
     assert sorted(path.name for path in store.parent.iterdir()) == ["best"]
     assert sorted(path.name for path in store.iterdir()) == ["images.npy", "note.json", "scores.npy"]
 
@@ -120,7 +116,7 @@ def test_a_damaged_store_is_refused(store):
     whole = (store / "scores.npy").read_bytes()
     for damaged in (whole[:-4], b"", b"no array"):
         (store / "scores.npy").write_bytes(damaged)
-        with pytest.raises(InputError, match="make phi again"):
+        with pytest.raises(InputError, match="recompute phi"):
             read_top_k(store)
     np.save(store / "scores.npy", np.zeros((7, 3), dtype=np.float32))
     with pytest.raises(InputError, match=r"\[7, 3\] but the note says float32 \[7, 2\]"):
@@ -131,10 +127,8 @@ def test_a_damaged_store_is_refused(store):
 
 
 KILLED = """
-import os, signal, sys
-import numpy as np
+import json, os, signal, sys
 from fivesentences.semantics import top_k
-from test_top_k import random_captions
 
 top_k.SECONDS_BETWEEN_SAVES = 0.0
 top_k.ROWS_OF_BLOCK = 8
@@ -147,17 +141,14 @@ def killed_later(rows, k):
         os.kill(os.getpid(), signal.SIGKILL)
     return whole(rows, k)
 top_k.best_of_rows = killed_later
-captions, image_of_caption = random_captions(100, seed=5)
-top_k.write_top_k("cider", captions, image_of_caption, sys.argv[1], k=9)
+top_k.write_top_k("cider", *json.loads(sys.argv[1]), sys.argv[2], k=9)
 """
 
 
-def test_after_a_kill_work_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED, tmp_path / "best"], env={**os.environ, "PYTHONPATH": path}, check=False
-    )
-    assert ended.returncode == -signal.SIGKILL
+def test_after_a_kill_the_work_continues_where_it_stopped(program, tmp_path, monkeypatch, capsys):
+    captions, image_of_caption = random_captions(100, seed=5)
+    with program(KILLED, json.dumps([captions, image_of_caption.tolist()]), tmp_path / "best") as killed:
+        assert killed.end()[0] == -signal.SIGKILL
     assert not (tmp_path / "best").exists()
     done = int(np.load(tmp_path / ".best.partial" / "done.npy").sum())
     assert done > 0
@@ -165,10 +156,9 @@ def test_after_a_kill_work_goes_on_where_it_stopped(tmp_path, monkeypatch, capsy
     scored = []
     whole = top_k.best_of_rows
     monkeypatch.setattr(top_k, "best_of_rows", lambda rows, k: scored.append(rows.shape[0]) or whole(rows, k))
-    captions, image_of_caption = random_captions(100, seed=5)
     write_top_k("cider", captions, image_of_caption, tmp_path / "best", k=9)
     assert sum(scored) == 300 - done
-    assert f"going on after {done} of 300 captions" in capsys.readouterr().err
+    assert f"continuing after {done} of 300 captions" in capsys.readouterr().err
     images, scores = sorted_out(prepare("cider", captions, image_of_caption).score(np.arange(300)), 9)
     best = read_top_k(tmp_path / "best", captions)
     np.testing.assert_array_equal(best.images, images)
@@ -176,7 +166,7 @@ def test_after_a_kill_work_goes_on_where_it_stopped(tmp_path, monkeypatch, capsy
     assert [file.name for file in tmp_path.iterdir()] == ["best"]
 
 
-def test_what_was_begun_for_other_captions_is_not_used(tmp_path, monkeypatch):
+def test_an_unfinished_store_of_other_captions_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(top_k, "best_of_rows", lambda rows, k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_top_k("cider", CAPTIONS[::-1], IMAGE_OF_CAPTION[::-1], tmp_path / "best", k=2)
@@ -193,7 +183,7 @@ def test_a_store_is_replaced_and_nothing_else_is(store, tmp_path):
     write_top_k("cider", CAPTIONS[:3], [0, 0, 1], store, k=1)
     assert read_top_k(store, CAPTIONS[:3]).images.shape == (3, 1)
     (tmp_path / "photos").mkdir()
-    with pytest.raises(InputError, match="no store of best images"):
+    with pytest.raises(InputError, match="not a store of best images"):
         write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "photos")
 
 
@@ -207,7 +197,7 @@ def test_two_writers_of_one_store_are_refused(tmp_path):
     ("k", "out", "sentence"),
     [(0, "best", "k is 0"), (2.5, "best", "k is 2.5"), (True, "best", "k is True"), (3, "phi.npy", "without .npy")],
 )
-def test_a_wrong_request_is_one_sentence(tmp_path, k, out, sentence):
+def test_a_wrong_request_is_refused_in_one_sentence(tmp_path, k, out, sentence):
     with pytest.raises(InputError, match=sentence):
         write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / out, k=k)
     assert not list(tmp_path.iterdir())
@@ -215,7 +205,11 @@ def test_a_wrong_request_is_one_sentence(tmp_path, k, out, sentence):
 
 def test_an_index_out_of_range_is_refused(store):
     best = read_top_k(store)
-    for captions, images, sentence in (([7], [0], "captions 0 to 6"), ([0], [-1], "images 0 to 2"), ([0, 1], [0], "2")):
+    for captions, images, sentence in (
+        ([7], [0], r"captions\[0\] is 7; valid indices are 0 to 6"),
+        ([0], [-1], r"images\[0\] is -1; valid indices are 0 to 2"),
+        ([0, 1], [0], "2 captions but 1 images"),
+    ):
         with pytest.raises(InputError, match=sentence):
             best.lookup(captions, images)
     with pytest.raises(InputError, match="whole numbers"):

@@ -59,7 +59,7 @@ def by_id(*lines: Any) -> list[Any]:
     ("lines", "says"),
     [
         ([], "empty"),
-        (PARSED[:3], "promises 3 captions but 2 follow"),
+        (PARSED[:3], "announces 3 captions but 2 follow"),
         ([*PARSED, PARSED[1]], "second time"),
         ([{"made_by": "a parser", "captions": True}, PARSED[1]], "whole number"),
         ([{"made_by": 3, "captions": 0}], "'made_by'"),
@@ -75,26 +75,26 @@ def by_id(*lines: Any) -> list[Any]:
         (by_id({"caption_id": "a#0", "tuples": []}), "second time"),
     ],
 )
-def test_what_is_no_file_of_tuples_is_refused(tmp_path: Path, lines: list[Any], says: str) -> None:
+def test_what_is_not_a_file_of_tuples_is_refused(tmp_path: Path, lines: list[Any], says: str) -> None:
     path = written(tmp_path / "tuples.jsonl.gz", lines)
     with pytest.raises(InputError, match=says):
         read_tuples(path, ["A red dog."], ["a#0"])
 
 
-def test_a_file_named_by_ids_needs_the_ids(tmp_path: Path) -> None:
+def test_a_file_that_identifies_captions_by_id_needs_the_ids(tmp_path: Path) -> None:
     path = written(tmp_path / "tuples.jsonl.gz", by_id())
-    with pytest.raises(InputError, match="give the captions' ids"):
+    with pytest.raises(InputError, match="pass caption_ids"):
         read_tuples(path, ["A red dog."])
     with pytest.raises(InputError, match="2 caption ids for 1 captions"):
         read_tuples(path, ["A red dog."], ["a#0", "a#1"])
 
 
-def test_broken_bytes_are_one_sentence(tmp_path: Path) -> None:
+def test_damaged_bytes_are_refused_in_one_sentence(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.jsonl.gz", PARSED).read_bytes()
     broken = {
-        "cut": (whole[: len(whole) // 2], "cut off"),
-        "plain": (b"not gzip", "no gzip"),
-        "garbled": (whole[:20] + b"\xff\xff\xff\xff" + whole[24:], "cut off or no gzip"),
+        "cut": (whole[: len(whole) // 2], "truncated"),
+        "plain": (b"not gzip", "not a gzip"),
+        "garbled": (whole[:20] + b"\xff\xff\xff\xff" + whole[24:], "truncated or not a gzip"),
         "text": (gzip.compress(b'{"made_by": \n'), "line 1 is not JSON"),
         "latin": (gzip.compress(b'{"made_by": "\xff"}\n'), "line 1 is not JSON"),
         "deep": (gzip.compress(b"[" * 100_000), "line 1 is not JSON"),

@@ -8,7 +8,7 @@ import pytest
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, write_phi
-from fivesentences.semantics.phi import prepare
+from fivesentences.semantics.registry import prepare
 from fivesentences.training.batch_phi import mean_of_batches, open_phis
 
 ROWS = np.array([3, 20, 0, 4, 11])
@@ -66,9 +66,9 @@ def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
     for name, file, sentence in (
         ("spice", None, "'spice' takes too long to be computed at each batch; give its matrix"),
         ("bleu4", "half.npy", "phi has 36 rows but there are 72 captions"),
-        ("cider", "half.npz", "captions_sha256 is .* make the file again"),
-        ("cider", "bad.npz", "not a whole file of prepared CIDEr"),
-        ("cider", "other.npz", "not a whole file of prepared CIDEr"),
+        ("cider", "half.npz", "captions_sha256 is .* recreate the file"),
+        ("cider", "bad.npz", "not a complete file of prepared CIDEr"),
+        ("cider", "other.npz", "not a complete file of prepared CIDEr"),
         ("cider", "none.npz", "there is no such file"),
         ("tfidf", "half.npz", "read from a .npy matrix"),
         ("ciderr", None, "semantic metric is 'ciderr'"),

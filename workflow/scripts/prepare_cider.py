@@ -3,7 +3,7 @@
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.semantics import BatchCider
-from fivesentences.semantics.phi import parse_name
+from fivesentences.semantics.registry import parse_name
 
 with log_to(snakemake.log[0]):
     part = training_part(Corpus.read(snakemake.input.corpus).split("train"), *snakemake.params.part)

@@ -337,7 +337,7 @@ def _computed(
     known: dict[str, NDArray[Any]],
 ) -> dict[str, NDArray[Any]]:
     """phi of captions."""
-    from fivesentences.semantics.phi import check_whole, needs_tuples, prepare
+    from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
     from fivesentences.semantics.scoring import matrix_of
 
     for name in metrics:

@@ -16,7 +16,7 @@ from fivesentences.corpus.judgements import Judgements
 from fivesentences.errors import InputError
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.metrics.ranking import checked_choice
-from fivesentences.semantics import phi as phis
+from fivesentences.semantics import registry as phis
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, replacing, write_json

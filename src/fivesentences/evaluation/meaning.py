@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
-from fivesentences.semantics.phi import prepare, read_phi_note
+from fivesentences.semantics.phi_file import read_phi_note
+from fivesentences.semantics.registry import prepare
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, write_json
 

@@ -16,7 +16,7 @@ from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
 from fivesentences.metrics.category import Cutoff
 from fivesentences.metrics.ranking import as_array, checked_phi, words_of_phi
 from fivesentences.retrieval.matrices import NotFinite
-from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.semantics.validation import checked_pairing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.phi import captions_sha256, pairing_sha256, read_note
+from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256, read_note
 from fivesentences.semantics.scoring import LateBar
 from fivesentences.storage import sha256_of
 

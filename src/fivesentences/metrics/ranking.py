@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.metrics.stable_order import stable_order
 from fivesentences.retrieval.matrices import Direction, NotFinite, refuse_repeats
-from fivesentences.semantics.pairing import checked_pairing
 from fivesentences.semantics.scoring import threads
+from fivesentences.semantics.validation import checked_pairing
 
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 UNNAMED = "phi"  # name of a phi that is given without one

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import InputError
 from fivesentences.retrieval.auction import Auction, best_possible
 from fivesentences.retrieval.matrices import Output, blocks_of_rows, checked_count, checked_similarity, filled
-from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.semantics.validation import checked_pairing
 
 SOLVERS = ("auto", "exact", "auction")
 LARGEST_EXACT = 2_000  # places: a dense problem of this size is solved in about a second, and time grows cubically

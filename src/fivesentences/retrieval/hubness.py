@@ -16,7 +16,7 @@ from fivesentences.retrieval.matrices import (
     checked_similarity,
     kept_type,
 )
-from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.semantics.validation import checked_pairing
 
 CLASSES = ("0", "1", ">=2", ">=5", ">=10")  # of the k-occurrence, as in the paper's Table 5
 

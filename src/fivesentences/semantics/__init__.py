@@ -1,9 +1,10 @@
-"""Captions to phi matrices: how well each caption fits each image, judged by the images' own captions."""
+"""phi matrices from captions: how well each caption fits each image, judged by the image's own captions."""
 
 from fivesentences.semantics.batch_cider import BatchCider
 from fivesentences.semantics.bleu import bleu_matrix
 from fivesentences.semantics.cider import cider_matrix
-from fivesentences.semantics.phi import SEMANTIC_METRICS, prepare, read_phi, read_phi_note, write_phi
+from fivesentences.semantics.phi_file import read_phi, read_phi_note, write_phi
+from fivesentences.semantics.registry import SEMANTIC_METRICS, prepare
 from fivesentences.semantics.rouge import rouge_l_matrix
 from fivesentences.semantics.spice import spice_matrix
 from fivesentences.semantics.tfidf import tfidf_matrix

@@ -1,4 +1,4 @@
-"""CIDEr between the captions and the images of one training batch, in about a millisecond."""
+"""CIDEr between the captions and images of a training batch, in about a millisecond."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.cider import SCALE, CiderVectors, cider_vectors, length_penalty
-from fivesentences.semantics.phi import captions_sha256, pairing_sha256
+from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
+from fivesentences.semantics.sparse_rows import ranges
+from fivesentences.semantics.validation import checked_indices
 from fivesentences.storage import replacing
 
 FORMAT = 1
-# Name in the file -> attribute.
+# Name in the file: attribute.
 STORED = {
     "image_of_caption": "image_of_caption",
     "length": "_length",
@@ -37,21 +39,21 @@ STORED = {
 class BatchCider:
     """phi of any batch of captions of a corpus, prepared once.
 
-    Document frequencies and the number of images come from the whole corpus, so an entry equals the one of
-    ``cider_matrix`` on the same captions. Prepared state is read-only: one object serves several threads and can
+    Document frequencies and the number of images are those of the whole corpus, so an entry equals that of
+    ``cider_matrix`` on the same captions. The prepared state is read-only: one object can serve several threads and
     be pickled to worker processes.
 
-    An n-gram that occurs with one image only can raise a score of that image's own captions and no other. What such
-    n-grams add is summed at preparation, one number per caption, and only n-grams of two or more images are
-    multiplied per batch.
+    An n-gram that occurs with a single image contributes only to the scores of that image's own captions. These
+    contributions are summed during preparation, one number per caption, and only n-grams of two or more images are
+    multiplied for each batch.
 
     Args:
-        captions: Raw captions of the training set.
+        captions: Raw captions of the training split.
         image_of_caption: ``[captions]`` image index of each caption.
         tokenize: As in ``cider_matrix``.
 
     Raises:
-        InputError: If there is no caption, or ``image_of_caption`` does not fit.
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
@@ -70,7 +72,7 @@ class BatchCider:
         shared = images_of_column[vectors.column] > 1
         self._own = self._own_image_part(vectors, ~shared)
 
-        # Frequent columns first: the entries that most batches look up then lie close together in memory.
+        # Frequent columns first: the entries that most batches look up are then close together in memory.
         frequency = np.bincount(vectors.column[shared], minlength=vectors.n_columns)
         rank = np.empty(vectors.n_columns, dtype=np.int32)
         rank[np.argsort(-frequency, kind="stable")] = np.arange(vectors.n_columns, dtype=np.int32)
@@ -82,7 +84,7 @@ class BatchCider:
 
     @staticmethod
     def _own_image_part(vectors: CiderVectors, private: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """``[captions]`` what n-grams of a single image add to a caption's score against its own image."""
+        """``[captions]`` contribution of n-grams of a single image to a caption's score against its own image."""
         caption, column = vectors.caption[private], vectors.column[private]
         shape = (vectors.n_captions, vectors.n_columns)
         candidates = scipy.sparse.csr_array((vectors.candidate[private], (caption, column)), shape=shape)
@@ -93,14 +95,14 @@ class BatchCider:
         return np.asarray(summed * SCALE / vectors.n_references[vectors.image_of_caption])
 
     def write(self, path: Path | str) -> None:
-        """Write the prepared state as ``.npz`` (plain arrays, no pickle), for ``read``; equal captions, equal bytes.
+        """Write the prepared state as ``.npz`` (plain arrays, no pickle) for ``read``; equal captions give equal bytes.
 
         Raises:
             InputError: If the name does not end in .npz.
         """
         path = Path(path)
         if path.suffix != ".npz":
-            raise InputError(f"{path}: the name of prepared CIDEr must end in .npz.")
+            raise InputError(f"{path}: the file name of prepared CIDEr must end in .npz.")
         note = json.dumps({"format": FORMAT} | self._made_of, sort_keys=True)
         arrays = {name: getattr(self, attribute) for name, attribute in STORED.items()}
         with replacing(path) as temporary:
@@ -110,10 +112,10 @@ class BatchCider:
     def read(
         cls, path: Path | str, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"
     ) -> Self:
-        """What ``write`` wrote, equal to the bit to ``BatchCider(captions, image_of_caption, tokenize)``.
+        """Read what ``write`` wrote; bit-equal to ``BatchCider(captions, image_of_caption, tokenize)``.
 
         Raises:
-            InputError: If the file is missing, damaged, or made of other captions, images or words.
+            InputError: If the file is missing or damaged, or was made from other captions, images or words.
         """
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -121,16 +123,21 @@ class BatchCider:
                 arrays = {name: file[name] for name in STORED}
         except FileNotFoundError:
             raise InputError(
-                f"{path}: there is no such file of prepared CIDEr; write it with BatchCider.write."
+                "there is no such file of prepared CIDEr",
+                where=path,
+                cure=Cure(
+                    python="create it with BatchCider.write",
+                    shell="leave it out, and CIDEr is computed from the captions",
+                ),
             ) from None
         except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: this is not a whole file of prepared CIDEr ({error}); make it again.") from None
+            raise InputError(f"{path}: this is not a complete file of prepared CIDEr ({error}); recreate it.") from None
         if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise InputError(f"{path}: this version reads prepared CIDEr of format {FORMAT} only; make it again.")
+            raise InputError(f"{path}: this version reads prepared CIDEr of format {FORMAT} only; recreate it.")
         made_of = _made_of(captions, image_of_caption, tokenize)
         for key, value in made_of.items():
             if note.get(key) != value:
-                raise InputError(f"{path}: {key} is {note.get(key)}, but here it is {value}; make the file again.")
+                raise InputError(f"{path}: {key} is {note.get(key)}, but here it is {value}; recreate the file.")
         prepared = cls.__new__(cls)
         prepared._made_of = made_of
         for name, attribute in STORED.items():
@@ -139,32 +146,34 @@ class BatchCider:
         return prepared
 
     def __len__(self) -> int:
-        """Number of captions of the corpus."""
+        """Number of captions in the corpus."""
         return len(self._length)
 
     def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
-        """phi of a batch, single precision.
+        """Compute phi of a batch in single precision.
 
         Args:
-            caption_indices: ``[B]`` captions of the batch; images may repeat.
+            caption_indices: ``[B]`` captions of the batch; their images may repeat.
 
         Returns:
             ``[B captions, B images]``: entry ``[c, j]`` is the CIDEr of caption ``c`` of the batch against all
-            captions that the corpus has of the image of caption ``j`` of the batch; 0 to 10.
+            captions in the corpus of the image of caption ``j`` of the batch; 0 to 10.
 
         Raises:
-            InputError: If an index is not one of a caption.
+            InputError: If there are no indices, or one is out of range.
         """
         return self.exact(caption_indices).astype(np.float32)
 
     def exact(self, caption_indices: ArrayLike) -> NDArray[np.float64]:
-        """As ``batch``, in double precision."""
-        candidates = self._checked(caption_indices)
+        """Compute phi of a batch in double precision; see ``batch``."""
+        candidates = checked_indices("caption_indices", caption_indices, len(self))
+        if not len(candidates):
+            raise InputError("caption_indices is empty; give at least one caption.")
         images, image_in_batch = np.unique(self.image_of_caption[candidates], return_inverse=True)
         n_references = self._n_references[images]
-        references = self._captions_by_image[_ranges(self._first_of_image[images], n_references)]
+        references = self._captions_by_image[ranges(self._first_of_image[images], n_references)]
 
-        # Columns of the batch's candidates, under small local numbers; what only references have adds nothing.
+        # The columns of the batch's candidates get small local numbers; columns of references only contribute nothing.
         entries, entries_of_candidate = self._entries(candidates)
         column = self._column[entries]
         local_of_column = np.full(self._n_columns, -1, dtype=np.int32)
@@ -189,23 +198,9 @@ class BatchCider:
         return np.ascontiguousarray(by_image[image_in_batch].T)
 
     def _entries(self, captions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Positions of the captions' entries one caption after the other, and how many each has."""
+        """Positions of the captions' entries, one caption after the other, and the number of entries of each."""
         count = self._start[captions + 1] - self._start[captions]
-        return _ranges(self._start[captions], count), count
-
-    def _checked(self, caption_indices: ArrayLike) -> NDArray[np.int64]:
-        indices = np.asarray(caption_indices)
-        if indices.ndim != 1 or not len(indices) or indices.dtype.kind not in "iu":
-            raise InputError(
-                f"caption_indices is {indices.dtype} {list(indices.shape)}; give a list of at least one whole number."
-            )
-        wrong = (indices < 0) | (indices >= len(self))
-        if wrong.any():
-            where = int(np.flatnonzero(wrong)[0])
-            raise InputError(
-                f"caption_indices[{where}] is {indices[where]}; the corpus has captions 0 to {len(self) - 1}."
-            )
-        return indices.astype(np.int64)
+        return ranges(self._start[captions], count), count
 
 
 def _made_of(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str) -> dict[str, str]:
@@ -214,9 +209,3 @@ def _made_of(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str
         "captions_sha256": captions_sha256(captions),
         "image_of_caption_sha256": pairing_sha256(image_of_caption),
     }
-
-
-def _ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``start[0], start[0] + 1, ... (count[0] numbers), start[1], ...`` as one array."""
-    end = np.cumsum(count)
-    return np.repeat(start - end + count, count) + np.arange(end[-1])

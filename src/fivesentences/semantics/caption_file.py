@@ -1,4 +1,4 @@
-"""Captions and whose they are, from files that a person made: alignment is kept or refused, never guessed."""
+"""Captions and the images they belong to, from files that people made; alignment is checked, never guessed."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.corpus.text import lines_of, read_bytes, text_of
-from fivesentences.errors import InputError
-from fivesentences.semantics.pairing import checked_pairing
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.validation import checked_pairing
 from fivesentences.storage import read_json
 
 
 def read_captions(path: Path | str) -> list[str]:
-    """Captions of a text file, one a line, or of a ``.json`` file that holds one list of strings.
+    """Read captions from a text file, one per line, or from a ``.json`` file that holds one list of strings.
 
-    Text is UTF-8. A line ends at ``\\n`` only, so that U+2028, form feeds and lone carriage returns stay inside their
-    caption; where every line ends in ``\\r\\n``, as on Windows, that is the line's end. An empty line is a caption
+    Text is UTF-8. A line ends only at ``\\n``, so U+2028, form feeds and lone carriage returns stay inside their
+    caption; if every line ends in ``\\r\\n``, as on Windows, that is the line ending. An empty line is a caption
     without words.
 
     Raises:
-        InputError: If the file is missing, is no UTF-8 or no such list, or holds no caption.
+        InputError: If the file is missing, is not UTF-8, is not such a list, or holds no captions.
     """
     path = Path(path)
     captions = _list_of(path, "captions", str, "a string") if path.suffix == ".json" else _lines(path)
     if not captions:
-        raise InputError(f"{path} holds no captions; write one a line.")
+        raise InputError(f"{path} holds no captions; write one per line.")
     return captions
 
 
 def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
-    """Image index of each caption, counted from 0: one whole number a line, a ``.json`` list, or an ``.npy`` array.
+    """Read the image index of each caption, from 0: one whole number per line, a ``.json`` list or an ``.npy`` array.
 
     Raises:
-        InputError: If the file is missing or is none of these, or does not number the images of ``n_captions``.
+        InputError: If the file is missing or is none of these, or does not name an image for each of ``n_captions``.
     """
     path = Path(path)
     numbers: Any
@@ -44,7 +44,7 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
         try:
             numbers = np.load(path, allow_pickle=False)
         except (ValueError, EOFError, OSError):
-            raise InputError(f"{path}: this is not a whole .npy file of numbers; write it again.") from None
+            raise InputError(f"{path}: this is not a complete .npy file of numbers; write it again.") from None
     elif path.suffix == ".json":
         numbers = _list_of(path, "image indices", int, "a whole number")
     else:
@@ -53,7 +53,7 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
             word = line.strip()
             if not (word.isascii() and word.isdigit() and len(word) < 16):
                 raise InputError(
-                    f"{path}: line {number} is {line[:40]!r}; each line holds the index of a caption's image, from 0."
+                    f"{path}: line {number} is {line[:40]!r}; each line must be the index of a caption's image, from 0."
                 )
             numbers.append(int(word))
     try:
@@ -63,15 +63,19 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
 
 
 def equal_pairing(path: Path | str, n_captions: int, per_image: int) -> NDArray[np.int64]:
-    """Image index of each caption where the captions of an image stand together, ``per_image`` of each.
+    """Return the image index of each caption where the captions of an image are adjacent, ``per_image`` of each.
 
     Raises:
-        InputError: If the captions of ``path`` cannot be shared out so.
+        InputError: If the number of captions in ``path`` is not a multiple of ``per_image``.
     """
     if n_captions % per_image:
         raise InputError(
-            f"{path} holds {n_captions} captions, which is no multiple of the {per_image} that an image has; say how "
-            "many it has with --per-image, or whose each caption is with --image-of-caption FILE."
+            f"{path} holds {n_captions} captions, which is not a multiple of {per_image} captions per image",
+            cure=Cure(
+                python="pass another per_image, or read the image of each caption from a file with read_pairing",
+                shell="give the number per image with --per-image N, or the image of each caption with "
+                "--image-of-caption FILE",
+            ),
         )
     return np.arange(n_captions) // per_image
 
@@ -91,7 +95,7 @@ def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:
     except RecursionError:
         content = None
     if not isinstance(content, list):
-        raise InputError(f"{path}: a .json file of {what} holds one list, [...].")
+        raise InputError(f"{path}: a .json file of {what} must hold one list, [...].")
     for index, item in enumerate(content):
         if type(item) is not kind:
             raise InputError(f"{path}: item {index} is {repr(item)[:40]}; every item must be {name}.")

@@ -1,11 +1,11 @@
 """The exact CIDEr of every caption against every image, as a sparse matrix product.
 
 CIDEr (Vedantam et al. 2015) as coco-caption computes it: tf-idf vectors of n-grams of 1 to 4 words, counts of the
-candidate clipped at those of the reference, a Gaussian penalty on the difference in length, averaged over orders
+candidate clipped at those of the reference, a Gaussian penalty on the difference in length; averaged over orders
 and references, times 10. The clipped product ``min(h, r) * r`` of two counts equals the sum over levels
 ``t = 1, 2, ...`` of ``[h >= t] * [r >= t] * r``; with one column per (n-gram, level) the whole score is a matrix
-product. The penalty depends on two lengths only, so the references of an image are folded into one row for each
-length a candidate can have.
+product. The penalty depends only on the two lengths, so the references of an image are folded into one vector for each
+candidate length.
 """
 
 from __future__ import annotations
@@ -20,37 +20,32 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.semantics.ngrams import count_ngrams, levels_of, tokenise
-from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.semantics.products import (
-    Recent,
-    References,
-    checked_pairs,
-    dot_of_rows,
-    groups_of_one,
-    mean_of_pairs,
-    sorted_rows,
-)
-from fivesentences.semantics.scoring import Scorer, matrix_of
+from fivesentences.semantics.by_length import ByLengthScorer, LruCache
+from fivesentences.semantics.ngrams import count_ngrams, levels_of
+from fivesentences.semantics.references import References, mean_of_pairs
+from fivesentences.semantics.scoring import Indices, matrix_of
+from fivesentences.semantics.sparse_rows import dot_of_rows, sorted_rows
+from fivesentences.semantics.tokenisation import tokenise
+from fivesentences.semantics.validation import checked_corpus
 
-LONGEST = 4  # words in the longest n-gram
+LONGEST = 4  # words in the longest n-grams
 SIGMA = 6.0  # of the length penalty
-SCALE = 10.0 / LONGEST  # times 10, mean over the orders
+SCALE = 10.0 / LONGEST  # times 10, averaged over the orders
 
 
 @dataclass(frozen=True)
 class CiderVectors:
-    """Every caption as a candidate and as a reference, over columns (n-gram, level), one entry per non-zero.
+    """Every caption as a candidate and as a reference, over columns (n-gram, level); one entry per non-zero value.
 
     Attributes:
         caption: ``[entries]`` caption index, ascending.
         column: ``[entries]`` index of (n-gram, level).
-        candidate: ``[entries]`` 1 / norm of the candidate's vector of that order.
-        reference: ``[entries]`` tf * idf^2 / norm of the reference's vector of that order.
+        candidate: ``[entries]`` 1 / norm of the candidate's vector for that order.
+        reference: ``[entries]`` tf * idf^2 / norm of the reference's vector for that order.
         n_columns: Number of columns.
-        length: ``[captions]`` length that the penalty compares (bigrams, as coco-caption counts).
+        length: ``[captions]`` length that the penalty compares: the number of bigrams, as in coco-caption.
         image_of_caption: ``[captions]`` image index.
-        n_references: ``[images]`` captions of each image.
+        n_references: ``[images]`` number of captions of each image.
     """
 
     caption: NDArray[np.int64]
@@ -69,25 +64,24 @@ class CiderVectors:
 
     @property
     def n_images(self) -> int:
-        """Number of images, which is the idf's number of documents."""
+        """Number of images, which are the documents of the idf."""
         return len(self.n_references)
 
 
 def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace") -> CiderVectors:
-    """Prepare captions for CIDEr; idf counts the images of exactly these captions.
+    """Prepare captions for CIDEr; the idf counts the images of exactly these captions.
 
     Raises:
-        InputError: If there is no caption, or ``image_of_caption`` does not fit.
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
-    captions = checked_captions(captions)
-    pairing = checked_pairing(image_of_caption, len(captions))
+    captions, pairing = checked_corpus(captions, image_of_caption)
     n_references = np.bincount(pairing)
     n_images = len(n_references)
     grams = count_ngrams(tokenise(captions, tokenize), LONGEST)
 
     image_and_gram = np.unique(pairing[grams.caption] * max(1, grams.n_grams) + grams.gram)
     images_with_gram = np.bincount(image_and_gram % max(1, grams.n_grams), minlength=grams.n_grams)
-    # Both logarithms come from one table, so that an n-gram of every image has an idf of exactly 0.
+    # Both logarithms come from one table, so that an n-gram that every image has gets an idf of exactly 0.
     log = np.log(np.arange(1.0, n_images + 1.0))
     idf = log[n_images - 1] - log[np.maximum(1, images_with_gram) - 1]
 
@@ -96,7 +90,7 @@ def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize
     caption_and_order = grams.caption * LONGEST + grams.order_of_gram[grams.gram]
     norm = np.sqrt(np.bincount(caption_and_order, weights=(tf * weight) ** 2, minlength=len(captions) * LONGEST))
 
-    # What has idf 0 adds nothing.
+    # n-grams of idf 0 contribute nothing.
     entry = np.flatnonzero(weight > 0)
     levels = levels_of(grams, entry)
     entry, column = levels.entry, levels.column
@@ -114,22 +108,22 @@ def cider_vectors(captions: Sequence[str], image_of_caption: ArrayLike, tokenize
 
 
 def length_penalty(difference: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Factor for a difference in length between candidate and reference."""
+    """Return the factor for a difference in length between candidate and reference."""
     return np.asarray(np.e ** (-(difference.astype(np.float64) ** 2) / (2.0 * SIGMA**2)))
 
 
-class CiderScorer(Scorer):
-    """CIDEr of the captions of a corpus against its images, prepared once.
+class CiderScorer(ByLengthScorer):
+    """CIDEr of the captions of a corpus against its images, 0 to 10, prepared once.
 
-    Document frequencies count the images of the whole corpus, whichever cells are asked for.
+    Document frequencies count the images of the whole corpus, whichever cells are requested.
 
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption.
-        tokenize: As in ``ngrams.tokenise``.
+        tokenize: As in ``tokenisation.tokenise``.
 
     Raises:
-        InputError: If there is no caption, or ``image_of_caption`` does not fit.
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
@@ -141,7 +135,7 @@ class CiderScorer(Scorer):
         self._references = References(vectors.image_of_caption)
         start_of_caption = np.searchsorted(vectors.caption, np.arange(n_captions + 1))
         self._candidates = sorted_rows(vectors.candidate, vectors.column, start_of_caption, vectors.n_columns)
-        # References folded into images: entries that share a column and an image stand together and become one.
+        # References folded into images: entries that share a column and an image are adjacent and become one.
         column_and_image = vectors.column * n_images + vectors.image_of_caption[vectors.caption]
         by_place = np.argsort(column_and_image, kind="stable")
         column_and_image = column_and_image[by_place]
@@ -154,10 +148,10 @@ class CiderScorer(Scorer):
         index_type = np.int32 if len(self._first) < 2**31 and vectors.n_columns < 2**31 else np.int64
         self._image, self._start_of_column = image.astype(index_type), start_of_column.astype(index_type)
         self._reference_values = (vectors.reference, vectors.column, start_of_caption)
-        self._recent: Recent[Any] = Recent(4)
+        self._folded: LruCache[Any] = LruCache(4)
 
-    def _folded(self, candidate_length: int) -> Any:
-        """``[columns, images]``: what an image's references give a candidate of this length."""
+    def _fold(self, candidate_length: int) -> Any:
+        """``[columns, images]`` what an image's references contribute for a candidate of this length."""
         folded = np.zeros(0)
         if len(self._first):
             penalty = length_penalty(self._length_of_value - candidate_length)
@@ -168,26 +162,14 @@ class CiderScorer(Scorer):
 
     @cached_property
     def _reference_rows(self) -> Any:
-        """``[captions, columns]`` every caption as a reference; for pairs alone."""
+        """``[captions, columns]`` every caption as a reference; for pairs only."""
         return sorted_rows(*self._reference_values, self._n_columns)
 
-    def groups(self, rows: int) -> list[NDArray[np.int64]]:
-        """Captions of one length together: the references are folded once per length."""
-        return groups_of_one(self._length, rows)
+    def _score_of_length(self, length: int, captions: Indices) -> NDArray[np.float64]:
+        return np.asarray(self._of_length(length, captions).toarray())
 
-    def score(self, captions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``[captions, images]`` dense float64, 0 to 10."""
-        lengths = np.unique(self._length[captions])
-        if len(lengths) == 1:
-            return np.asarray(self._of_length(int(lengths[0]), captions).toarray())
-        scores = np.empty((len(captions), self.shape[1]))
-        for length in lengths.tolist():
-            rows = np.flatnonzero(self._length[captions] == length)
-            scores[rows] = self._of_length(length, captions[rows]).toarray()
-        return scores
-
-    def sparse(self, captions: NDArray[np.int64]) -> scipy.sparse.csr_array:
-        """The rows of ``score`` without their zeros."""
+    def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
+        """Return the rows of ``score`` without their zeros."""
         lengths, place = np.unique(self._length[captions], return_inverse=True)
         if not len(lengths):
             return scipy.sparse.csr_array((0, self.shape[1]))
@@ -197,28 +179,13 @@ class CiderScorer(Scorer):
         back = np.argsort(np.argsort(place, kind="stable"))
         return scipy.sparse.vstack(parts, format="csr")[back]
 
-    def _of_length(self, length: int, captions: NDArray[np.int64]) -> Any:
-        return self._candidates[captions] @ self._recent.get(length, self._folded)
+    def _of_length(self, length: int, captions: Indices) -> Any:
+        return self._candidates[captions] @ self._folded.get(length, self._fold)
 
-    def pairs(self, captions: ArrayLike, images: ArrayLike, without_own: bool = False) -> NDArray[np.float64]:
-        """CIDEr of single pairs.
-
-        Args:
-            captions: ``[pairs]`` caption indices.
-            images: ``[pairs]`` image indices.
-            without_own: Take the mean over the image's other references where the caption is one of them. Document
-                frequencies stay those of the whole corpus.
-
-        Returns:
-            ``[pairs]``, 0 to 10; NaN where an image has no other reference.
-
-        Raises:
-            InputError: If an index is out of range or the two lists differ in length.
-        """
-        caption, image = checked_pairs(captions, images, self.shape)
-        pair, reference, count = self._references.of_pairs(caption, image, without_own)
-        dots = dot_of_rows(self._candidates, caption[pair], self._reference_rows, reference)
-        dots *= length_penalty(self._length[caption[pair]] - self._length[reference])
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        pair, reference, count = self._references.of_pairs(captions, images, without_own)
+        dots = dot_of_rows(self._candidates, captions[pair], self._reference_rows, reference)
+        dots *= length_penalty(self._length[captions[pair]] - self._length[reference])
         return mean_of_pairs(pair, dots, count) * SCALE
 
 
@@ -231,19 +198,19 @@ def cider_matrix(
     """CIDEr of every caption against the captions of every image: phi of Five Sentences, as its authors compute it.
 
     Equal to coco-caption's CIDEr called once per caption, with that caption as the candidate of every image and all
-    images' captions as references. A caption is among the references of its own image, as in the released matrices.
+    images' captions as references. A caption is one of the references of its own image, as in the released matrices.
 
     Args:
         captions: Raw captions; one without words scores 0 everywhere.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
-        tokenize: As in ``ngrams.tokenise``; ``"whitespace"``: lower-case and split, as released.
-        out: Where to put the matrix: a path of a ``.npy`` file (float32, memory-mapped, replaced when whole) or a
-            floating array ``[captions, images]`` such as a memory map. Filled in tiles of rows.
+        tokenize: As in ``tokenisation.tokenise``; ``"whitespace"``: lower-case and split, as released.
+        out: Where to put the matrix: the path of a ``.npy`` file (float32, memory-mapped, replaced once complete) or
+            a floating-point array ``[captions, images]`` such as a memory map. It is filled in blocks of rows.
 
     Returns:
-        ``[captions, images]``, 0 to 10; float64, or what ``out`` names.
+        ``[captions, images]``, 0 to 10; float64, or as ``out`` says.
 
     Raises:
-        InputError: If there is no caption, ``image_of_caption`` does not fit, or ``out`` does not.
+        InputError: If there are no captions, or ``image_of_caption`` or ``out`` does not fit.
     """
     return matrix_of(CiderScorer(captions, image_of_caption, tokenize), out)

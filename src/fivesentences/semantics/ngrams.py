@@ -1,74 +1,19 @@
-"""Words and n-grams of captions, counted without Python loops over n-grams."""
+"""n-grams of captions, counted without Python loops over n-grams."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
-
-TOKENISATIONS = ("whitespace", "reattached", "ptb")
-
-# Caption files such as those of SCAN set punctuation off by spaces; this undoes it.
-_SPACE_BEFORE = re.compile(r"\s+(?=[.,!?;:%)\]])|\s+(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)", re.IGNORECASE)
-_SPACE_AFTER = re.compile(r"(?<=[(\[#$])\s+")
-
-
-def tokenise(captions: Sequence[str], tokenize: str = "whitespace") -> list[list[str]]:
-    """Words of each caption.
-
-    Args:
-        captions: Raw captions.
-        tokenize: ``"whitespace"`` lower-cases and splits at white space, as the released metric code does, so
-            punctuation stays as it stands. ``"reattached"`` first takes out the space before ``. , ! ? ; : % ) ]``,
-            before suffixes such as ``'s`` and before ``n't``, and after ``( [ # $``: the correlations of Five
-            Sentences Table 1 come out on such words. ``"ptb"`` is the Penn Treebank tokenizer of coco-caption,
-            which drops punctuation and needs Java.
-
-    Returns:
-        As many lists as captions, empty for a caption without words.
-
-    Raises:
-        InputError: For an unknown name, and for ``"ptb"`` where Java support is not installed.
-    """
-    if tokenize == "whitespace":
-        return [caption.lower().split() for caption in captions]
-    if tokenize == "reattached":
-        return [_SPACE_AFTER.sub("", _SPACE_BEFORE.sub("", caption)).lower().split() for caption in captions]
-    if tokenize == "ptb":
-        from fivesentences.semantics.java.ptb import ptb_tokens
-
-        return ptb_tokens(list(captions))
-    raise InputError(f"tokenize is {tokenize!r}; expected one of {', '.join(map(repr, TOKENISATIONS))}.")
-
-
-def number_words(tokens: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Words as numbers, in the order in which they first occur.
-
-    Args:
-        tokens: Words of each caption.
-
-    Returns:
-        ``[words of all captions]`` number of each word, one caption after the other; ``[captions]`` words of each
-        caption; how many different words there are.
-    """
-    words = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    vocabulary: dict[str, int] = {}
-    word = np.fromiter(
-        (vocabulary.setdefault(token, len(vocabulary)) for caption in tokens for token in caption),
-        dtype=np.int64,
-        count=int(words.sum()),
-    )
-    return word, words, len(vocabulary)
+from fivesentences.semantics.tokenisation import number_words
 
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """How often each n-gram stands in each caption, one entry per pair that occurs, ordered by caption.
+    """How often each n-gram occurs in each caption: one entry per (caption, n-gram) that occurs, ordered by caption.
 
     Attributes:
         caption: ``[entries]`` caption index, ascending.
@@ -86,7 +31,7 @@ class NgramCounts:
 
     @property
     def n_captions(self) -> int:
-        """Number of captions, those without words included."""
+        """Number of captions, including those without words."""
         return len(self.words)
 
     @property
@@ -96,23 +41,25 @@ class NgramCounts:
 
 
 def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCounts:
-    """Count the n-grams of 1 to ``longest`` words of each caption.
+    """Count the n-grams of 1 to ``longest`` words in each caption.
 
     Args:
         tokens: Words of each caption.
-        longest: Largest number of words in an n-gram.
+        longest: Number of words in the longest n-grams.
     """
     word, words, n_words = number_words(tokens)
     caption_of_word = np.repeat(np.arange(len(tokens)), words)
-    words_left = np.repeat(np.cumsum(words), words) - np.arange(len(word))  # from this position to the caption's end
+    words_left = np.repeat(np.cumsum(words), words) - np.arange(
+        len(word)
+    )  # from this position to the end of the caption
     captions, grams, counts, orders = [], [], [], []
     n_grams = 0
-    start, gram_at = np.arange(len(word)), word  # where n-grams of this order start, and which they are
+    start, gram_at = np.arange(len(word)), word  # where n-grams of this order start, and their numbers
     for order in range(longest):
         if order:
             goes_on = words_left[start] > order
             start = start[goes_on]
-            # An n-gram is the (n-1)-gram at its start and its last word.
+            # An n-gram is the (n-1)-gram at its start plus its last word.
             key = gram_at[goes_on] * n_words + word[start + order]
             distinct, gram_at = np.unique(key, return_inverse=True)
             n_distinct = len(distinct)
@@ -142,13 +89,13 @@ def count_ngrams(tokens: Sequence[Sequence[str]], longest: int = 4) -> NgramCoun
 
 @dataclass(frozen=True)
 class NgramLevels:
-    """Counts of n-grams as zeros and ones: column (n-gram, level) of a caption is 1 where its count reaches the level.
+    """Counts of n-grams as zeros and ones: column (n-gram, level) of a caption is 1 if its count reaches the level.
 
-    The clipped count ``min(h, r)`` of two captions is then a plain product of two rows.
+    The clipped count ``min(h, r)`` of two captions is then the dot product of two rows.
 
     Attributes:
         entry: ``[ones]`` index into the entries of ``NgramCounts``, ascending.
-        column: ``[ones]`` index of (n-gram, level); that of level 1 is the n-gram's own.
+        column: ``[ones]`` index of (n-gram, level); for level 1 this is the index of the n-gram.
         gram_of_column: ``[columns]`` n-gram index.
     """
 
@@ -163,7 +110,7 @@ class NgramLevels:
 
 
 def levels_of(grams: NgramCounts, entry: NDArray[np.int64] | None = None) -> NgramLevels:
-    """Columns (n-gram, level) of the given entries of ``grams``, of all without ``entry``."""
+    """Return the columns (n-gram, level) of the given entries of ``grams``; by default of all entries."""
     if entry is None:
         entry = np.arange(len(grams.gram))
     entry = np.repeat(entry, grams.count[entry])
@@ -173,7 +120,7 @@ def levels_of(grams: NgramCounts, entry: NDArray[np.int64] | None = None) -> Ngr
     gram_of_column = np.arange(grams.n_grams)
     repeated = level > 0
     if repeated.any():
-        # The first level of an n-gram is the n-gram's own column; higher levels, which are few, follow.
+        # Level 1 of an n-gram is its own column; the columns of higher levels, which are few, follow.
         levels = level.max() + 1
         keys, inverse = np.unique(column[repeated] * levels + level[repeated], return_inverse=True)
         column[repeated] = grams.n_grams + inverse

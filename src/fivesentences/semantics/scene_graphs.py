@@ -1,12 +1,12 @@
-"""Scene graphs: a caption's or an image's raw tuples with synonyms merged, as SPICE merges them.
+"""Scene graphs: the raw tuples of a caption or an image with synonyms merged, as SPICE merges them.
 
-SPICE (Anderson et al. 2016) merges tuple after tuple into one graph, so the order matters. A concept is a set of
+SPICE (Anderson et al. 2016) merges one tuple after another into a graph, so their order matters. A concept is a set of
 words; its synsets are those of all its words. Two concepts are similar if they share a word or a synset.
 
-- An object that the graph knows by this word is that node. Else it joins the node of the largest Jaccard similarity
-  of synsets (above 0, the first of several), and else it is a new node.
-- An attribute that its node has is dropped, else joins the node's first similar attribute, else is new. Relations
-  likewise, among those of the same two nodes in the same direction.
+- An object whose word the graph already has is that node. Otherwise it joins the node with the largest Jaccard
+  similarity of synsets (above 0; the first of several). Otherwise it becomes a new node.
+- An attribute that its node already has is dropped. Otherwise it joins the node's first similar attribute. Otherwise
+  it is new. The same holds for relations, among those between the same two nodes in the same direction.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ ConceptTuple = tuple[int, ...]
 
 
 class Concepts:
-    """Numbers for concepts: every different set of words has one, whatever graph it is in.
+    """Numbers of concepts: every distinct set of words has one, shared by all graphs.
 
     Args:
-        synonyms: Where a word's synsets come from.
+        synonyms: Source of the words' synsets.
     """
 
     def __init__(self, synonyms: Synonyms):
         self.synonyms = synonyms
         self.words: list[frozenset[str]] = []  # of each concept
-        self.synsets: list[frozenset[int]] = []  # of each concept, the union over its words
+        self.synsets: list[frozenset[int]] = []  # of each concept: the union over its words
         self._of_words: dict[frozenset[str], int] = {}
         self._of_word: dict[str, int] = {}
 
@@ -37,20 +37,20 @@ class Concepts:
         return len(self.words)
 
     def of_word(self, word: str) -> int:
-        """The concept that is one word (or term)."""
+        """Return the concept that consists of one word (or term)."""
         concept = self._of_word.get(word)
         if concept is None:
             concept = self._of_word[word] = self._number(frozenset((word,)), self.synonyms.synsets(word))
         return concept
 
     def joined(self, concept: int, other: int) -> int:
-        """The concept of the words of both."""
+        """Return the concept that has the words of both."""
         words = self.words[concept] | self.words[other]
         known = self._of_words.get(words)
         return self._number(words, self.synsets[concept] | self.synsets[other]) if known is None else known
 
     def similar(self, concept: int, other: int) -> bool:
-        """Whether the two share a word or a synset."""
+        """Whether the two concepts share a word or a synset."""
         return not self.synsets[concept].isdisjoint(self.synsets[other]) or not self.words[concept].isdisjoint(
             self.words[other]
         )
@@ -64,21 +64,21 @@ class Concepts:
 
 
 class SceneGraph:
-    """One merged graph; raw tuples go in one by one with ``add``.
+    """A merged graph, to which ``add`` adds raw tuples one by one.
 
     Attributes:
-        ties: How often the released program leaves open what is merged: an object found two nodes of the same, largest
-            similarity, or an attribute two similar ones. Java then follows the identity hashes of that run; here the
-            older one is taken.
+        ties: Number of merges that the released program does not determine: an object found two nodes of the same,
+            largest similarity, or an attribute two similar ones. Java then follows the identity hashes of that run;
+            here the older one is taken.
     """
 
     def __init__(self, concepts: Concepts):
         self.ties = 0
         self._concepts = concepts
-        self._nodes: list[int] = []  # concept of each
+        self._nodes: list[int] = []  # concept of each node
         self._attributes: list[list[int]] = []  # of each node
         self._relations: dict[tuple[int, int], list[int]] = {}  # (source, target) -> labels
-        self._node_of_word: dict[int, int] = {}  # by the word's own concept
+        self._node_of_word: dict[int, int] = {}  # the word as its own concept -> node
         self._nodes_of_synset: dict[int, list[int]] = {}
 
     def add(self, raw: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class SceneGraph:
             self._merge(self._relations.setdefault((source, target), []), of_word(raw[2]), ordered=True)
 
     def tuples(self) -> list[ConceptTuple]:
-        """(object), (object, attribute) and (subject, relation, object) as concepts, every tuple once."""
+        """Return (object), (object, attribute) and (subject, relation, object) as concepts, every tuple once."""
         nodes = self._nodes
         found: list[ConceptTuple] = [(node,) for node in nodes]
         for node, attributes in zip(nodes, self._attributes, strict=True):
@@ -133,7 +133,7 @@ class SceneGraph:
         return node
 
     def _merge(self, labels: list[int], word: int, ordered: bool) -> None:
-        """Join ``word`` to the first similar concept of ``labels``, or append it; Java keeps some of them unordered."""
+        """Join ``word`` to the first similar concept of ``labels``, or append it; Java keeps attributes unordered."""
         if word in labels:
             return
         similar = self._concepts.similar
@@ -146,7 +146,7 @@ class SceneGraph:
 
 
 def scene_graph(tuples: Iterable[Sequence[str]], concepts: Concepts) -> SceneGraph:
-    """The graph of raw tuples, merged in their order."""
+    """Build the graph of raw tuples, merged in their order."""
     graph = SceneGraph(concepts)
     for raw in tuples:
         graph.add(raw)

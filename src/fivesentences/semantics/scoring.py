@@ -1,4 +1,4 @@
-"""One object per metric and corpus that scores captions against images, and the matrix it fills row by row."""
+"""Scorers: a metric prepared for one corpus, its single cells, and the matrix that it fills block by block."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.console import Bar
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.validation import checked_pairs
 from fivesentences.storage import replacing
 
-CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB a thread
+CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB per thread
 SECONDS_WITHOUT_BAR = 3.0
 
 Indices = NDArray[np.int64]
@@ -30,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class Scorer(ABC):
-    """A metric prepared for one corpus: read-only after construction, so that several threads may use one object.
+    """A metric prepared for one corpus; read-only after construction, so that several threads may share one object.
 
     Attributes:
         shape: Number of captions, number of images.
@@ -39,49 +40,49 @@ class Scorer(ABC):
     shape: tuple[int, int]
 
     def groups(self, rows: int) -> list[Indices]:
-        """Caption indices in an order that is cheap to score: at most ``rows`` a group, every caption in one group."""
+        """Divide all captions into groups of at most ``rows``, in an order that is cheap to score."""
         n_captions = self.shape[0]
         return [np.arange(start, min(start + rows, n_captions)) for start in range(0, n_captions, rows)]
 
     @abstractmethod
     def score(self, captions: Indices) -> NDArray[np.floating]:
-        """Scores of some captions against all images, ``[len(captions), images]`` float64."""
+        """Score some captions against all images, ``[len(captions), images]`` float64."""
 
     def sparse(self, captions: Indices) -> scipy.sparse.csr_array:
-        """The same rows without their zeros; cheaper than ``score`` where a metric can keep them sparse."""
+        """Return the rows of ``score`` without their zeros; cheaper where a metric can keep them sparse."""
         return scipy.sparse.csr_array(self.score(captions))
 
-    @abstractmethod
-    def pairs(self, captions: Indices, images: Indices, without_own: bool = False) -> NDArray[np.float64]:
-        """Single cells, ``[pairs]``, equal to those of ``score``, without making whole rows.
+    def pairs(self, captions: ArrayLike, images: ArrayLike, without_own: bool = False) -> NDArray[np.float64]:
+        """Score single (caption, image) pairs, without scoring whole rows.
 
         Args:
             captions: ``[pairs]`` caption indices.
             images: ``[pairs]`` image indices.
-            without_own: Where the caption belongs to the image, take it out of that image's references (idf and the
-                like stay those of the whole corpus); NaN where it was the image's only reference.
+            without_own: Leave a caption out of the references of its own image. Document frequencies remain those of
+                the whole corpus.
+
+        Returns:
+            ``[pairs]`` cells as in ``score``; NaN where ``without_own`` leaves an image without references.
+
+        Raises:
+            InputError: If an index is out of range or the two lists differ in length.
         """
+        return self._pairs(*checked_pairs(captions, images, self.shape), without_own)
+
+    @abstractmethod
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        """``pairs`` of indices that have been checked."""
 
 
 def rows_of_block(n_images: int) -> int:
-    """How many rows of ``n_images`` keep a dense float64 block small."""
+    """Number of rows of ``n_images`` that keep a dense float64 block small."""
     return max(1, min(1024, CELLS_PER_BLOCK // max(1, n_images)))
 
 
-def iterate(scorer: Scorer, rows: int | None = None) -> Iterator[tuple[Indices, NDArray[np.floating]]]:
-    """Yield caption indices and their dense rows, group after group; the next groups are scored meanwhile.
-
-    Args:
-        scorer: What scores.
-        rows: Most rows of a group; default what keeps a block near 10 MB.
-    """
-    return ahead(scorer.score, scorer.groups(rows or rows_of_block(scorer.shape[1])))
-
-
 def ahead(work: Callable[[Indices], Result], groups: Iterable[Indices]) -> Iterator[tuple[Indices, Result]]:
-    """Yield each group and ``work(group)`` in order, while threads work on the few groups that come next.
+    """Yield each group and ``work(group)`` in order, while threads work on the next few groups.
 
-    numpy and scipy release the interpreter lock in the large products, so threads suffice; few results wait at a time.
+    numpy and scipy release the interpreter lock in large products, so threads suffice; few results are held at a time.
     """
     coming = iter(groups)
     waiting: deque[tuple[Indices, Future[Result]]] = deque()
@@ -99,10 +100,10 @@ def ahead(work: Callable[[Indices], Result], groups: Iterable[Indices]) -> Itera
 
 
 def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") -> None:
-    """Write every row of ``out`` ``[captions, images]``; a bar called ``description`` appears when it takes long."""
+    """Write every row of ``out`` ``[captions, images]``; if that takes long, a bar labelled ``description`` appears."""
 
     def write(group: Indices) -> int:
-        out[group] = scorer.score(group)  # every row is written by one thread only
+        out[group] = scorer.score(group)  # each row is written by one thread only
         return len(group)
 
     with LateBar(description, scorer.shape[0]) as bar:
@@ -111,10 +112,10 @@ def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") ->
 
 
 def write_matrix(scorer: Scorer, path: Path, description: str = "phi") -> None:
-    """Write the whole matrix as float32 ``.npy``, block by block; a file half done stays if this fails.
+    """Write the whole matrix as float32 ``.npy``, block by block; on failure the half-written file is left behind.
 
     Raises:
-        InputError: If the disk has no room for it.
+        InputError: If the disk has too little room.
     """
     rows = new_array(path, np.float32, scorer.shape)
     fill(scorer, rows, description)
@@ -122,12 +123,12 @@ def write_matrix(scorer: Scorer, path: Path, description: str = "phi") -> None:
 
 
 def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np.memmap[Any, Any]:
-    """A memory-mapped ``.npy`` of zeros whose room on the disk is taken at once.
+    """Create a memory-mapped ``.npy`` of zeros whose disk space is allocated at once.
 
-    Without that, a disk that fills up later would end the process with a bus error instead of a sentence.
+    Otherwise a disk that fills up later would kill the process with a bus error instead of raising an error.
 
     Raises:
-        InputError: If the disk has no room for it.
+        InputError: If the disk has too little room.
     """
     try:
         array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
@@ -139,8 +140,11 @@ def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np
             raise
         size = np.dtype(dtype).itemsize * math.prod(shape) / 1e9
         raise InputError(
-            f"{path.parent} has no room for the {size:.1f} GB of a {list(shape)} matrix ({error.strerror}); "
-            "make room, or keep the best images of each caption only (top_k)."
+            f"{path.parent} has no room for the {size:.1f} GB of a {list(shape)} matrix ({error.strerror})",
+            cure=Cure(
+                python="make room, or keep only the best images of each caption (write_top_k)",
+                shell="make room, or keep only the best images of each caption (fivesentences phi ... --top-k 100)",
+            ),
         ) from None
     return array
 
@@ -148,16 +152,16 @@ def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np
 def matrix_of(
     scorer: Scorer, out: str | Path | NDArray[np.floating] | None = None, description: str = "phi"
 ) -> NDArray[np.floating]:
-    """The whole matrix.
+    """Score the whole matrix.
 
     Args:
-        scorer: What scores.
-        out: Where to put the matrix: a path of a ``.npy`` file (float32, memory-mapped, replaced when whole) or a
-            floating array ``[captions, images]`` such as a memory map.
-        description: Name of the progress bar.
+        scorer: The scorer.
+        out: Where to put the matrix: the path of a ``.npy`` file (float32, memory-mapped, replaced once complete) or
+            a floating-point array ``[captions, images]`` such as a memory map.
+        description: Label of the progress bar.
 
     Returns:
-        ``[captions, images]``, float64, or what ``out`` names.
+        ``[captions, images]``, float64, or the array or file that ``out`` names.
 
     Raises:
         InputError: If ``out`` does not fit.
@@ -168,13 +172,13 @@ def matrix_of(
     if isinstance(out, np.ndarray):
         if out.shape != shape or out.dtype.kind != "f":
             raise InputError(
-                f"out is {out.dtype} {list(out.shape)}; these captions need a floating array {list(shape)}."
+                f"out is {out.dtype} {list(out.shape)}; these captions need a floating-point array {list(shape)}."
             )
         fill(scorer, out, description)
         return out
     path = Path(out)
     if path.suffix != ".npy":
-        raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
+        raise InputError(f"out is '{path}'; the file name of a matrix must end in .npy.")
     with replacing(path) as temporary:
         write_matrix(scorer, temporary, description)
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
@@ -182,7 +186,7 @@ def matrix_of(
 
 
 class LateBar:
-    """A progress bar that appears only after a few seconds: quick work stays quiet."""
+    """A progress bar that appears only after a few seconds, so that quick work prints nothing."""
 
     def __init__(self, description: str, total: int, done: int = 0):
         self._bar = Bar(description, total, done)
@@ -193,7 +197,7 @@ class LateBar:
         return self
 
     def advance(self, count: int) -> None:
-        """Count ``count`` more as done."""
+        """Count ``count`` more items as done."""
         if not self._shown and time.monotonic() - self._started >= SECONDS_WITHOUT_BAR:
             self._shown = True
             self._bar.__enter__()
@@ -208,6 +212,6 @@ class LateBar:
 
 
 def threads() -> int:
-    """Processors that this process may use, at most four: beyond that memory bandwidth is the limit."""
+    """Number of processors that this process may use, at most four: beyond that, memory bandwidth is the limit."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, available)

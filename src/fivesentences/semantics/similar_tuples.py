@@ -1,7 +1,7 @@
-"""Which merged scene-graph tuples are similar: as long as each other, and similar concepts in every position.
+"""Similar merged scene-graph tuples: of the same length, and with similar concepts in every position.
 
-Two concepts are similar if they share a word or a synset. A concept is similar to a handful of others, so the similar
-tuples are found by a join: tuple pairs that agree in two positions, of these the ones that agree in the third.
+Two concepts are similar if they share a word or a synset. A concept is similar to only a few others, so similar tuples
+are found by a join: pairs of tuples that match in two positions, and among these the pairs that match in the third.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import scipy
 from numpy.typing import NDArray
 
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple
+from fivesentences.semantics.sparse_rows import chunks, ranges
 
-CANDIDATES_PER_STEP = 1_000_000  # of the join, some 50 MB
+CANDIDATES_PER_STEP = 1_000_000  # of the join; about 50 MB
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +21,7 @@ Ints = NDArray[np.int64]
 def similar_tuples(
     test: list[ConceptTuple], reference: list[ConceptTuple], concepts: Concepts
 ) -> scipy.sparse.csr_array:
-    """``[test tuples, reference tuples]`` 1 where two tuples are as long and similar in every position."""
+    """``[test tuples, reference tuples]`` 1 where two tuples are of the same length and similar in every position."""
     alike = _similar_concepts(test, reference, concepts)
     rows, columns = [], []
     for arity in (1, 2, 3):
@@ -30,14 +31,14 @@ def similar_tuples(
             continue
         left = np.array([test[index] for index in mine])
         right = np.array([reference[index] for index in theirs])
-        # Objects first: there are few similar pairs of (subject, object), but many of (subject, relation).
+        # Objects first: few pairs of (subject, object) are similar, but many of (subject, relation).
         order = [0, 2, 1][:arity] if arity == 3 else list(range(arity))
         similar, left_key, right_key = alike, left[:, 0], right[:, 0]
         for position in order[1:]:
             left_pair, left_key = np.unique(np.stack([left_key, left[:, position]], 1), axis=0, return_inverse=True)
             right_pair, right_key = np.unique(np.stack([right_key, right[:, position]], 1), axis=0, return_inverse=True)
             similar = _joined(similar, alike, left_pair, right_pair)
-        # Every tuple has its own key now; a key is the tuple's place in sorted order.
+        # Now every tuple has a key of its own: its position in sorted order.
         found = similar[left_key][:, right_key].tocoo()
         rows.append(mine[found.row])
         columns.append(theirs[found.col])
@@ -49,7 +50,7 @@ def similar_tuples(
 def _similar_concepts(
     test: list[ConceptTuple], reference: list[ConceptTuple], concepts: Concepts
 ) -> scipy.sparse.csr_array:
-    """``[concepts, concepts]`` 1 where a concept of the tests shares a word or a synset with one of the references."""
+    """``[concepts, concepts]`` 1 where a concept of the tests shares a word or synset with one of the references."""
     feature: dict[str | int, int] = {}
     rows: tuple[list[int], list[int]] = ([], [])
     columns: tuple[list[int], list[int]] = ([], [])
@@ -69,24 +70,23 @@ def _similar_concepts(
 def _joined(
     first: scipy.sparse.csr_array, second: scipy.sparse.csr_array, left: Ints, right: Ints
 ) -> scipy.sparse.csr_array:
-    """``[left pairs, right pairs]`` 1 where two pairs are similar in both places.
+    """``[left pairs, right pairs]`` 1 where two pairs are similar in both positions.
 
     Args:
-        first: What is similar in the first place.
-        second: What is similar in the second place.
-        left: ``[pairs, 2]`` indices of rows of ``first`` and ``second``.
-        right: ``[pairs, 2]`` indices of their columns, sorted, every pair once.
+        first: Similarity in the first position.
+        second: Similarity in the second position.
+        left: ``[pairs, 2]`` row indices of ``first`` and ``second``.
+        right: ``[pairs, 2]`` column indices of ``first`` and ``second``, sorted, every pair once.
     """
     width = int(right[:, 1].max()) + 1
     keys = right[:, 0].astype(np.int64) * width + right[:, 1]
     degrees = np.diff(first.indptr), np.diff(second.indptr)
     candidates = degrees[0][left[:, 0]].astype(np.int64) * degrees[1][left[:, 1]]
-    step = np.cumsum(candidates) // CANDIDATES_PER_STEP
     rows, columns = [], []
-    for pairs in np.split(np.arange(len(left)), np.flatnonzero(np.diff(step)) + 1):
+    for pairs in chunks(candidates, CANDIDATES_PER_STEP):
         count = candidates[pairs]
-        row = np.repeat(pairs, count)
-        place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        row = np.repeat(np.arange(pairs.start, pairs.stop), count)
+        place = ranges(np.zeros_like(count), count)
         a, b = left[row, 0], left[row, 1]
         quotient, rest = np.divmod(place, np.maximum(1, degrees[1][b]))
         one = first.indices[first.indptr[a] + quotient].astype(np.int64)

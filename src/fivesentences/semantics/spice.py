@@ -1,11 +1,11 @@
 """The exact SPICE of every caption against every image, as sparse matrix products.
 
-SPICE (Anderson et al. 2016) compares the merged scene graph of a caption with the one merged graph of all captions of
-an image: the F score of their tuples. As its program computes it, a tuple of the caption is a hit if the image has any
-tuple of the same length that is similar in every position; hits are not matched one to one. So all that a cell needs
-is the number of hits and the sizes of the two graphs. Which of the few ten thousand different tuples is similar to
-which is found once; a product with the images' tuples says which tuple is a hit for which image; and a product of the
-captions' tuples with that counts the hits of every cell.
+SPICE (Anderson et al. 2016) compares the merged scene graph of a caption with the single merged graph of all captions
+of an image: the F score of their tuples. As its program computes it, a tuple of the caption is a hit if the image has
+any tuple of the same length that is similar in every position; hits are not matched one to one. A cell therefore needs
+only the number of hits and the sizes of the two graphs. Similarity among the tens of thousands of distinct tuples is
+computed once; a product with the images' tuples says which tuple is a hit for which image; and a product of the
+captions' tuples with that matrix counts the hits of every cell.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.pairing import checked_pairing
-from fivesentences.semantics.products import checked_pairs
+from fivesentences.semantics.references import References
 from fivesentences.semantics.scene_graphs import Concepts, ConceptTuple, scene_graph
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.similar_tuples import similar_tuples
+from fivesentences.semantics.sparse_rows import ranges
 from fivesentences.semantics.spice_parts import ARITY, PARTS, words_of_part
 from fivesentences.semantics.synonyms import load_synonyms
 from fivesentences.semantics.tuples import RawTuple, checked_tuples
+from fivesentences.semantics.validation import checked_pairing, checked_pairs
 
 Ints = NDArray[np.int64]
 
 
 class SpiceScorer(Scorer):
-    """SPICE of the captions of a corpus against its images, prepared once.
+    """SPICE of the captions of a corpus against its images, 0 to 1, prepared once.
 
-    Bit-equal to the released program where merging the graphs meets no tie (``ties``); there Java itself depends on the
-    run.
+    Bit-equal to the released program if no tie occurs while the graphs are merged (``ties``); with a tie, the result
+    of the Java program itself varies from run to run.
 
     Args:
         tuples_of_caption: ``[captions]`` raw tuples of each caption, in the parser's order (see ``tuples``).
-        image_of_caption: ``[captions]`` image index of each caption. An image's graph merges the tuples of its
-            captions in their order.
-        part: ``"all"``, or the tuples that a sub-score looks at: ``"object"``, ``"attribute"``, ``"relation"``,
-            ``"colour"``, ``"count"``, ``"size"`` (see ``spice_parts``).
-        undefined: The sub-score against an image that has no such tuple, whatever the caption; the released program
-            says NaN. ``"all"`` is 0 there, as released.
+        image_of_caption: ``[captions]`` image index of each caption. The graph of an image merges the tuples of its
+            captions in caption order.
+        part: ``"all"``, or the tuples that a sub-score is restricted to: ``"object"``, ``"attribute"``,
+            ``"relation"``, ``"colour"``, ``"count"``, ``"size"`` (see ``spice_parts``).
+        undefined: The sub-score against an image that has no such tuple, for any caption; NaN as in the released
+            program. ``"all"`` is 0 there, as released.
 
     Attributes:
-        ties: Captions and images whose graph the released program leaves open; a pair of counts.
+        ties: Number of captions and number of images whose graphs depend on how the released program breaks a tie.
 
     Raises:
-        InputError: If a tuple is not one, there is no such part, or ``image_of_caption`` does not fit.
+        InputError: If a tuple is malformed, there is no such part, or ``image_of_caption`` does not fit.
     """
 
     def __init__(
@@ -64,36 +65,34 @@ class SpiceScorer(Scorer):
         if part not in PARTS:
             raise InputError(f"part is {part!r}; the parts of SPICE are {', '.join(PARTS)}.")
         raw = [checked_tuples(tuples, f"caption {index}") for index, tuples in enumerate(tuples_of_caption)]
-        self._image = checked_pairing(image_of_caption, len(raw))
-        self.shape = (len(raw), int(self._image.max()) + 1)
+        self._references = References(checked_pairing(image_of_caption, len(raw)))
+        self.shape = self._references.shape
         self._raw, self._part, self._undefined = raw, part, 0.0 if part == "all" else undefined
         self._words = words_of_part(part)
         self._concepts = Concepts(load_synonyms())
-        self._one_at_a_time = Lock()  # rebuilding graphs makes new concepts
-        self._captions_of_image: list[list[int]] = [[] for _ in range(self.shape[1])]
-        for caption, image in enumerate(self._image.tolist()):
-            self._captions_of_image[image].append(caption)
-
+        self._one_at_a_time = Lock()  # rebuilding graphs creates new concepts
         of_captions, caption_ties = self._graphs([tuples] for tuples in raw)
-        of_images, image_ties = self._graphs([raw[caption] for caption in own] for own in self._captions_of_image)
+        of_images, image_ties = self._graphs(
+            [raw[caption] for caption in self._references.of_image(image)] for image in range(self.shape[1])
+        )
         self.ties = (caption_ties, image_ties)
         self._of_captions = of_captions
         self._tested = _Counts(of_captions, of_images, self._concepts)
 
     def sparse(self, captions: Ints) -> scipy.sparse.csr_array:
-        """The rows without their zeros, ``[len(captions), images]``.
+        """Return the rows without their zeros, ``[len(captions), images]``.
 
         Raises:
-            InputError: If undefined cells are neither 0 nor left out: a sub-score needs ``undefined=0``.
+            InputError: If undefined cells are not 0: a sub-score needs ``undefined=0``.
         """
         if self._undefined != 0.0:
             raise InputError(
-                f"the {self._part} part of SPICE is undefined in some cells; take undefined=0 to leave them out."
+                f"SPICE of part {self._part!r} is undefined in some cells; pass undefined=0 to make them 0."
             )
         return self._counted(captions)
 
     def score(self, captions: Ints) -> NDArray[np.float64]:
-        """SPICE of some captions against all images, ``[len(captions), images]``, 0 to 1."""
+        """Return ``[len(captions), images]`` dense float64."""
         rows: NDArray[np.float64] = self._counted(captions).toarray()
         if self._undefined != 0.0:
             rows[:, self._tested.references == 0] = self._undefined
@@ -106,11 +105,9 @@ class SpiceScorer(Scorer):
         f = _f_score(hits.data, tests, counts.references[hits.indices])
         return scipy.sparse.csr_array((f, hits.indices, hits.indptr), shape=hits.shape)
 
-    def pairs(self, captions: Ints, images: Ints, without_own: bool = False) -> NDArray[np.float64]:
-        """Single cells, as ``Scorer`` says; without its own caption an image's graph is merged from the others."""
-        captions, images = checked_pairs(captions, images, self.shape)
+    def _pairs(self, captions: Ints, images: Ints, without_own: bool) -> NDArray[np.float64]:
         scores = self._cells(self._tested, captions, images)
-        own = np.flatnonzero(self._image[captions] == images) if without_own else np.zeros(0, dtype=np.int64)
+        own = np.flatnonzero(self._references.own(captions, images) & without_own)
         if len(own):
             left, place = np.unique(captions[own], return_inverse=True)
             with self._one_at_a_time:
@@ -118,14 +115,15 @@ class SpiceScorer(Scorer):
         return scores
 
     def hits(self, captions: Ints, images: Ints) -> Ints:
-        """``[pairs]`` tuples of the caption that the image's graph has a similar one of: true positives."""
+        """Return ``[pairs]`` number of the caption's tuples that are similar to one of the image's: true positives."""
         return self._tested.hits(*checked_pairs(captions, images, self.shape))
 
     def _without_own(self, captions: Ints) -> NDArray[np.float64]:
-        """Each caption against its image's other captions; NaN where there is no other."""
+        """Each caption against the merged graph of its image's other captions; NaN where there is no other."""
+        image_of_caption = self._references.image_of_caption
         others = [
-            [self._raw[other] for other in self._captions_of_image[image] if other != caption]
-            for caption, image in zip(captions.tolist(), self._image[captions].tolist(), strict=True)
+            [self._raw[other] for other in self._references.of_image(image, without=caption)]
+            for caption, image in zip(captions.tolist(), image_of_caption[captions].tolist(), strict=True)
         ]
         of_others, _ = self._graphs(others)
         of_captions = [self._of_captions[caption] for caption in captions.tolist()]
@@ -141,7 +139,7 @@ class SpiceScorer(Scorer):
         return scores
 
     def _graphs(self, groups: Iterable[Sequence[list[RawTuple]]]) -> tuple[list[list[ConceptTuple]], int]:
-        """The merged tuples of this part, for each group of captions one graph; and how many graphs met a tie."""
+        """Merged tuples of this part, one graph per group of captions, and the number of graphs with a tie."""
         graphs, ties = [], 0
         arity, words = ARITY.get(self._part), self._words
         concepts = self._concepts
@@ -166,18 +164,17 @@ def spice_matrix(
 ) -> NDArray[np.floating]:
     """SPICE of every caption against the captions of every image: phi of Five Sentences, Table 1.
 
-    A caption is among the references of its own image, as in the released matrices.
+    A caption is one of the references of its own image, as in the released matrices.
 
     Args:
         tuples_of_caption: ``[captions]`` raw tuples of each caption.
         image_of_caption: ``[captions]`` image index of each caption, any number of captions per image.
-        part: ``"all"`` or a sub-score, see ``SpiceScorer``.
-        out: Where to put the matrix, see ``scoring.matrix_of``.
+        part: ``"all"`` or a sub-score; see ``SpiceScorer``.
+        out: Where to put the matrix; see ``scoring.matrix_of``.
         undefined: See ``SpiceScorer``.
 
     Returns:
-        ``[captions, images]``, 0 to 1 (NaN or ``undefined`` where a sub-score is undefined); float64, or what ``out``
-        names.
+        ``[captions, images]``, 0 to 1 (``undefined`` where a sub-score is undefined); float64, or as ``out`` says.
 
     Raises:
         InputError: As ``SpiceScorer``, or if ``out`` does not fit.
@@ -186,7 +183,7 @@ def spice_matrix(
 
 
 def _f_score(hits: NDArray[np.integer], tests: Ints, references: Ints) -> NDArray[np.float64]:
-    """F of precision (hits / tests) and recall (hits / references), rounded as released; 0 where there is no hit."""
+    """F of precision (hits / tests) and recall (hits / references), rounded as in the release; 0 without hits."""
     hit = hits > 0
     precision = np.divide(hits, tests, out=np.zeros(len(hits)), where=hit)
     recall = np.divide(hits, references, out=np.zeros(len(hits)), where=hit)
@@ -197,11 +194,11 @@ def _f_score(hits: NDArray[np.integer], tests: Ints, references: Ints) -> NDArra
 
 
 class _Counts:
-    """What a cell is made of, for one list of test graphs and one of reference graphs.
+    """The counts that cells are computed from, for a list of test graphs and a list of reference graphs.
 
     Attributes:
-        tests: ``[captions]`` tuples of each test graph.
-        references: ``[images]`` tuples of each reference graph.
+        tests: ``[captions]`` number of tuples of each test graph.
+        references: ``[images]`` number of tuples of each reference graph.
         test: ``[captions, tuples]`` 1 where the graph has the tuple.
         hit: ``[tuples, images]`` 1 where the image has a similar tuple.
     """
@@ -222,16 +219,16 @@ class _Counts:
         self._keys = tuples * n_images + self.hit.indices  # ascending
 
     def hits(self, captions: Ints, images: Ints) -> Ints:
-        """``[pairs]`` hits of single cells."""
+        """``[pairs]`` number of hits."""
         start, length = self.test.indptr[captions], self.tests[captions]
         pair = np.repeat(np.arange(len(captions)), length)
-        entry = np.arange(len(pair)) + np.repeat(start - (np.cumsum(length) - length), length)
+        entry = ranges(start.astype(np.int64), length)
         keys = self.test.indices[entry].astype(np.int64) * self.hit.shape[1] + images[pair]
         return np.bincount(pair[_among(keys, self._keys)], minlength=len(captions))
 
 
 def _incidence(graphs: list[list[ConceptTuple]], number: dict[ConceptTuple, int]) -> scipy.sparse.csr_array:
-    """``[graphs, tuples]`` 1 where a graph has a tuple; new tuples are numbered in ``number``."""
+    """``[graphs, tuples]`` 1 where a graph has a tuple; tuples that are not in ``number`` yet are added to it."""
     columns = [number.setdefault(one, len(number)) for graph in graphs for one in graph]
     start = np.cumsum([0, *map(len, graphs)])
     values = np.ones(len(columns), dtype=np.int32)
@@ -239,7 +236,7 @@ def _incidence(graphs: list[list[ConceptTuple]], number: dict[ConceptTuple, int]
 
 
 def _among(keys: Ints, known: Ints) -> NDArray[np.bool_]:
-    """Which of ``keys`` are in ``known``, which is sorted."""
+    """True for each of ``keys`` that is in ``known``, which is sorted."""
     if len(known) == 0:
         return np.zeros(len(keys), dtype=bool)
     place = np.searchsorted(known, keys)

@@ -1,9 +1,9 @@
-"""The parts that SPICE's sub-scores look at, each a choice among a graph's merged tuples.
+"""The parts of SPICE that its sub-scores are restricted to, each a selection of a graph's merged tuples.
 
 Objects, attributes and relations are all tuples of one, two and three concepts. Colours, counts and sizes are the
-attributes that are one single word of a list; an attribute merged with a synonym (``red/crimson``) is none of them.
-SPICE's list of sizes is a thesaurus of a hundred words: it is asked of the authors' class at run time (extra
-``java``) and not part of this package.
+attributes that consist of a single word from a list; an attribute merged with a synonym (``red/crimson``) is not one.
+SPICE's list of sizes is a thesaurus of a hundred words: it is read from the authors' class at run time (extra
+``java``) and is not part of this package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from functools import cache
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.jars import java_home, wheel_jar
+from fivesentences.semantics.java.jars import check_java, wheel_jar
 
 COLOURS = frozenset(
     ("beige", "black", "blue", "brown", "cream", "dark", "gray", "green", "grey", "light", "maroon", "orange", "pink",
@@ -24,19 +24,19 @@ COUNTS = frozenset(("one", "two", "three", "four", "five", "six", "seven", "eigh
 ARITY = {"object": 1, "attribute": 2, "relation": 3, "colour": 2, "count": 2, "size": 2}
 PARTS = ("all", *ARITY)
 
-# A process of its own: a Java machine can be started once and would stay in ours.
+# A process of its own: a JVM can be started only once and would stay in this process.
 CHILD = """
 import json, sys
 from pathlib import Path
-from fivesentences.semantics.java.machine import start_machine
-start_machine([Path(sys.argv[1])], memory_mb=64)
+from fivesentences.semantics.java.jvm import start_jvm
+start_jvm([Path(sys.argv[1])], memory_mb=64)
 import jpype
 print(json.dumps(sorted(map(str, jpype.JClass("edu.anu.spice.TupleFilter").sizeAdjectives))))
 """
 
 
 def words_of_part(part: str) -> frozenset[str] | None:
-    """The single words that an attribute must be to belong to ``part``; None if any tuple of its arity does.
+    """Return the words that an attribute of ``part`` may consist of; None if every tuple of its arity belongs to it.
 
     Raises:
         InputError: If the part is ``"size"`` and Java or SPICE's jar is missing.
@@ -48,15 +48,15 @@ def words_of_part(part: str) -> frozenset[str] | None:
 
 @cache
 def size_words() -> frozenset[str]:
-    """SPICE's words of size, from its jar in the pycocoevalcap wheel (half a second, in a child process).
+    """Read SPICE's list of size words from its jar in the pycocoevalcap wheel (half a second, in a child process).
 
     Raises:
-        InputError: If the extra ``java`` is missing or Java does not answer.
+        InputError: If the extra ``java`` is not installed or Java fails.
     """
+    check_java()
     jar = wheel_jar("spice/spice-1.0.jar")
-    java_home()
     done = subprocess.run([sys.executable, "-c", CHILD, str(jar)], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise InputError(f"SPICE's words of size could not be read from {jar} ({reason}).")
+        raise InputError(f"{jar}: SPICE's size words could not be read ({reason}).")
     return frozenset(json.loads(done.stdout))

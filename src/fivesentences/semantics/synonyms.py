@@ -1,9 +1,9 @@
 """WordNet synonyms as SPICE looks them up: the English data of METEOR 1.5, read without Java.
 
-The data are two text files inside ``Meteor-1.5.jar`` of the pycocoevalcap wheel. ``english.synsets`` holds pairs of
-lines, a lemma (spaces as underscores) and the numbers of its synsets; ``english.exceptions`` pairs of a base form and
-its irregular inflections. A word has the synsets of its own entry and those of its base form: the irregular bases if
-there are any, else the first base that a suffix rule yields and the dictionary knows.
+The data are two text files in ``Meteor-1.5.jar`` of the pycocoevalcap wheel. ``english.synsets`` holds pairs of lines:
+a lemma (with underscores for spaces) and the numbers of its synsets; ``english.exceptions`` holds pairs of a base form
+and its irregular inflections. A word has the synsets of its own entry and those of its base form: of all irregular
+bases if there are any, otherwise of the first base that a suffix rule yields and the dictionary contains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ JAR = "spice/lib/Meteor-1.5.jar"
 BLANKS = "".join(map(chr, range(33)))
 NONE: frozenset[int] = frozenset()
 
-# Endings and what replaces them, in the order in which they are tried (WordNet's nouns, verbs, adjectives).
+# Suffixes and their replacements, in the order in which they are tried (WordNet's nouns, verbs, adjectives).
 SUFFIX_RULES = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
     ("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""),
@@ -28,11 +28,11 @@ SUFFIX_RULES = (
 
 
 class Synonyms:
-    """Synsets of words and of multi-word terms; look-ups are remembered.
+    """Synsets of words and of multi-word terms; look-ups are cached.
 
     Args:
-        synsets: Lemma, with underscores for spaces, to synset numbers in one string.
-        bases: Irregular form to its base forms.
+        synsets: Maps a lemma, with underscores for spaces, to its synset numbers in one string.
+        bases: Maps an irregular form to its base forms.
     """
 
     def __init__(self, synsets: Mapping[str, str], bases: Mapping[str, tuple[str, ...]]):
@@ -49,11 +49,11 @@ class Synonyms:
         return self._synsets.keys()
 
     def irregular_forms(self) -> Iterable[str]:
-        """Every inflected form that has base forms of its own."""
+        """Every irregular inflected form."""
         return self._bases.keys()
 
     def synsets(self, text: str) -> frozenset[int]:
-        """Numbers of the synsets of a word or term; none if the dictionary does not know it."""
+        """Return the synset numbers of a word or term; empty if the dictionary does not contain it."""
         known = self._known.get(text)
         if known is None:
             word = text.lower().strip(BLANKS).replace(" ", "_")
@@ -82,10 +82,10 @@ class Synonyms:
 
 @cache
 def load_synonyms() -> Synonyms:
-    """METEOR's English synonyms from the installed pycocoevalcap wheel; read once in a process (a fifth of a second).
+    """Read METEOR's English synonyms from the installed pycocoevalcap wheel, once per process (a fifth of a second).
 
     Raises:
-        InputError: If the wheel is not installed or its jar is broken.
+        InputError: If the wheel is not installed or its jar is damaged.
     """
     jar = wheel_jar(JAR)
     try:
@@ -93,7 +93,7 @@ def load_synonyms() -> Synonyms:
             synsets = archive.read("synonym/english.synsets").decode().splitlines()
             exceptions = archive.read("synonym/english.exceptions").decode().splitlines()
     except (OSError, KeyError, UnicodeDecodeError, zipfile.BadZipFile):
-        raise InputError(f"{jar}: the synonyms cannot be read; install pycocoevalcap again.") from None
+        raise InputError(f"{jar}: the synonyms cannot be read; reinstall pycocoevalcap.") from None
     bases: dict[str, tuple[str, ...]] = {}
     for base, forms in zip(exceptions[::2], exceptions[1::2], strict=True):
         for form in forms.split():

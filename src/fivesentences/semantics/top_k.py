@@ -1,8 +1,8 @@
-"""The best images of every caption, for corpora whose whole phi matrix fits nowhere (COCO train: 256 GB).
+"""The best images of every caption, for corpora whose whole phi matrix is too large (COCO train: 256 GB).
 
-A store is a folder: ``images.npy`` (int32) and ``scores.npy`` (float32), both ``[captions, k]`` with the best image
-first, and ``note.json``. The scores are those of the phi file, rounded to float32; among equal scores the image with
-the lower index comes first. Only scores above 0 are stored; what is left of a row is image -1 with score 0.
+A store is a folder with ``images.npy`` (int32) and ``scores.npy`` (float32), both ``[captions, k]`` with the best
+image first, and ``note.json``. The scores are those of the phi file, rounded to float32; among equal scores the image
+with the lower index comes first. Only scores above 0 are stored; the rest of a row is filled with image -1, score 0.
 """
 
 from __future__ import annotations
@@ -20,24 +20,18 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
-from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.semantics.phi import (
-    check_made_of,
-    check_whole,
-    map_array,
-    note_of,
-    prepare,
-    read_note,
-)
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
+from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import Indices, LateBar, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
+from fivesentences.semantics.validation import checked_corpus, checked_indices, checked_pairs
 from fivesentences.storage import locked, read_json, write_json
 
-NOTHING = -1  # image index of an empty place
+NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
 SECONDS_BETWEEN_SAVES = 20.0
-PAIRS_AT_A_TIME = 100_000
+PAIRS_PER_CHUNK = 100_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class TopK:
     Attributes:
         images: ``[captions, k]`` int32 image indices, best first; -1 where a caption has fewer images above 0.
         scores: ``[captions, k]`` float32, descending; 0 where there is no image.
-        note: What it was made of.
+        note: What the store was made from.
     """
 
     images: NDArray[np.int32]
@@ -56,21 +50,21 @@ class TopK:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Captions and images of the matrix that this stands for."""
+        """Number of captions and of images of the phi matrix."""
         return self.images.shape[0], int(self.note["shape"][1])
 
     @property
     def k(self) -> int:
-        """Most images of a caption."""
+        """Largest number of images of a caption."""
         return int(self.images.shape[1])
 
     def rows(self, captions: ArrayLike) -> scipy.sparse.csr_array:
-        """Some rows of phi, ``[len(captions), images]`` float32, columns ascending; what is not stored is 0.
+        """Return some rows of phi, ``[len(captions), images]`` float32, columns ascending; what is not stored is 0.
 
         Raises:
-            InputError: If there is no such caption.
+            InputError: If an index is out of range.
         """
-        captions = _checked_indices("captions", captions, self.shape[0])
+        captions = checked_indices("captions", captions, self.shape[0])
         images = self.images[captions]
         stored = images != NOTHING
         row_start = np.r_[0, np.cumsum(stored.sum(axis=1))]
@@ -82,27 +76,24 @@ class TopK:
         return rows
 
     def lookup(self, captions: ArrayLike, images: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Single cells of phi.
+        """Look up single cells of phi.
 
         Args:
-            captions: ``[pairs]``.
-            images: ``[pairs]``.
+            captions: ``[pairs]`` caption indices.
+            images: ``[pairs]`` image indices.
 
         Returns:
-            ``[pairs]`` scores, 0 where the image is not among the caption's best, and ``[pairs]`` whether it is. A
+            ``[pairs]`` scores, 0 where the image is not stored for the caption, and ``[pairs]`` True where it is. A
             cell that is not stored is at most the caption's k-th score, or exactly 0 if the row is not full.
 
         Raises:
-            InputError: If there is no such caption or image, or the lists differ in length.
+            InputError: If an index is out of range, or the lists differ in length.
         """
-        captions = _checked_indices("captions", captions, self.shape[0])
-        images = _checked_indices("images", images, self.shape[1])
-        if len(captions) != len(images):
-            raise InputError(f"{len(captions)} captions are paired with {len(images)} images; give as many of both.")
+        captions, images = checked_pairs(captions, images, self.shape)
         scores = np.zeros(len(captions), dtype=np.float32)
         stored = np.zeros(len(captions), dtype=np.bool_)
-        for start in range(0, len(captions), PAIRS_AT_A_TIME):
-            part = slice(start, start + PAIRS_AT_A_TIME)
+        for start in range(0, len(captions), PAIRS_PER_CHUNK):
+            part = slice(start, start + PAIRS_PER_CHUNK)
             found = self.images[captions[part]] == images[part, None]
             stored[part] = found.any(axis=1)
             scores[part] = self.scores[captions[part], found.argmax(axis=1)] * stored[part]
@@ -117,27 +108,26 @@ def write_top_k(
     k: int = 100,
     tuples: Tuples | None = None,
 ) -> None:
-    """Write the ``k`` best images of every caption by a phi; nothing of the size of the whole matrix is ever made.
+    """Write the ``k`` best images of every caption by a phi, without ever holding the whole matrix.
 
-    Work goes on in a hidden folder beside ``out``, which is renamed when whole. What was computed survives a kill
-    but for the last seconds: the same call goes on from there.
+    The store is built in a hidden folder beside ``out``, which is renamed once complete. If the process is killed, all
+    but the last seconds of work are kept: the same call continues from there.
 
     Args:
-        phi_name: As in ``phi.prepare``.
+        phi_name: As in ``registry.prepare``.
         captions: Raw captions.
         image_of_caption: ``[captions]`` image index of each caption.
-        out: The folder to write; an earlier store there is replaced.
-        k: How many images to keep for a caption.
-        tuples: The captions' scene-graph tuples, for SPICE.
+        out: The folder to write; an existing store is replaced.
+        k: Number of images to keep per caption.
+        tuples: Scene-graph tuples of the captions, for SPICE.
 
     Raises:
-        InputError: As ``phi.write_phi``; if ``k`` is below 1, ``out`` is something else than a store, or another
-            process is writing it.
+        InputError: As ``write_phi``; or if ``k`` is below 1, ``out`` exists and is not a store, or another process
+            is writing it.
     """
     out = Path(out)
     check_store(phi_name, out, k)
-    captions = checked_captions(captions)
-    pairing = checked_pairing(image_of_caption, len(captions))
+    captions, pairing = checked_corpus(captions, image_of_caption)
     note = note_of(phi_name, captions, pairing, tuples)
     note["top_k"] = k = min(int(k), note["shape"][1])
     scorer = prepare(phi_name, captions, pairing, tuples)
@@ -153,25 +143,25 @@ def write_top_k(
 
 
 def check_store(phi_name: str, out: Path, k: int) -> None:
-    """Whether ``write_top_k`` can write such a store, asked before anything costly is done.
+    """Check that ``write_top_k`` can write such a store, before any costly work is done.
 
     Raises:
-        InputError: If there is no such phi or it scores single pairs only, ``k`` is below 1, or ``out`` is something
-            else than a store.
+        InputError: If there is no such phi or it scores single pairs only, ``k`` is below 1, or ``out`` exists and is
+            not a store.
     """
     check_whole(phi_name)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}; keep a whole number of images for a caption, at least 1.")
+        raise InputError(f"k is {k!r}; give the number of images to keep per caption, a whole number of at least 1.")
     if out.suffix == ".npy":
-        raise InputError(f"{out}: the best {k} images of a caption are kept in a folder; name one without .npy.")
+        raise InputError(f"{out}: the best {k} images of each caption are kept in a folder; name one without .npy.")
     if out.exists() and not (out / "note.json").is_file():
-        raise InputError(f"{out} is there and is no store of best images; name another folder.")
+        raise InputError(f"{out} exists and is not a store of best images; name another folder.")
 
 
 def _begin(
     partial: Path, note: dict[str, Any], n_captions: int, k: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]:
-    """The arrays to fill: those of an earlier call for the same thing, or new ones."""
+    """Open the arrays to fill: those of an interrupted call with the same note, or new ones."""
     wanted: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
         "done": (np.uint8, (n_captions,)),
         "images": (np.int32, (n_captions, k)),
@@ -195,7 +185,7 @@ def _begin(
         write_json(partial / "note.json", note)
     elif arrays["done"].any():
         already = int(arrays["done"].sum())
-        print(f"{partial}: going on after {already} of {n_captions} captions", file=sys.stderr, flush=True)
+        print(f"{partial}: continuing after {already} of {n_captions} captions", file=sys.stderr, flush=True)
     return arrays["done"], arrays["images"], arrays["scores"]
 
 
@@ -206,7 +196,7 @@ def _fill(
     scores: NDArray[np.float32],
     description: str,
 ) -> None:
-    """Score what is not done yet; rows reach the disk before they are marked as done."""
+    """Score the captions that are not done yet; rows reach the disk before they are marked as done."""
     k = images.shape[1]
     left = (group[done[group] == 0] for group in scorer.groups(ROWS_OF_BLOCK))
     unmarked: list[Indices] = []
@@ -237,10 +227,10 @@ def _fill(
 
 
 def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The ``k`` largest entries above 0 of every row, as float32.
+    """Find the ``k`` largest entries above 0 of every row, as float32.
 
     Returns:
-        ``[rows, k]`` column indices and scores, largest first, equal ones by column; -1 and 0 where a row has fewer.
+        ``[rows, k]`` column indices and scores, largest first, equal scores by column; -1 and 0 where a row has fewer.
     """
     images = np.full((rows.shape[0], k), NOTHING, dtype=np.int32)
     scores = np.zeros((rows.shape[0], k), dtype=np.float32)
@@ -256,10 +246,10 @@ def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32
 
 
 def _bound(values: NDArray[np.float32], k: int) -> np.float32:
-    """A number that at least ``k`` values reach and few others, or -inf if there are not so many.
+    """Return a bound that at least ``k`` values and few others reach, or -inf if there are not that many values.
 
-    Of the largest values of short stretches, ``k`` reach the k-th largest one: so much is to be sorted out later,
-    which a partition of all values would cost eight times as much to say exactly.
+    It is the k-th largest of the maxima of short stretches, so at least ``k`` values reach it. The exact bound, by a
+    partition of all values, would cost eight times as much and save little sorting.
     """
     stretch = max(1, len(values) // (8 * k))
     if stretch > 1:
@@ -272,19 +262,23 @@ def _bound(values: NDArray[np.float32], k: int) -> np.float32:
 def read_top_k(
     path: Path | str, captions: Sequence[str] | None = None, image_of_caption: ArrayLike | None = None
 ) -> TopK:
-    """The best images of every caption that ``write_top_k`` wrote, memory-mapped and read-only.
+    """Open a store that ``write_top_k`` wrote, memory-mapped and read-only.
 
     Args:
         path: The folder.
-        captions: Captions that it must have been made of, if they are to be compared.
-        image_of_caption: Image indices that it must have been made of, if they are to be compared.
+        captions: Captions that it must have been made from; not compared if None.
+        image_of_caption: Image indices that it must have been made from; not compared if None.
 
     Raises:
-        InputError: If the folder or a file in it is missing or damaged, or the captions or their images are others.
+        InputError: If the folder or a file in it is missing or damaged, or it was made from other captions or images.
     """
     path = Path(path)
     if not (path / "note.json").is_file():
-        raise InputError(f"{path}: there is no such store of best images; make it with write_top_k.")
+        raise InputError(
+            "there is no such store of best images",
+            where=path,
+            cure=Cure(python="create it with write_top_k", shell="create it with 'fivesentences phi ... --top-k K'"),
+        )
     note = read_note(path / "note.json")
     shape = [note["shape"][0], note.get("top_k")]
     arrays: dict[str, NDArray[Any]] = {}
@@ -293,31 +287,21 @@ def read_top_k(
         if list(array.shape) != shape or array.dtype != dtype:
             raise InputError(
                 f"{path / name}.npy is {array.dtype} {list(array.shape)} but the note says {np.dtype(dtype)} {shape}; "
-                "make phi again."
+                "recompute phi."
             )
         arrays[name] = array
     check_made_of(path, note, captions, image_of_caption)
     return TopK(arrays["images"], arrays["scores"], note)
 
 
-def _checked_indices(name: str, given: ArrayLike, limit: int) -> NDArray[np.int64]:
-    indices = np.asarray(given)
-    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-        raise InputError(f"{name} is {indices.dtype} {list(indices.shape)}; give a list of whole numbers.")
-    wrong = np.flatnonzero((indices < 0) | (indices >= limit))
-    if len(wrong):
-        raise InputError(f"{name}[{wrong[0]}] is {indices[wrong[0]]}; this store has {name} 0 to {limit - 1}.")
-    return indices.astype(np.int64)
-
-
 @contextmanager
 def _alone(partial: Path, out: Path) -> Iterator[None]:
-    """Two processes that wrote to one folder would spoil each other's work."""
+    """Lock the folder: two processes that write to it would destroy each other's work."""
     partial.mkdir(parents=True, exist_ok=True)
     lock = partial.with_name(f"{partial.name}.lock")
     with lock.open("w") as file:
         if not locked(file):
-            raise InputError(f"{out} is being written by another process; wait for it, or end it.")
+            raise InputError(f"{out} is being written by another process; wait for that process, or end it.")
         try:
             yield
         finally:

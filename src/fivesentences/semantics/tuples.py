@@ -1,11 +1,11 @@
 """Scene-graph tuples of captions, read from a file beside the corpus.
 
-A raw tuple is what SPICE's parser says of a caption before anything is merged: ``(object,)``,
-``(object, attribute)`` or ``(subject, object, relation)``. Two kinds of file hold them, both gzipped JSON lines:
+Raw tuples are what SPICE's parser extracts from a caption, before any merging: ``(object,)``, ``(object, attribute)``
+or ``(subject, object, relation)``. Two kinds of files hold them, both gzipped JSON lines:
 
-- a line per caption, ``{"caption_id": ..., "tuples": [[...], ...]}``, as the generator of the drawn scenes writes it;
-- a first line ``{"made_by": ..., "captions": N}`` and then N lines ``{"caption": text, "tuples": [[...], ...]}``, one
-  for each different caption, as ``parse_captions`` writes it.
+- one line per caption, ``{"caption_id": ..., "tuples": [[...], ...]}``, as written by the generator of drawn scenes;
+- a first line ``{"made_by": ..., "captions": N}``, then N lines ``{"caption": text, "tuples": [[...], ...]}``, one per
+  distinct caption, as written by ``parse_captions``.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.storage import sha256_of
 
 GENERATOR = "the generator of the scenes, not parsed"
-LONGEST_LINE = 16_000_000  # characters; a parsed caption of 2,000 words has some 100,000
+LONGEST_LINE = 16_000_000  # bytes; a parsed caption of 2,000 words has about 100,000
 
 RawTuple = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Tuples:
-    """Raw tuples of a list of captions and where they came from.
+    """Raw tuples of a list of captions, and their source.
 
     Attributes:
         of_caption: ``[captions]`` raw tuples of each caption in the parser's order; none for a caption without a noun.
-        source: What made them, in words; goes into the note beside a phi matrix.
-        sha256: SHA-256 of the file they were read from, hexadecimal; empty if there was none.
+        source: Description of what produced them, for the note beside a phi matrix.
+        sha256: Hexadecimal SHA-256 of the file that they were read from; empty if there was none.
     """
 
     of_caption: list[list[RawTuple]]
@@ -44,18 +44,18 @@ class Tuples:
 
 
 def checked_tuples(given: Any, where: str) -> list[RawTuple]:
-    """One caption's raw tuples as tuples of strings.
+    """Return the raw tuples of one caption as tuples of strings, checked.
 
     Raises:
-        InputError: If ``given`` is not a list of tuples of one to three strings; ``where`` starts the sentence.
+        InputError: If ``given`` is not a list of tuples of one to three strings; ``where`` starts the message.
     """
     if not isinstance(given, list | tuple):
-        raise InputError(f"{where}: the tuples are {_shown(given)}; a list of lists of 1 to 3 strings is needed.")
+        raise InputError(f"{where}: the tuples are {_shown(given)}; give a list of lists of 1 to 3 strings.")
     checked = []
     for one in given:
         if not isinstance(one, list | tuple) or not 1 <= len(one) <= 3 or not all(isinstance(w, str) for w in one):
             raise InputError(
-                f"{where}: {_shown(one)} is not a tuple; one is (object), (object, attribute) or "
+                f"{where}: {_shown(one)} is not a tuple; a tuple is (object), (object, attribute) or "
                 "(subject, object, relation), all strings."
             )
         checked.append(tuple(map(intern, one)))
@@ -63,35 +63,37 @@ def checked_tuples(given: Any, where: str) -> list[RawTuple]:
 
 
 def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence[str] | None = None) -> Tuples:
-    """The raw tuples of ``captions``, in their order, from a ``.jsonl.gz`` of either kind.
+    """Read the raw tuples of ``captions``, in their order, from a ``.jsonl.gz`` of either kind.
 
     Args:
         path: The file. It may hold further captions. Nothing in it is trusted.
-        captions: Texts, exactly as they were parsed; equal captions share their tuples.
-        caption_ids: ``[captions]`` the captions' names, needed for a file whose lines have a ``caption_id``.
+        captions: Caption texts, exactly as they were parsed; equal captions share their tuples.
+        caption_ids: ``[captions]`` caption ids, needed for a file whose lines have a ``caption_id``.
 
     Raises:
-        InputError: If the file is missing, cut off, no gzip, no JSON lines of one of the two kinds, names a caption
-            twice, or lacks one of the captions.
+        InputError: If the file is missing, truncated, not gzip or not JSON lines of one of the two kinds, names a
+            caption twice, or lacks one of the captions.
     """
     path = Path(path)
     wanted_texts = set(captions)
     wanted_ids = None if caption_ids is None else set(caption_ids)
     if caption_ids is not None and len(caption_ids) != len(captions):
-        raise InputError(f"there are {len(caption_ids)} caption ids for {len(captions)} captions; give one for each.")
+        raise InputError(
+            f"there are {len(caption_ids)} caption ids for {len(captions)} captions; give one per caption."
+        )
     lines = _lines(path)
     number, first = next(lines, (0, None))
     if first is None:
-        raise InputError(f"{path}: the file is empty; make it again.")
+        raise InputError(f"{path}: the file is empty; recreate it.")
     found: dict[str, list[RawTuple]] = {}
     seen: set[str] = set()
 
     def take(number: int, line: dict[str, Any], key: str, wanted: set[str]) -> None:
         name = line.get(key)
         if not isinstance(name, str) or "tuples" not in line:
-            raise InputError(f"{path}: line {number} lacks '{key}' or 'tuples'; make the file again.")
+            raise InputError(f"{path}: line {number} lacks '{key}' or 'tuples'; recreate the file.")
         if name in seen:
-            raise InputError(f"{path}: line {number} names {_shown(name)} a second time; make the file again.")
+            raise InputError(f"{path}: line {number} names {_shown(name)} a second time; recreate the file.")
         seen.add(name)
         tuples = checked_tuples(line["tuples"], f"{path}, line {number}")
         if name in wanted:
@@ -105,12 +107,19 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
             take(number, line, "caption", wanted_texts)
         if len(seen) != promised:
             raise InputError(
-                f"{path}: the first line promises {promised} captions but {len(seen)} follow; make it again."
+                f"{path}: the first line announces {promised} captions but {len(seen)} follow; recreate it."
             )
         names, kind = captions, "caption"
     else:
         if caption_ids is None or wanted_ids is None:
-            raise InputError(f"{path}: its lines are named by caption_id; give the captions' ids as well.")
+            raise InputError(
+                "its lines are identified by caption_id, but the ids of the captions are not known",
+                where=path,
+                cure=Cure(
+                    python="pass caption_ids",
+                    shell="leave --tuples out, and the captions are parsed",
+                ),
+            )
         source = GENERATOR
         take(number, first, "caption_id", wanted_ids)
         for number, line in lines:
@@ -126,27 +135,27 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and content of every line, each checked to be a JSON object."""
+    """Yield the number and content of every line, each checked to be a JSON object."""
     try:
         with gzip.open(path, "rb") as file:
             number = 0
             while raw := file.readline(LONGEST_LINE):
                 number += 1
                 if len(raw) == LONGEST_LINE:
-                    raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE} bytes; make the file again.")
+                    raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE} bytes; recreate the file.")
                 try:
                     line = json.loads(raw)
                 except (ValueError, RecursionError):
-                    raise InputError(f"{path}: line {number} is not JSON; make the file again.") from None
+                    raise InputError(f"{path}: line {number} is not JSON; recreate the file.") from None
                 if not isinstance(line, dict):
-                    raise InputError(f"{path}: line {number} is not a JSON object; make the file again.")
+                    raise InputError(f"{path}: line {number} is not a JSON object; recreate the file.")
                 yield number, line
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file.") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path}: the file is cut off or no gzip file; make it again.") from None
+        raise InputError(f"{path}: the file is truncated or not a gzip file; recreate it.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise InputError(f"{path}: the file cannot be read ({error.strerror}).") from None
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, read_phi
-from fivesentences.semantics.phi import parse_name, prepare
+from fivesentences.semantics.registry import parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 
 COMPUTED = ("cider", "tfidf")  # milliseconds a batch; the others take a tenth of a second and are read from a matrix

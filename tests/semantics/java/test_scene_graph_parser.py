@@ -1,15 +1,12 @@
-"""SPICE's parser in its child process: right tuples, no caption lost or shifted, every failure one sentence."""
+"""SPICE's parser in its child process: correct tuples, no caption lost or shifted, every failure one sentence."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import gzip
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,12 +15,12 @@ from types import SimpleNamespace
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java import parse_captions, parse_scene_graphs, parsing, worker
-from fivesentences.semantics.java.lines import longest_sentence
-from fivesentences.semantics.java.machine import OUT_OF_MEMORY
-from fivesentences.semantics.java.worker import LONGEST_BESIDE_OTHERS, chunks_of
+from fivesentences.semantics.java import parse_captions, parse_scene_graphs, parser_worker, scene_graph_parser
+from fivesentences.semantics.java.caption_lines import longest_sentence
+from fivesentences.semantics.java.jvm import OUT_OF_MEMORY
+from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS, chunks_of
 
-# What each must give, or None where only its place matters. Sources: the fixture's way of parsing, by hand.
+# The tuples of each, or None where only its place matters; found by hand, with the program that made the fixture.
 ODD = {
     "": [],
     " \t\n": [],
@@ -37,9 +34,9 @@ ODD = {
 PARSE = """
 import sys, json
 from pathlib import Path
-from fivesentences.semantics.java import parse_captions, parsing
-parsing.CHUNK = 5
-parsing.LEAST_MEMORY_MB = 1
+from fivesentences.semantics.java import parse_captions, scene_graph_parser
+scene_graph_parser.CHUNK = 5
+scene_graph_parser.LEAST_MEMORY_MB = 1
 parse_captions(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2])
 """
 
@@ -65,42 +62,16 @@ def parsed(java_jars, captions, tmp_path_factory):
     return out
 
 
-@contextlib.contextmanager
-def run_of(captions, out):
-    """``parse_captions`` in a process group of its own."""
-    given = out.with_name("captions.json")
-    given.write_text(json.dumps(captions))
-    # A session of its own, so that a signal to the group reaches the run and its child and nobody else.
-    run = subprocess.Popen(
-        [sys.executable, "-c", PARSE, str(given), str(out)], start_new_session=True, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        yield run
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        run.stderr.close()
+@pytest.fixture
+def run_of(program, tmp_path):
+    """``parse_captions`` in a program of its own."""
 
+    def run(captions, out):
+        given = tmp_path / "captions.json"
+        given.write_text(json.dumps(captions))
+        return program(PARSE, given, out)
 
-def wait_for(condition, run):
-    until = time.monotonic() + 120
-    while not (found := condition()):
-        assert run.poll() is None, run.stderr.read()
-        assert time.monotonic() < until
-        time.sleep(0.005)
-    return found
-
-
-def children_of(pid):
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def gone(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    return run
 
 
 def lines_of(path):
@@ -130,30 +101,30 @@ def test_odd_captions_keep_their_place(parsed, captions, fixture, tmp_path):
         assert expected is None or tuples[caption] == expected, repr(caption)
     # The journal of a finished run answers in the order asked, equal captions included, and no Java is started.
     journal = tmp_path / "journal.jsonl"
-    journal.write_bytes(parsing.JOURNAL_HEAD + gzip.decompress(parsed.read_bytes()).split(b"\n", 1)[1])
+    journal.write_bytes(scene_graph_parser.JOURNAL_HEAD + gzip.decompress(parsed.read_bytes()).split(b"\n", 1)[1])
     found = parse_scene_graphs(captions[::-1], journal=journal)
     assert found == [tuples[caption] for caption in captions[::-1]]
     assert len(found) == len(captions)
 
 
 @pytest.mark.java
-def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, tmp_path, monkeypatch):
+def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, captions, run_of, tmp_path, monkeypatch):
     captions = [*captions[-3:], *captions[:10]]  # the long sentence is still to come when the first chunk is done
     captions.append(captions.pop(2))
     out = tmp_path / "tuples.jsonl.gz"
     journal = tmp_path / "tuples.jsonl.gz.journal"
-    size_of_head = len(parsing.JOURNAL_HEAD)
+    size_of_head = len(scene_graph_parser.JOURNAL_HEAD)
     with run_of(captions, out) as run:
-        wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head, run)
-        os.killpg(run.pid, signal.SIGKILL)
-        assert run.wait() == -signal.SIGKILL
+        run.wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head)
+        run.send(signal.SIGKILL)
+        assert run.end()[0] == -signal.SIGKILL
     assert not out.exists()
     with journal.open("ab") as file:
         file.write(b'{"caption": "a half-written li')
     kept = [json.loads(line)["caption"] for line in journal.read_bytes().split(b"\n")[1:-1]]
     assert len(kept) == 5
-    jobs, run_child = [], parsing._run
-    monkeypatch.setattr(parsing, "_run", lambda job, *more: (jobs.append(job), run_child(job, *more)))
+    jobs, run_child = [], scene_graph_parser._run
+    monkeypatch.setattr(scene_graph_parser, "_run", lambda job, *more: (jobs.append(job), run_child(job, *more)))
     parse_captions(captions, out)
     (job,) = jobs
     assert sorted(kept + job["captions"]) == sorted(set(captions))
@@ -165,34 +136,31 @@ def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, c
     # Written again from a journal of the same captions in another order, the file has the same bytes.
     again = tmp_path / "again.jsonl.gz"
     unpacked = [json.dumps(line).encode() + b"\n" for line in lines[::-1]]
-    again.with_name("again.jsonl.gz.journal").write_bytes(parsing.JOURNAL_HEAD + b"".join(unpacked))
+    again.with_name("again.jsonl.gz.journal").write_bytes(scene_graph_parser.JOURNAL_HEAD + b"".join(unpacked))
     parse_captions(captions, again)
     assert len(jobs) == 1
     assert again.read_bytes() == out.read_bytes()
 
 
 @pytest.mark.java
-def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, captions, tmp_path):
+def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, captions, run_of, tmp_path):
     with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
-        (child,) = wait_for(lambda: children_of(run.pid), run)
-        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
-        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
-        said = run.communicate(timeout=60)[1]
-    assert run.returncode == -signal.SIGINT
+        child = run.wait_for(lambda: run.child(b"parser_worker"))
+        run.send(signal.SIGINT)
+        status, said = run.end()
+    assert status == -signal.SIGINT
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert "InputError" not in said
-    assert gone(child)
+    assert run.gone(child)
 
 
 @pytest.mark.java
-def test_a_child_does_not_outlive_its_caller(java_jars, captions, tmp_path):
+def test_a_child_does_not_outlive_its_caller(java_jars, captions, run_of, tmp_path):
     with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
-        (child,) = wait_for(lambda: children_of(run.pid), run)
-        wait_for(lambda: b"worker" in Path(f"/proc/{child}/cmdline").read_bytes(), run)
-        run.kill()
-        run.wait()
+        child = run.wait_for(lambda: run.child(b"parser_worker"))
+        run.kill_alone()
         until = time.monotonic() + 60
-        while not gone(child):
+        while not run.gone(child):
             assert time.monotonic() < until
             time.sleep(0.01)
 
@@ -200,10 +168,10 @@ def test_a_child_does_not_outlive_its_caller(java_jars, captions, tmp_path):
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("memory_mb", "sentence"),
-    [(16, "ran out of memory: 16 MB of Java heap did not suffice"), (10**9, "Java does not start with 1000000000 MB")],
+    [(16, "ran out of memory: 16 MB of Java heap were not enough"), (10**9, "Java does not start with 1000000000 MB")],
 )
 def test_too_little_memory_and_too_much_are_one_sentence(java_jars, monkeypatch, memory_mb, sentence):
-    monkeypatch.setattr(parsing, "LEAST_MEMORY_MB", 1)
+    monkeypatch.setattr(scene_graph_parser, "LEAST_MEMORY_MB", 1)
     with pytest.raises(InputError, match=sentence) as error:
         parse_scene_graphs(["a dog"], memory_mb=memory_mb)
     assert "memory_mb" in str(error.value)
@@ -215,12 +183,13 @@ def test_too_little_memory_and_too_much_are_one_sentence(java_jars, monkeypatch,
 
 @pytest.fixture
 def no_jars(monkeypatch):
-    monkeypatch.setattr(parsing.jars, "class_path", lambda mirror: [])
+    monkeypatch.setattr(scene_graph_parser.jars, "class_path", lambda mirror: [])
+    monkeypatch.setattr(scene_graph_parser.jars, "check_java", lambda: None)
 
 
 def child_that(monkeypatch, code):
     begin = "import sys, json, os, signal; job = json.loads(sys.stdin.readline())\n"
-    monkeypatch.setattr(parsing, "WORKER", [sys.executable, "-c", begin + code])
+    monkeypatch.setattr(scene_graph_parser, "WORKER", [sys.executable, "-c", begin + code])
 
 
 PARSES_ONE = """
@@ -233,11 +202,11 @@ print(json.dumps({"done": 1}), flush=True)
 @pytest.mark.parametrize(
     ("end", "sentence"),
     [
-        ("os.kill(os.getpid(), 9)", r"ended by the signal SIGKILL: if nobody did that, the machine was out of memory"),
-        ("sys.exit(3)", r"ran out of memory: 2048 MB of Java heap did not suffice; give more with memory_mb"),
+        ("os.kill(os.getpid(), 9)", "ended by the signal SIGKILL; if nobody .* pass a memory_mb below 2048"),
+        ("sys.exit(3)", r"ran out of memory: 2048 MB of Java heap were not enough; pass a larger memory_mb"),
         ("sys.exit('no such file')", r"ended with status 1 \(no such file\)"),
-        ("os._exit(0)", r"ended with status 0 \(it said nothing\)"),
-        ("print(json.dumps({'error': 'Java failed: x.'}), flush=True)", r"^Java failed: x\. "),
+        ("os._exit(0)", r"ended with status 0 \(no message\)"),
+        ("print(json.dumps({'error': 'Java failed: x'}), flush=True)", r"^Java failed: x; what"),
     ],
 )
 def test_a_child_that_ends_early_is_one_sentence_and_its_work_is_kept(no_jars, monkeypatch, tmp_path, end, sentence):
@@ -245,7 +214,9 @@ def test_a_child_that_ends_early_is_one_sentence_and_its_work_is_kept(no_jars, m
     out = tmp_path / "tuples.jsonl.gz"
     with pytest.raises(InputError, match=sentence) as error:
         parse_captions(["a dog", "a cat"], out)
-    assert str(error.value).endswith("What was parsed is kept in tuples.jsonl.gz.journal; run again to go on there.")
+    assert str(error.value).endswith(
+        "what was parsed is kept in tuples.jsonl.gz.journal: run again to continue from there."
+    )
     assert "\n" not in str(error.value)
     child_that(monkeypatch, "assert job['captions'] == ['a cat']" + PARSES_ONE)
     parse_captions(["a dog", "a cat"], out)
@@ -254,7 +225,7 @@ def test_a_child_that_ends_early_is_one_sentence_and_its_work_is_kept(no_jars, m
 
 @pytest.mark.parametrize("text", ["a dog and " * 167, ". ".join(["a dog runs"] * 125), "a,b" * 250, "a dog " * 1000])
 def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(monkeypatch, text):
-    monkeypatch.setattr(parsing.jars, "class_path", None)
+    monkeypatch.setattr(scene_graph_parser.jars, "class_path", None)
     with pytest.raises(
         InputError, match=r"^the caption '.{57}\.\.\.' has \d+ words .*at most 200 .*: shorten it"
     ) as error:
@@ -263,13 +234,13 @@ def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(mon
 
 
 def test_white_space_and_one_endless_word_are_not_long():
-    parsing._check_lengths([" " * 10_000, "a" * 10_000, "a dog " * 100])
+    scene_graph_parser._check_lengths([" " * 10_000, "a" * 10_000, "a dog " * 100])
 
 
-def test_a_file_that_is_no_journal_is_left_as_it_is(no_jars, tmp_path):
+def test_a_file_that_is_not_a_journal_is_left_unchanged(no_jars, tmp_path):
     mine = tmp_path / "notes.txt"
     mine.write_text("my notes\n")
-    with pytest.raises(InputError, match=r"notes.txt is no journal"):
+    with pytest.raises(InputError, match=r"notes.txt is not a journal"):
         parse_scene_graphs(["a dog"], journal=mine)
     assert mine.read_text() == "my notes\n"
 
@@ -279,22 +250,22 @@ def test_a_file_that_is_no_journal_is_left_as_it_is(no_jars, tmp_path):
 )
 def test_a_journal_is_taken_up_to_its_first_broken_line(no_jars, monkeypatch, tmp_path, tail):
     journal = tmp_path / "journal"
-    journal.write_bytes(parsing.JOURNAL_HEAD + b'{"caption": "a dog", "tuples": [["old"]]}\n' + tail)
+    journal.write_bytes(scene_graph_parser.JOURNAL_HEAD + b'{"caption": "a dog", "tuples": [["old"]]}\n' + tail)
     child_that(monkeypatch, "assert job['captions'] == ['a cat']" + PARSES_ONE)
     assert parse_scene_graphs(["a cat", "a dog", "a cat"], journal=journal) == [[("dog",)], [("old",)], [("dog",)]]
     assert journal.read_bytes().count(b"\n") == 3
 
 
-def test_a_journal_killed_within_its_first_line_begins_anew(no_jars, monkeypatch, tmp_path):
+def test_a_journal_cut_within_its_first_line_starts_again(no_jars, monkeypatch, tmp_path):
     journal = tmp_path / "journal"
-    journal.write_bytes(parsing.JOURNAL_HEAD[:10])
+    journal.write_bytes(scene_graph_parser.JOURNAL_HEAD[:10])
     child_that(monkeypatch, PARSES_ONE)
     assert parse_scene_graphs(["a cat"], journal=journal) == [[("dog",)]]
-    assert journal.read_bytes().startswith(parsing.JOURNAL_HEAD)
+    assert journal.read_bytes().startswith(scene_graph_parser.JOURNAL_HEAD)
 
 
 def test_two_runs_do_not_share_a_journal(no_jars, monkeypatch, tmp_path):
-    monkeypatch.setattr(parsing, "SECONDS_TO_WAIT_FOR_JOURNAL", 0.0)
+    monkeypatch.setattr(scene_graph_parser, "SECONDS_TO_WAIT_FOR_JOURNAL", 0.0)
     with (tmp_path / "journal").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process is parsing into this journal"):
@@ -311,7 +282,7 @@ def test_two_runs_do_not_share_a_journal(no_jars, monkeypatch, tmp_path):
         ({"captions": ["a"], "journal": Path("/proc/none/journal")}, "cannot be opened for writing"),
     ],
 )
-def test_arguments_that_do_not_fit_are_one_sentence(arguments, sentence):
+def test_arguments_that_do_not_fit_are_refused_in_one_sentence(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         parse_scene_graphs(arguments.pop("captions"), **arguments)
 
@@ -355,9 +326,9 @@ def test_a_heap_that_java_collects_without_end_ends_the_process_as_one_that_is_f
     management = SimpleNamespace(ManagementFactory=beans)
     java = SimpleNamespace(lang=SimpleNamespace(management=management))
     monkeypatch.setitem(sys.modules, "jpype", SimpleNamespace(java=java))
-    monkeypatch.setattr(worker, "time", clock)
-    monkeypatch.setattr(worker.os, "_exit", end)
+    monkeypatch.setattr(parser_worker, "time", clock)
+    monkeypatch.setattr(parser_worker.os, "_exit", end)
     with pytest.raises(SystemExit) as ended:
-        worker._end_when_choked()
+        parser_worker._end_when_heap_is_full()
     assert ended.value.code == OUT_OF_MEMORY
-    assert clock.now == 3 * worker.SECONDS_BETWEEN_LOOKS
+    assert clock.now == 3 * parser_worker.SECONDS_BETWEEN_CHECKS

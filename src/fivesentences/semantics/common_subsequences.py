@@ -1,13 +1,13 @@
 """Longest common subsequences of one caption and many others at once, one bit per word.
 
-The columns of the dynamic programme are kept as bits, one per word of the reference: bit i is 0 where the first
-i + 1 words have a longer common subsequence with the candidate's words so far than the first i words (Hyyro 2004).
-A word of the candidate changes only the references that hold it, so that frequent words work on all references and
-rare ones on a few. References of more than 64 words take several machine words, with carries between them.
+The columns of the dynamic programme are stored as bits, one per word of the reference: bit i is 0 if the first i + 1
+words have a longer common subsequence with the candidate's words so far than the first i words have (Hyyro 2004).
+A word of the candidate changes only the references that contain it, so frequent words are processed for all references
+and rare ones for a few. References of more than 64 words take several machine words, with carries between them.
 
-Which words one longest common subsequence has, rather than how many, depends on the way back through the table. Here it
-is that of the ``rouge`` package: from the ends of both captions, a pair of equal words is taken, else the candidate's
-word is passed over if that costs nothing, else the reference's word.
+Which words a longest common subsequence consists of, rather than how many, depends on how the table is traced back.
+Here this is done as in the ``rouge`` package: starting from the ends of both captions, a pair of equal words is taken;
+otherwise the candidate's word is skipped if that costs nothing; otherwise the reference's word is skipped.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.semantics.products import chunks, ranges
+from fivesentences.semantics.sparse_rows import chunks, ranges
 
-FREQUENT = 1 / 8  # share of the references from which on a word works on all of them
-MOST = 0.95  # share of the references that the main block must hold
+FREQUENT = 1 / 8  # a word in a larger share of the references is processed for all of them
+MOST = 0.95  # share of the references that the main block must contain
 WIDTHS = (np.uint16, np.uint32, np.uint64)
 
 Bits = list[NDArray[Any]]  # one array of unsigned integers per machine word, the lowest positions first
@@ -33,10 +33,9 @@ class Sequences:
     """Numbered words of many captions.
 
     Attributes:
-        word: ``[words of all captions]`` one caption after the other, numbered from 0.
-        length: ``[captions]`` words of each caption.
-        start: ``[captions]`` where each caption begins in ``word``.
-        n_words: How many different words there are.
+        word: ``[words of all captions]`` word numbers from 0, one caption after the other.
+        length: ``[captions]`` number of words of each caption.
+        n_words: Number of distinct words.
     """
 
     word: NDArray[np.int64]
@@ -45,27 +44,27 @@ class Sequences:
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """``[captions]`` where each caption begins in ``word``."""
+        """``[captions]`` index of each caption's first word in ``word``."""
         return np.cumsum(self.length) - self.length
 
     def take(self, captions: NDArray[np.int64]) -> Sequences:
-        """Some captions, in this order."""
+        """Return some captions, in this order."""
         length = self.length[captions]
         return Sequences(self.word[ranges(self.start[captions], length)], length, self.n_words)
 
 
 class CommonSubsequences:
-    """Many references, prepared to be compared with one candidate after the other.
+    """Many references, prepared for comparison with one candidate after another.
 
     Args:
-        references: The references; those of no words have a common subsequence of 0 words with anything.
+        references: The references; one without words has a common subsequence of 0 words with any candidate.
     """
 
     def __init__(self, references: Sequences):
         self._n = len(references.length)
         width = next((kind for kind in WIDTHS if np.mean(references.length <= np.iinfo(kind).bits) >= MOST), WIDTHS[-1])
         bits = np.iinfo(width).bits
-        # The main block has a place for every reference, also for those that are too long for it and compared apart.
+        # The main block has a slot for every reference, even for those too long for it, which are compared separately.
         self._main = _Block.of(references, references.length <= bits, width, 1)
         self._long: list[tuple[NDArray[np.int64], _Block]] = []
         machine_words = -(-references.length // 64)
@@ -76,10 +75,10 @@ class CommonSubsequences:
             self._long.append((place, _Block.of(chosen, np.ones(len(place), dtype=bool), np.uint64, count)))
 
     def lengths(self, candidate: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
-        """Words of the longest common subsequence with each reference, ``[references]``.
+        """Return the length in words of the longest common subsequence with each reference, ``[references]``.
 
         Args:
-            candidate: ``[words]`` numbered as the references' words are.
+            candidate: ``[words]`` word numbers as in the references.
         """
         words = candidate.tolist()
         lengths: NDArray[Any] = self._main.lengths(words)
@@ -90,11 +89,11 @@ class CommonSubsequences:
         return lengths
 
     def words(self, candidate: NDArray[np.int64], rank: NDArray[np.int64]) -> Bits:
-        """Which of the candidate's different words are in the common subsequence with each reference.
+        """Find the distinct words of the candidate that are in its common subsequence with each reference.
 
         Args:
-            candidate: ``[words]`` numbered as the references' words are.
-            rank: ``[words]`` which of its different words each is, numbered from 0.
+            candidate: ``[words]`` word numbers as in the references.
+            rank: ``[words]`` rank of each word among the candidate's distinct words, from 0.
 
         Returns:
             ``[references]`` bits, bit k for the word of rank k.
@@ -109,15 +108,15 @@ class CommonSubsequences:
 
 @dataclass(frozen=True)
 class _Block:
-    """References of up to so many machine words, and where each word stands in them.
+    """References of up to a certain number of machine words, and the positions of each word in them.
 
     Attributes:
-        n: References.
-        start: ``[words + 1]`` where a word's references begin in ``holder``.
-        holder: ``[occurrences]`` reference that holds the word, ascending for each word.
-        mask: ``[occurrences]`` bits: where the word stands in the reference.
-        everywhere: ``[references]`` bits of each frequent word.
-        prefix: ``[references]`` bits: the places that the reference has.
+        n: Number of references.
+        start: ``[words + 1]`` index of a word's first reference in ``holder``.
+        holder: ``[occurrences]`` reference that contains the word, ascending for each word.
+        mask: ``[occurrences]`` bits: positions of the word in that reference.
+        everywhere: For each frequent word ``[references]`` bits: its positions in all references.
+        prefix: ``[references]`` bits: the positions that the reference has.
     """
 
     n: int
@@ -129,7 +128,7 @@ class _Block:
 
     @classmethod
     def of(cls, references: Sequences, chosen: NDArray[np.bool_], width: type, machine_words: int) -> _Block:
-        """References that are not ``chosen`` hold nothing here."""
+        """Build the block; references that are not ``chosen`` count as empty."""
         n, bits = len(references.length), np.iinfo(width).bits
         reference = np.repeat(np.arange(n), references.length)
         position = np.arange(len(reference)) - np.repeat(references.start, references.length)
@@ -160,7 +159,7 @@ class _Block:
         return zeros(state)
 
     def _advance(self, state: Bits, word: int) -> _Step | None:
-        """One more word; what it changed, None if no reference holds it."""
+        """Process one more word and return what it changed, or None if no reference contains it."""
         mask = self.everywhere.get(word)
         if mask is not None:
             before = state.copy()
@@ -180,10 +179,10 @@ class _Block:
     def words(self, words: list[int], ranks: list[int]) -> Bits:
         state = start_of(len(self.mask), self.n, self.mask[0].dtype)
         steps = []
-        shared = False  # whether a step kept the arrays of the state
+        shared = False  # True if the last step kept the arrays of the state
         for word, rank in zip(words, ranks, strict=True):
             frequent = word in self.everywhere
-            if shared and not frequent:  # a rare word writes into them
+            if shared and not frequent:  # a rare word writes into these arrays
                 state = [part.copy() for part in state]
             steps.append((rank, self._advance(state, word)))
             shared = frequent
@@ -208,7 +207,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Step:
-    """What one word of the candidate did: to which references (None: all), and their bits before and after."""
+    """What one word of the candidate changed: the references (None: all), and their bits before and after."""
 
     holder: NDArray[np.intp] | None
     mask: Bits
@@ -217,12 +216,12 @@ class _Step:
 
 
 def start_of(machine_words: int, n: int, kind: np.dtype) -> Bits:
-    """Bits before the first word of a candidate: all 1."""
+    """Return the bits before the first word of a candidate: all 1."""
     return [np.full(n, np.iinfo(kind).max, dtype=kind) for _ in range(machine_words)]
 
 
 def prefixes(length: NDArray[np.int64], machine_words: int, kind: np.dtype) -> Bits:
-    """Bits of which the lowest ``length`` are 1, ``[references]``."""
+    """Return bits of which the lowest ``length`` are 1, ``[references]``."""
     bits = np.iinfo(kind).bits
     full = np.array(np.iinfo(kind).max, dtype=kind)
     parts = []
@@ -233,11 +232,11 @@ def prefixes(length: NDArray[np.int64], machine_words: int, kind: np.dtype) -> B
 
 
 def advanced(state: Bits, mask: Bits) -> Bits:
-    """The state after one more word of the candidate.
+    """Return the state after one more word of the candidate.
 
     Args:
         state: Bits of the dynamic programme.
-        mask: Where the word stands in the references.
+        mask: Positions of the word in the references.
     """
     after: Bits = []
     carry: NDArray[Any] | None = None
@@ -256,19 +255,19 @@ def advanced(state: Bits, mask: Bits) -> Bits:
 
 
 def step_back(prefix: Bits, mask: Bits, before: Bits, after: Bits) -> NDArray[Any]:
-    """One word of the candidate on the way back through the table.
+    """Trace one word of the candidate back through the table.
 
-    The word is taken if it stands at the end of what is left of the reference, or if without it the common
-    subsequence would be shorter; then at the last place where it stands, and the reference ends before that place.
+    The word is taken if it is the last word of what is left of the reference, or if the common subsequence would be
+    shorter without it. It is taken at its last position, and what is left of the reference then ends before it.
 
     Args:
-        prefix: What is left of the references: so many lowest bits are 1. Changed in place.
-        mask: Where the word stands.
+        prefix: What is left of the references: that many of the lowest bits are 1. Changed in place.
+        mask: Positions of the word.
         before: Bits of the dynamic programme before the word.
-        after: And after it.
+        after: Bits of the dynamic programme after the word.
 
     Returns:
-        ``[references]`` 1 where the word is taken, else 0.
+        ``[references]`` 1 if the word is taken, else 0.
     """
     kind = prefix[0].dtype
     one = np.array(1, dtype=kind)
@@ -281,7 +280,7 @@ def step_back(prefix: Bits, mask: Bits, before: Bits, after: Bits) -> NDArray[An
         if word + 1 < len(prefix):
             below_end |= (prefix[word + 1] & one) << last
         taken = taken | ((left ^ below_end) & places[word])
-        # The common subsequence grows by at most one word, so whether it does is the parity of the change.
+        # The common subsequence grows by at most one word, so the parity of the change says whether it grows.
         gained = gained ^ np.bitwise_count((before[word] ^ after[word]) & left)
     taken = ((taken != 0) | (gained & np.uint8(1) != 0)).astype(kind)
     chosen = np.negative(taken)  # all bits
@@ -305,7 +304,7 @@ def step_back(prefix: Bits, mask: Bits, before: Bits, after: Bits) -> NDArray[An
 
 
 def zeros(state: Bits) -> NDArray[Any]:
-    """``[references]`` bits that are 0: words of the common subsequence."""
+    """``[references]`` number of bits that are 0, which is the length of the common subsequence."""
     bits = np.iinfo(state[0].dtype).bits
     if len(state) == 1:
         return np.subtract(np.uint8(bits), np.bitwise_count(state[0]))
@@ -313,12 +312,12 @@ def zeros(state: Bits) -> NDArray[Any]:
 
 
 def common_lengths(sequences: Sequences, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Words of the longest common subsequence of single pairs of captions.
+    """Return the length in words of the longest common subsequence of single pairs of captions.
 
     Args:
         sequences: The captions.
-        left: ``[pairs]`` caption index.
-        right: ``[pairs]`` caption index.
+        left: ``[pairs]`` caption indices.
+        right: ``[pairs]`` caption indices.
 
     Returns:
         ``[pairs]``.
@@ -334,13 +333,13 @@ def common_lengths(sequences: Sequences, left: NDArray[np.int64], right: NDArray
 def common_words(
     sequences: Sequences, rank: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """Which different words the common subsequence of single pairs of captions has, as ``rouge`` finds it.
+    """Find the distinct words in the common subsequence of single pairs of captions, as ``rouge`` finds them.
 
     Args:
         sequences: The captions.
-        rank: ``[words of all captions]`` which of its caption's different words each is, numbered from 0.
-        left: ``[pairs]`` candidates.
-        right: ``[pairs]`` references.
+        rank: ``[words of all captions]`` rank of each word among the distinct words of its caption, from 0.
+        left: ``[pairs]`` caption indices of the candidates.
+        right: ``[pairs]`` caption indices of the references.
 
     Returns:
         ``[machine words, pairs]`` bits, bit k for the candidate's word of rank k.
@@ -364,7 +363,7 @@ def common_words(
 
 
 def ranks(sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which of its caption's different words each word is, numbered from 0, and ``[captions]`` how many there are."""
+    """Rank every word among the distinct words of its caption, from 0; and ``[captions]`` number of distinct words."""
     caption = np.repeat(np.arange(len(sequences.length)), sequences.length)
     distinct, rank = np.unique(caption * max(1, sequences.n_words) + sequences.word, return_inverse=True)
     count = np.bincount(distinct // max(1, sequences.n_words), minlength=len(sequences.length))
@@ -374,11 +373,11 @@ def ranks(sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _batches(
     sequences: Sequences, left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], Bits, Any]]:
-    """Pairs of about one size together, in bounded memory.
+    """Divide pairs into batches of similar size, in bounded memory.
 
     Yields:
         Indices of the pairs; ``[pairs, words]`` the left captions, padded with -1; bits of the pairs, all 1; and a
-        function that says where the left captions' word of a column stands in the right captions.
+        function from a column of the left captions to the positions of its words in the right captions.
     """
     start, length = sequences.start, sequences.length
     bits = np.maximum(16, 1 << np.ceil(np.log2(np.maximum(1, length))).astype(np.int64))

