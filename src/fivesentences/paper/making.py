@@ -12,7 +12,7 @@ import pandas as pd
 from fivesentences.config import Scale, check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.evaluation.agreement import read_agreement
 from fivesentences.evaluation.meaning import read_meaning
 from fivesentences.evaluation.retrievals import read_retrievals
@@ -29,7 +29,6 @@ from fivesentences.plan.figures import HubnessFigureSpec, MetricAgreementFigureS
 from fivesentences.plan.rows import expand_rows
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
-from fivesentences.storage import read_json
 
 Paths = Sequence[Path | str]
 Pictures = Mapping[str, Photographs]
@@ -109,7 +108,7 @@ def _hubness_figure(
     spec = study.figures[name]
     assert isinstance(spec, HubnessFigureSpec)
     rows = expand_rows(spec.rows, study, scale)
-    data = hubness_figure.tidy(spec, study, scale, {one["run"]: one for one in map(read_json, numbers)})
+    data = hubness_figure.tidy(spec, study, scale, {one["run"]: one for one in read_evaluations(numbers)})
     notes = notes_of_data(study, scale, rows, Results(collect(numbers, scale.scale)))
     if not data.empty:
         methods = unique(row.inference for row in rows if row.left_out is None)
@@ -127,7 +126,7 @@ def _metric_agreement_figure(
 
     spec = study.figures[name]
     assert isinstance(spec, MetricAgreementFigureSpec)
-    runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in map(read_json, numbers)}
+    runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in read_evaluations(numbers)}
     data = metric_agreement_figure.tidy(spec, study, scale, runs, collect(numbers, scale.scale))
     said = metric_agreement_figure.notes(data, spec, study, scale) if not data.empty else []
     draw = functools.partial(metric_agreement_figure.draw, study=study, data=data)

