@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-# Options whose name on the command line is not the argument's with dashes.
+# Options that are not called like the argument with dashes in place of underscores.
 _OPTIONS = {"k": "-k", "protocol": "--dataset"}
 
 
@@ -14,14 +14,14 @@ class Argument:
     """An argument of a function, which a command offers as an option.
 
     Attributes:
-        name: As Python names it, such as ``image_of_caption``.
+        name: The name in Python, such as ``image_of_caption``.
     """
 
     name: str
 
     @property
     def option(self) -> str:
-        """As the command line names it, such as ``--image-of-caption``."""
+        """The name on the command line, such as ``--image-of-caption``."""
         return _OPTIONS.get(self.name, f"--{self.name.replace('_', '-')}")
 
 
@@ -38,18 +38,32 @@ class Cure:
     shell: str
 
 
+def install(extra: str, otherwise: str = "") -> Cure:
+    """How to install an extra of this package, which no registry offers.
+
+    Args:
+        extra: Such as ``train``.
+        otherwise: What else helps, such as "or save .npy".
+    """
+    more = f", {otherwise}" if otherwise else ""
+    return Cure(
+        f'install it with pip install "fivesentences[{extra}]"{more}',
+        f'in the checkout: pip install ".[{extra}]"{more}',
+    )
+
+
 class InputError(ValueError):
     """Something that a user provided is wrong.
 
     The command line and the workflow print it without a traceback and end with exit code 1. ``str(error)`` is worded
-    for a caller of the library; ``in_shell_words()`` for the command line.
+    for a caller of the library, ``in_shell_words()`` for the command line.
 
     Args:
         what: What is wrong, with the value: "there is no such file", "is 0; it must be at least 1". A whole sentence
             is accepted too.
-        where: The file, key or matrix that it is about, set before ``what`` with a colon; an ``Argument`` is set before
-            it without one ("k is 0"), under the name that the reader knows.
-        cure: What to do, set behind ``what`` with a semicolon.
+        where: What it is about: a file, a key or a matrix is set before ``what`` with a colon; an ``Argument`` without
+            one ("k is 0"), under the name that the reader knows.
+        cure: What to do, set behind ``what`` with a semicolon. A ``Cure`` where the two readers do different things.
 
     Attributes:
         what: As given.
@@ -64,7 +78,7 @@ class InputError(ValueError):
         super().__init__(self._worded(shell=False))
 
     def in_shell_words(self) -> str:
-        """The sentence as somebody reads it who typed a command."""
+        """The sentence for a reader who typed a command."""
         return self._worded(shell=True)
 
     def _worded(self, *, shell: bool) -> str:

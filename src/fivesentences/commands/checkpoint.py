@@ -32,18 +32,21 @@ def import_(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="where safetensors and settings go")],
     model: Annotated[str, typer.Option(help="vsepp, scan, vsrn, cvse, sgr or saf")],
     concept_vectors: Annotated[
-        Path | None, typer.Option(metavar="FILE.npy", help="cvse: vectors of the concepts, which no checkpoint holds")
+        Path | None,
+        typer.Option(metavar="FILE.npy", help="cvse: vectors of the concepts, which no checkpoint contains"),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="what the file does not say of the model; again for more"),
+        typer.Option(
+            "--option", metavar="NAME=VALUE", help="a setting of the model that the file lacks; repeat for more"
+        ),
     ] = None,
 ) -> None:
     """Turn a released .pth.tar into safetensors, without running what is in it.
 
-    A .pth.tar is a pickle: a program that whoever made the file wrote. It is
-    read by torch's weights-only reader, which makes tensors, plain containers,
-    numbers and the command line of the training, and refuses all else.
+    A .pth.tar is a pickle: a program written by whoever made the file. It is
+    read by torch's weights-only reader, which creates tensors, plain containers,
+    numbers and the command line of the training, and refuses everything else.
 
     The folder then holds released.safetensors (weights under their released
     names) and checkpoint.json (settings, epoch, SHA-256 of the source):
@@ -75,9 +78,9 @@ def _vectors(path: Path) -> NDArray[np.float32]:
     try:
         vectors: NDArray[np.float32] = np.load(path, allow_pickle=False).astype(np.float32)
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+        raise InputError("there is no such file.", where=path) from None
     except (ValueError, EOFError, OSError, AttributeError) as error:
-        raise InputError(f"{path}: this is not a whole .npy file of numbers ({error}).") from None
+        raise InputError(f"this is not a whole .npy file of numbers ({error}).", where=path) from None
     return vectors
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fivesentences.commands import arguments as given
-from fivesentences.commands.evaluate import GALLERY, labelled
+from fivesentences.commands.evaluate import GALLERY
+from fivesentences.commands.score_sheets import labelled
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
-from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Test(StrEnum):
-    """How chance is drawn."""
+    """How p is computed."""
 
     PERMUTATION = "permutation"
     BOOTSTRAP = "bootstrap"
@@ -37,7 +37,7 @@ def compare(
         bool, typer.Option("--all", help="also ASP by both tie rules, and SR with ground truth kept")
     ] = False,
     method: Annotated[Test, typer.Option(metavar="NAME", help=" or ".join(Test))] = Test.PERMUTATION,
-    resamples: Annotated[int, typer.Option(min=1, help="sign flips or draws")] = 10_000,
+    resamples: Annotated[int, typer.Option(min=1, help="how many sign flips or draws")] = 10_000,
     confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="of the resampling")] = 0,
     transposed: given.Transposed = False,
@@ -49,14 +49,15 @@ def compare(
 ) -> None:
     """Test for every metric whether model A differs from model B.
 
-    The test is paired: it looks at the difference of every query. An image and
-    its captions are one cluster, whose signs are flipped together. The interval
-    is a bootstrap's. p is not adjusted for the number of metrics.
+    The test is paired: it uses the difference of every query. An image and its
+    captions are one cluster, whose signs are flipped together. The interval is
+    a bootstrap interval. p is not adjusted for the number of metrics.
 
     Example:
 
         fivesentences compare a.npy b.npy --phi cider.npy
     """
+    from fivesentences.evaluation import gallery_files
     from fivesentences.evaluation.comparing import compare as compare_similarities
     from fivesentences.evaluation.protocols import protocol_named
     from fivesentences.metrics import TIE_RULE
@@ -65,24 +66,19 @@ def compare(
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     chosen = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
-        first, second = given.similarity_of(a, transposed), given.similarity_of(b, transposed)
-        if first.shape != second.shape:
-            raise InputError(
-                f"{a} is {list(first.shape)} but {b} is {list(second.shape)}; models are compared on the same images "
-                "and captions."
-            )
-        n_images, n_captions = given.check_similarity(first, dataset, image_of_caption, a)
-        given.check_similarity(second, dataset, image_of_caption, b)
-        pairing = given.pairing_of(image_of_caption, n_captions)
-        phis = given.phis_of(phi, n_images, n_captions, pairing)
+        first, second = (
+            gallery_files.read_gallery(
+                path, transposed=transposed, image_of_caption=image_of_caption, protocol=of_file
+            )[0]
+            for path, of_file in ((a, chosen), (b, None))
+        )
+        first = gallery_files.with_phi_files(first, phi or ())
         # One step more than there are similarities: the resampling.
         with given.working(f"compare {a} and {b}", 1 + 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(
                 first,
                 second,
-                phis,
-                dataset,
-                pairing,
+                protocol=dataset,
                 ks=cutoffs,
                 ms=sizes,
                 asp=asp or everything,
@@ -97,7 +93,7 @@ def compare(
     protocol = chosen.words if chosen else "the whole matrix is one gallery"
     notes = [
         f"i2t: images are queries, t2i: captions are; {protocol}; {TIE_RULE}.",
-        *(["GT: ground truth, the query's own items."] if phis else []),
+        *(["GT: ground truth, the query's own items."] if first.phis else []),
         f"Paired {method} test, {frame.attrs['resamples']:,} {'sign flips' if method == 'permutation' else 'draws'}; "
         f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
         f"{len(frame)} metrics.",
@@ -119,7 +115,7 @@ def _title(about: dict[str, Any]) -> str:
 
 
 def sheet(frame: pd.DataFrame, title: str, notes: list[str]) -> Sheet:
-    """One row a metric."""
+    """One row per metric."""
     percent = f"{100 * frame.attrs['confidence']:g} % interval"
     rows = []
     for row in frame.to_dict("records"):

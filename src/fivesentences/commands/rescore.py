@@ -1,4 +1,4 @@
-"""`fivesentences rescore`: another inference method on the same similarity matrix."""
+"""`fivesentences rescore`: similarity normalisation, or another inference method on the same similarity matrix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, InputError
 from fivesentences.storage import check_writable, read_json, sha256_of, write_json
 
 
@@ -25,7 +25,7 @@ class Method(StrEnum):
 
 
 class Solver(StrEnum):
-    """Of the assignment."""
+    """How the assignment is solved."""
 
     AUTO = "auto"
     EXACT = "exact"
@@ -39,17 +39,15 @@ def rescore(
     k: Annotated[int | None, typer.Option("-k", min=1, help="csls: neighbours on either side (default 10)")] = None,
     beta: Annotated[float | None, typer.Option(help="inverted_softmax: inverse temperature (default 30)")] = None,
     direction: Annotated[
-        given.Side, typer.Option(metavar="NAME", help="i2t (images are queries) or t2i; inverted_softmax differs by it")
+        given.Side, typer.Option(metavar="NAME", help="i2t (images are queries) or t2i, for inverted_softmax")
     ] = given.Side.I2T,
     include_self: Annotated[
-        bool, typer.Option("--include-self", help="inverted_softmax: the pair itself is in its own sum")
+        bool, typer.Option("--include-self", help="inverted_softmax: include the pair itself in its sum")
     ] = False,
     captions_per_image: Annotated[
-        int | None, typer.Option(min=1, help="assignment: slots of an image (default: as many as it has captions)")
+        int | None, typer.Option(min=1, help="assignment: places of an image (default: as many as it has captions)")
     ] = None,
-    image_of_caption: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="assignment: index of each caption's image, one a line")
-    ] = None,
+    image_of_caption: given.ImageOfCaption = None,
     solver: Annotated[
         Solver | None,
         typer.Option(metavar="NAME", help="assignment: auto (default), exact (small matrices) or auction"),
@@ -57,11 +55,11 @@ def rescore(
     transposed: given.Transposed = False,
     quiet: given.Quiet = False,
 ) -> None:
-    """Score again by a method that looks at all queries at once.
+    """Normalise a similarity by a method that looks at all queries at once.
 
     Such methods read the whole test set, queries and gallery; say so beside the
-    numbers. Give every image once. The method is noted beside the new matrix, so
-    that evaluate can name it.
+    numbers. Give one row per image. The method is noted beside the new matrix,
+    so that evaluate can name it.
 
     Examples:
 
@@ -69,12 +67,13 @@ def rescore(
 
         fivesentences rescore sims.npy --method inverted_softmax -o i2t.npy
     """
+    from fivesentences.evaluation.gallery_files import read_gallery
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored
     from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 
     if out.suffix != ".npy":
-        raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
+        raise InputError("the name of a similarity matrix must end in .npy.", where=out)
     check_writable(out)
     options: dict[str, Any] = {}
     for name, value, of in (
@@ -82,22 +81,17 @@ def rescore(
         ("beta", beta, "inverted_softmax"),
         ("include_self", include_self or None, "inverted_softmax"),
         ("captions_per_image", captions_per_image, "assignment"),
-        ("image_of_caption", image_of_caption, "assignment"),
         ("solver", solver, "assignment"),
     ):
         if value is None:
             continue
         if method != of:
-            option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} belongs to {of}, but --method is {method}; leave it out.")
+            raise InputError(f"{Argument(name).option} belongs to {of}, but --method is {method}; leave it out.")
         options[name] = value
     with quietly(quiet):
-        similarity = given.similarity_of(matrix, transposed)
-        given.check_similarity(similarity, None, image_of_caption, matrix)
-        if image_of_caption is not None:
-            options["image_of_caption"] = given.pairing_of(image_of_caption, similarity.shape[1])
+        gallery, _ = read_gallery(matrix, transposed=transposed, image_of_caption=image_of_caption)
         with given.working(f"{method} of {matrix}"):
-            result = rescored(similarity, method, direction, out=out, **options)
+            result = rescored(gallery, method, direction, out=out, **options)
     parameters = inspect.signature(INFERENCE[method]).parameters
     settings = {
         name: options.get(name, parameter.default)
@@ -115,12 +109,12 @@ def rescore(
 
 
 def note_beside(path: Path) -> Path:
-    """Where the method of a re-scored matrix is noted."""
+    """The path of the note on a re-scored matrix."""
     return path.with_suffix(".rescored.json")
 
 
 def read_rescored(path: Path) -> str | None:
-    """What is to be said about a similarity that ``rescore`` wrote; None if it did not."""
+    """A sentence about a similarity that ``rescore`` wrote; None for any other."""
     beside = note_beside(path)
     if path.suffix != ".npy" or not beside.is_file():
         return None

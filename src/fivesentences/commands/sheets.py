@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STDOUT = "-"
-ENDLESS = 1_000_000  # columns of a terminal that has room for everything
+ENDLESS = 1_000_000  # columns of a terminal that is wide enough for everything
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Sheet:
         stub: Headings of the columns that say what a row is.
         columns: Group (may be empty) and heading of each column of numbers.
         rows: Cells of each row, stub first, as text.
-        title: Above it.
-        notes: Below it, a sentence each.
+        title: The text above it.
+        notes: The sentences below it.
     """
 
     stub: Sequence[str]
@@ -48,7 +48,7 @@ class Sheet:
 
     @property
     def headings(self) -> list[str]:
-        """One heading a column, the group in it."""
+        """One heading per column, which includes its group."""
         return [*self.stub, *(f"{group} {name}".strip() for group, name in self.columns)]
 
 
@@ -57,8 +57,8 @@ class Outputs:
     """Where a command's numbers go; ``-`` is standard output.
 
     Attributes:
-        files: Form ("json", "csv", "markdown", "latex") and path of each that was asked for.
-        quiet: Nothing on the terminal that was not asked for.
+        files: Form ("json", "csv", "markdown", "latex") and path of each output that was asked for.
+        quiet: Whether to show nothing on the terminal that was not asked for.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Outputs:
     def of(
         cls, json_out: Path | None, csv: Path | None, markdown: Path | None, latex: Path | None, quiet: bool
     ) -> Outputs:
-        """From a command's options.
+        """The outputs that a command's options ask for.
 
         Raises:
             typer.BadParameter: If two go to the same place.
@@ -88,11 +88,11 @@ class Outputs:
         return cls(files, quiet)
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
-        """Write what was asked for, and show the table unless quiet or standard output is taken.
+        """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
 
         Args:
             sheets: For the terminal, Markdown and LaTeX.
-            tidy: For CSV; None where a command has none.
+            tidy: For CSV; None if a command has none.
             content: For JSON.
 
         Raises:
@@ -116,24 +116,24 @@ class Outputs:
 
 
 def quietly(quiet: bool) -> AbstractContextManager[Any]:
-    """Without progress bars on standard error, if quiet; an error still shows, since it is printed outside."""
+    """Suppress progress bars on standard error if ``quiet``; an error still shows, since it is printed outside."""
     return contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext()
 
 
 def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
-    """Print tables; nothing of a number or a label is ever cut.
+    """Print tables; numbers and labels are never truncated.
 
     Args:
-        sheets: The tables. One that is too wide is printed in a part for each group of columns; a part that is still
+        sheets: The tables. One that is too wide is printed in parts, one per group of columns; a part that is still
             too wide runs over the edge.
-        width: Columns of the terminal; default those it has, and no end to them in a pipe or a file.
+        width: Columns of the terminal; default its own width, and unlimited in a pipe or a file.
     """
     room = width or (Console().width if sys.stdout.isatty() else ENDLESS)
     for sheet in sheets:
         if sheet.title:
             _console(room).print(Text(sheet.title, style="bold"))
         for part in fitting(sheet, room):
-            # Text alone folds, without loss; a row of numbers keeps its line.
+            # Only text is folded, which loses nothing; a row of numbers stays on its line.
             needed = natural_width(part) if part.columns else 0
             print()
             _console(max(room, needed)).print(_table(part))
@@ -144,7 +144,7 @@ def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
 
 
 def fitting(sheet: Sheet, room: int) -> list[Sheet]:
-    """The sheet, or where it has not the room its groups of columns below each other, those without a group last."""
+    """The sheet; or if it is too wide, one sheet per group of columns, those without a group last."""
     groups = dict.fromkeys(group for group, _ in sheet.columns if group)
     if len(groups) < 2 or natural_width(sheet) <= room:
         return [sheet]
@@ -158,7 +158,7 @@ def fitting(sheet: Sheet, room: int) -> list[Sheet]:
 
 
 def natural_width(sheet: Sheet) -> int:
-    """Columns that a sheet takes where nothing is folded."""
+    """The columns of a terminal that a sheet takes if nothing is folded."""
     return _console(ENDLESS).measure(_table(sheet)).maximum
 
 
@@ -167,14 +167,14 @@ def _console(width: int) -> Console:
 
 
 def _part(sheet: Sheet, places: Sequence[int]) -> Sheet:
-    """Some columns of numbers, and the rows that have one there."""
+    """Some columns of numbers, and the rows that have a number there."""
     stub = len(sheet.stub)
     rows = [[*row[:stub], *(row[stub + at] for at in places)] for row in sheet.rows]
     return replace(sheet, columns=[sheet.columns[at] for at in places], rows=[row for row in rows if any(row[stub:])])
 
 
 def _table(sheet: Sheet) -> Table:
-    # Narrow, so that ten columns fit into a terminal of eighty.
+    # Narrow, so that ten columns of numbers fit into a terminal of eighty columns.
     table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     for name in sheet.stub:
         table.add_column(Text(name), overflow="fold")
@@ -226,14 +226,14 @@ def latex(sheet: Sheet) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number as a table shows it; nothing where there is none."""
+    """A number as a table shows it; empty if there is none."""
     if value is None or not math.isfinite(value):
         return ""
     return f"{value:.{digits}f}"
 
 
 def _finite(content: Any) -> Any:
-    """NaN as null, since JSON has none."""
+    """The content with null in place of NaN, which JSON lacks."""
     if isinstance(content, dict):
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):

@@ -1,4 +1,4 @@
-"""`fivesentences similarity`: a trained run, or an imported checkpoint, scores a split."""
+"""`fivesentences similarity`: score a split by a trained run or an imported checkpoint."""
 
 from __future__ import annotations
 
@@ -40,32 +40,33 @@ def similarity(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the matrix, .npy")],
     split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="corpus, .parquet (default: the one of run.yaml)")
+        Path | None, typer.Option(metavar="FILE", help="corpus, .parquet (default: the one in run.yaml)")
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="its features, .npy (default: those of run.yaml)")
+        Path | None, typer.Option(metavar="FILE", help="its features, .npy (default: those in run.yaml)")
     ] = None,
     vocabulary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="of an imported checkpoint: the authors' words, *_vocab.json")
+        Path | None,
+        typer.Option(metavar="FILE", help="of an imported checkpoint: the authors' vocabulary, *_vocab.json"),
     ] = None,
     captions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also write the captions there, one a line")
+        Path | None, typer.Option(metavar="FILE", help="also write the captions to this file, one per line")
     ] = None,
     image_of_caption: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also write the index of each caption's image, one a line")
+        Path | None, typer.Option(metavar="FILE", help="also write the index of each caption's image, one per line")
     ] = None,
     device: Annotated[Device, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = Device.CPU,
     quiet: given.Quiet = False,
 ) -> None:
     """Score every image of a split with every caption of it, by a trained run or an imported checkpoint.
 
-    The matrix is float32, a row an image, a column a caption, in the corpus's
-    order. RUN is a folder such as results/training/SOME/RUN.
+    The matrix is float32 with one row per image and one column per caption, in
+    the order of the corpus. RUN is a folder such as results/training/SOME/RUN.
 
-    RUN may also be what "fivesentences checkpoint import" made. It says
-    neither corpus nor features, and has the authors' own words: name all
-    three. Features are read as they are stored, of the kind (bottom-up
-    regions, mostly) and size that the authors trained with.
+    RUN may also be a folder that "fivesentences checkpoint import" made. It
+    names neither corpus nor features nor the authors' vocabulary: give all
+    three. Features are read as they are stored; they must be of the kind
+    (mostly bottom-up regions) and size that the authors trained with.
 
     Examples:
 
@@ -75,17 +76,17 @@ def similarity(
         --features f30k.npy --vocabulary f30k_precomp_vocab.json
     """
     if out.suffix != ".npy":
-        raise InputError(f"{out}: the name of a similarity matrix must end in .npy.")
+        raise InputError("the name of a similarity matrix must end in .npy.", where=out)
     for path in (out, captions, image_of_caption):
         if path is not None:
             check_writable(path)
     imported = not (run / RUN).is_file() and (run / IMPORTED).is_file()
     if not imported and not (run / RUN).is_file():
         raise InputError(
-            f"{run}: there is no {RUN} in it; name the folder of a finished run, or of an imported checkpoint."
+            f"there is no {RUN} in it; name the folder of a finished run, or of an imported checkpoint.", where=run
         )
     if not imported and vocabulary is not None:
-        raise InputError(f"{run} is a run of ours and has its own words; leave --vocabulary out.")
+        raise InputError(f"{run} is a run of ours and has its own vocabulary; leave --vocabulary out.")
     given.need("torch", "train", "scoring by a trained run")
     from fivesentences.evaluation.scoring import score_imported, score_split
 

@@ -1,12 +1,12 @@
-"""A run's similarities -> all its numbers, as one JSON file; all runs -> one tidy table; what judges say of phi."""
+"""Every number of a similarity, of a run as one JSON file and of all runs as one tidy table; phi beside human judges."""
 
 from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.comparing import compare
 from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_positives, packaged_positives
 from fivesentences.evaluation.positives import cxc_positives
-from fivesentences.evaluation.protocols import PROTOCOLS, evaluate, score
-from fivesentences.evaluation.run import Evaluated, evaluate_runs, evaluate_similarity
-from fivesentences.evaluation.tidy import collect, summary, write_tidy
+from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
+from fivesentences.evaluation.run import Evaluated, evaluate_runs
+from fivesentences.evaluation.tidy import collect, read_evaluations, summary, write_tidy
 
 __all__ = [
     "PROTOCOLS",
@@ -20,10 +20,9 @@ __all__ = [
     "eccv_positives",
     "evaluate",
     "evaluate_runs",
-    "evaluate_similarity",
     "packaged_positives",
     "read_agreement",
-    "score",
+    "read_evaluations",
     "summary",
     "write_agreement",
     "write_tidy",

@@ -15,7 +15,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
 from fivesentences.errors import InputError
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
-from fivesentences.metrics.ranking import checked_choice
+from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics import registry as phis
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.tuples import Tuples

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
-from fivesentences.evaluation.protocols import (
-    GALLERY_COLUMNS,
-    about_of,
-    checked_phis,
-    checked_split,
-    galleries,
-    matrix_of,
-    protocol_named,
-    sentences,
-)
+from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
 from fivesentences.metrics import Evaluator, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, paired_tests
-from fivesentences.metrics.frame import MetricFrame, said_once
-from fivesentences.metrics.ranking import checked_choice
+from fivesentences.metrics.registry import metric_of
+from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
+from fivesentences.retrieval.arguments import checked_choices
+from fivesentences.retrieval.gallery import Similarity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +25,8 @@ Key = tuple[str, str, str, str, str, int]
 
 
 def compare(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Similarity,
+    b: Similarity,
     phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
     protocol: str | None = None,
     image_of_caption: ArrayLike | None = None,
@@ -52,65 +45,51 @@ def compare(
     """A paired test of two models for every metric, from its value for each query.
 
     An image and its captions, as queries of either direction, are one cluster: they are flipped or drawn together.
-    Rsum, which is no mean of queries, is tested through each image's share of it. The p values are not adjusted for
-    the number of metrics.
+    Rsum, which is not a mean over queries, is tested through each image's share of it. The p values are not adjusted
+    for the number of metrics.
 
     Args:
-        a: ``[images, captions]`` similarity of one model.
-        b: Of the other, same images and captions.
-        phis: As in ``score``: adds N@k (released formula, ground truth kept and removed) and SR@k.
-        protocol: As in ``score``; folds are scored by themselves.
+        a: ``[images, captions]`` similarity of one model, or a ``Gallery``.
+        b: That of the other model, with the same images and captions.
+        phis: As in ``evaluate``: adds N@k (released formula, ground truth kept and removed) and SR@k.
+        protocol: As in ``evaluate``; each fold is scored by itself.
         image_of_caption: ``[captions]``; default equal image-major blocks.
         ks: Cut-offs.
         ms: Sizes of the relevant set of semantic recall.
         asp: Whether to add ASP, which takes longest.
-        asp_ties: Its rules for ties, of "index" and "average".
+        asp_ties: The rules for ties of ASP, of "index" and "average".
         sr_ground_truth: Which of "kept" and "removed" semantic recall to test.
         method: As in ``metrics.comparison.paired_test``, and so all that follow.
-        resamples: How many.
+        resamples: How many flips or draws.
         confidence: Of the interval.
         seed: Of the resampling.
         progress: Called after each gallery and similarity.
 
     Returns:
-        One row a metric: metric, direction, phi, formula, ground_truth, m, a, b, difference (a - b), low, high, p, n,
-        clusters, and the columns of ``protocols.GALLERY_COLUMNS``; ``frame.attrs`` holds these too, and method,
+        One row per metric: metric, direction, phi, formula, ground_truth, m, a, b, difference (a - b), low, high, p,
+        n, clusters, and the columns ``metrics.result.GALLERY_COLUMNS``; ``frame.attrs`` holds these too, and method,
         resamples, confidence and seed. Printed, what is the same in all rows stands below the table.
 
     Raises:
-        InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is none.
+        InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
-    for kept in sr_ground_truth:
-        checked_choice("sr_ground_truth", kept, ("kept", "removed"))
-    matrices = [matrix_of(given, name) for name, given in (("a", a), ("b", b))]
-    if matrices[0].shape != matrices[1].shape:
-        raise InputError(
-            f"a is {list(matrices[0].shape)} but b is {list(matrices[1].shape)}; two models are compared on the same "
-            "images and captions."
-        )
-    n_images, n_captions = matrices[0].shape
+    from fivesentences.metrics.frame import MetricFrame, said_once
+
+    checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
-    pairing = checked_split(chosen, image_of_caption, n_images, n_captions)
-    named = checked_phis(phis, n_images, n_captions)
+    whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
+    other = whole.with_similarity(b, name="b")
     found: list[dict[Key, list[NDArray[np.float64]]]] = [{}, {}]
-    clusters = []
-    parts = galleries(chosen, pairing, n_images)
-    for gallery in parts:
-        evaluator = Evaluator(
-            {name: phi[gallery.captions, gallery.images] for name, phi in named.items()} or None,
-            gallery.image_of_caption,
-            ks=ks,
-            ms=ms,
-            formulas=("released",),
-            styles=("recall",),
-            asp_ties=asp_ties if asp and named else (),
-        )
-        images = np.arange(gallery.images.stop - gallery.images.start)
-        clusters.append(gallery.images.start + np.concatenate([images, gallery.image_of_caption]))
-        for name, values, matrix in zip("ab", found, matrices, strict=True):
-            with gallery.located(name):
-                of_queries = evaluator.per_query(matrix[gallery.images][:, gallery.captions])
-            for key, row in _rows(of_queries, gallery.image_of_caption, len(images), sr_ground_truth).items():
+    clusters, sizes = [], []
+    for images in parts_of(chosen, whole.n_images):
+        evaluator = Evaluator(ks=ks, ms=ms, asp_ties=asp_ties if asp else ())
+        first = whole.part(images)
+        sizes.append(first.shape)
+        clusters.append(images.start + np.concatenate([np.arange(first.n_images), first.image_of_caption]))
+        second = replace(first, similarity=other.part(images).similarity)  # so that phi is read once for both
+        for values, gallery in zip(found, (first, second), strict=True):
+            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images, sr_ground_truth)
+            for key, row in rows.items():
                 values.setdefault(key, []).append(row)
             if progress is not None:
                 progress()
@@ -131,7 +110,7 @@ def compare(
         }
         for key, row_a, row_b, test in zip(keys, rows_a, rows_b, tests, strict=True)
     ]
-    about = about_of(chosen, parts, n_images, n_captions)
+    about = about_of(whole.shape, sizes, *(() if chosen is None else (chosen.name, chosen.words)))
     frame = MetricFrame(table).assign(**{column: about[column] for column in GALLERY_COLUMNS})
     notes = [
         *sentences(about),
@@ -147,20 +126,21 @@ def compare(
 def _rows(
     of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int, sr_ground_truth: Sequence[str]
 ) -> dict[Key, NDArray[np.float64]]:
-    """Per metric ``[images + captions]`` values: of images as queries, then of captions; NaN where there is none."""
+    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere."""
     n_captions = len(pairing)
     rows: dict[Key, NDArray[np.float64]] = {}
     share_of_rsum = np.zeros(n_images)
     for query in of_queries:
         metric, values = query["metric"], query["values"]
-        # Shares of recalled ground truth say what recall says.
-        if metric.startswith("true ") or (metric.startswith("SR@") and query["ground_truth"] not in sr_ground_truth):
+        of = metric_of(metric).name
+        # The share of ground truth recalled says the same as recall.
+        if of == "true R@k" or (of == "SR@k" and query["ground_truth"] not in sr_ground_truth):
             continue
         row = np.full(n_images + n_captions, np.nan)
         row[slice(None, n_images) if query["direction"] == "i2t" else slice(n_images, None)] = values
         key = (metric, query["direction"], query["phi"], query["formula"], query["ground_truth"], query["m"])
         rows[key] = row
-        if metric.startswith("R@"):
+        if of == "R@k":
             per_image = values
             if query["direction"] == "t2i":  # whose mean over images is the mean over captions
                 per_image = np.bincount(pairing, weights=values, minlength=n_images) * n_images / n_captions

@@ -12,33 +12,34 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.evaluation.positives import Ids, listed, pairs, places_of
 from fivesentences.metrics.positives import Positives, find_hits
-from fivesentences.metrics.ranking import DIRECTIONS, checked_cutoffs
+from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
+from fivesentences.retrieval.gallery import Gallery, Similarity
 from fivesentences.storage import read_json
 
 Lists = Literal["eccv", "cxc", "original"]
 
 
 def eccv(
-    similarity: ArrayLike,
+    similarity: Similarity,
     image_ids: Ids | None = None,
     caption_ids: Ids | None = None,
     ks: Sequence[int] = (1, 5, 10),
 ) -> dict[str, dict[str, float]]:
     """ECCV Caption's mAP@R, R-precision and recall, and CxC recall, of COCO's whole 5K test split.
 
-    1,261 images and 1,332 captions are queries of ECCV Caption, 5,000 and 24,972 of CxC; the gallery is always the
-    whole split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R
-    from images to captions stays a little below 1. Equal scores are ordered by index, lower first.
+    ECCV Caption has 1,261 images and 1,332 captions as queries, CxC 5,000 and 24,972; the gallery is always the whole
+    split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R from
+    images to captions stays slightly below 1. Equal scores are ordered by index, lower first.
 
     Args:
-        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite.
+        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
         image_ids: ``[5000]`` COCO image ids of the rows; default the order of ``coco_test_ids``.
-        caption_ids: ``[25000]`` COCO annotation ids of the columns; default the same.
+        caption_ids: ``[25000]`` COCO annotation ids of the columns; default the order of ``coco_test_ids``.
         ks: Cut-offs of recall.
 
     Returns:
@@ -50,11 +51,12 @@ def eccv(
             not fit them or is not finite.
     """
     cutoffs = checked_cutoffs(ks)
+    gallery = Gallery.of(similarity)
     values: dict[str, dict[str, float]] = {}
     for title, name in (("ECCV", "eccv"), ("CxC", "cxc")):
         positives = packaged_positives(name, image_ids, caption_ids)  # type: ignore[arg-type]
         for direction in DIRECTIONS:
-            hits = find_hits(similarity, positives, direction, max(cutoffs), to_r=name == "eccv")
+            hits = find_hits(gallery, positives, direction, max(cutoffs), to_r=name == "eccv")
             if name == "eccv":
                 values.setdefault("ECCV mAP@R", {})[direction] = float(hits.average_precision_at_r().mean())
                 values.setdefault("ECCV R-P", {})[direction] = float(hits.r_precision().mean())
@@ -69,13 +71,13 @@ def eccv_positives(image_ids: Ids | None = None, caption_ids: Ids | None = None)
 
 
 def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
-    """A pair of lists that eccv_caption ships, by the rows and columns of a similarity.
+    """A pair of lists that eccv_caption ships, as rows and columns of a similarity.
 
     Args:
         name: ``"eccv"``, ``"cxc"`` or ``"original"`` (each caption with its own image).
         image_ids: ``[5000]`` COCO image ids in the order of the rows, as numbers or text; default that of
             ``coco_test_ids``.
-        caption_ids: ``[25000]`` COCO annotation ids in the order of the columns; default the same.
+        caption_ids: ``[25000]`` COCO annotation ids in the order of the columns; default that of ``coco_test_ids``.
 
     Raises:
         InputError: If there are no such lists, eccv_caption is not installed, or the ids are not exactly those of the
@@ -104,7 +106,7 @@ def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: I
 def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
 
-    Five folds of the 1K protocol are consecutive fifths of them.
+    The five folds of the 1K protocol are consecutive fifths of them.
 
     Raises:
         InputError: If eccv_caption is not installed or damaged.
@@ -122,12 +124,12 @@ def _lists(name: str) -> dict[int, list[int]]:
 
 
 def _file(name: str) -> Path:
-    """A data file of the installed package, found without running it."""
+    """A data file of the installed package, found without importing it."""
     found = importlib.util.find_spec("eccv_caption")
     if found is None or not found.submodule_search_locations:
         raise InputError(
-            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed; install it "
-            'with pip install "fivesentences[eccv]".'
+            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed",
+            cure=install("eccv"),
         )
     path = Path(found.submodule_search_locations[0]) / "data" / name
     if not path.is_file():

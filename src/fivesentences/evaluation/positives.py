@@ -1,4 +1,4 @@
-"""Lists of positives by the ids of a gallery: Crisscrossed Captions from its own CSV."""
+"""Lists of positives by the ids of a gallery: Crisscrossed Captions from its own CSV file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fivesentences.corpus.judgements import CXC_COLUMNS, cxc_ratings
 from fivesentences.errors import InputError
 from fivesentences.metrics.positives import Positives
 
-CXC_THRESHOLD = 3.0  # of the mean rating, 0 to 5, from which Parekh et al. count a pair as a match
+CXC_THRESHOLD = 3.0  # the mean rating, 0 to 5, from which on Parekh et al. count a pair as a match
 
 Ids = Sequence[int | str] | NDArray
 
@@ -23,8 +23,8 @@ def cxc_positives(
 ) -> Positives:
     """The positives of Crisscrossed Captions (Parekh et al. 2021): pairs that people rated ``threshold`` or more.
 
-    35,585 pairs of COCO's 5,000 test images and 25,000 captions at 3.0; 28 captions have none, so that captions are
-    24,972 queries. They are those of eccv_caption's files. Pairs outside the gallery are left out.
+    At 3.0 there are 35,585 pairs of COCO's 5,000 test images and 25,000 captions, the same as in eccv_caption's files;
+    28 captions have none, which leaves 24,972 captions as queries. Pairs outside the gallery are left out.
 
     Args:
         sits_csv: ``sits_test.csv`` (or ``sits_val.csv``) with the columns ``caption``, ``image`` and ``agg_score``.
@@ -33,8 +33,8 @@ def cxc_positives(
         threshold: Lowest rating of a match, 0 to 5.
 
     Raises:
-        InputError: If the file is missing or no such table, a line is malformed, ids are no numbers or repeated, or
-            no positive pair is of this gallery.
+        InputError: If the file is missing or is no such table, a line is malformed, ids are not numbers or are
+            repeated, or no positive pair is of this gallery.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 5:
         raise InputError(f"threshold is {threshold!r}; ratings lie in 0 to 5.")
@@ -57,14 +57,14 @@ def cxc_positives(
 
 
 def places_of(ids: Ids, name: str) -> dict[int, int]:
-    """Where each id stands.
+    """The position of each id.
 
     Args:
-        ids: Numbers, or text that is one.
+        ids: Numbers, or text that is a number.
         name: What to call them in an error.
 
     Raises:
-        InputError: If one is no whole number or occurs twice.
+        InputError: If one is not a whole number or occurs twice.
     """
     places: dict[int, int] = {}
     for place, given in enumerate(ids):
@@ -86,15 +86,15 @@ def pairs(rows: Iterable[int], columns: Iterable[int], shape: tuple[int, int]) -
 def listed(
     lists: Mapping[int, Sequence[int]], query_places: Mapping[int, int], gallery_places: Mapping[int, int]
 ) -> tuple[list[int], list[int], NDArray[np.int64]]:
-    """Lists of positives by id as places in a gallery.
+    """Lists of positives by id, as positions in a gallery.
 
     Args:
         lists: Positives of each query.
-        query_places: Where each query stands; every query of ``lists`` must.
-        gallery_places: Where each item stands; those that do not are counted.
+        query_places: The position of each query, of all that are in ``lists``.
+        gallery_places: The position of each item; items without one are counted.
 
     Returns:
-        Query and item of each pair, and ``[queries]`` positives that the gallery lacks.
+        Query and item of each pair, and ``[queries]`` the number of positives that are not in the gallery.
     """
     queries, items = [], []
     outside = np.zeros(len(query_places), dtype=np.int64)

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
-from fivesentences.evaluation.reading import check_orientation
-from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
-from fivesentences.metrics.category import Cutoff
-from fivesentences.metrics.ranking import as_array, checked_phi, words_of_phi
-from fivesentences.retrieval.matrices import NotFinite
-from fivesentences.semantics.validation import checked_pairing
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-GALLERY_COLUMNS = ("protocol", "images", "captions", "galleries", "tie_rule")
-WHOLE = "the whole matrix is one gallery"
+from fivesentences.errors import Argument, InputError
+from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
+from fivesentences.metrics.result import about_of
+from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A benchmark's way to score.
+    """The way in which a benchmark scores.
 
     Attributes:
         name: Such as ``coco-5k``.
@@ -49,6 +39,26 @@ class Protocol:
         """Whether a matrix has the size of the whole split, or of the only gallery."""
         alone = self.folds == 1 and (n_images, n_captions) == (self.gallery, self._captions_of(self.gallery))
         return (n_images, n_captions) == (self.images, self.captions) or alone
+
+    def check(self, gallery: Gallery) -> None:
+        """Refuse a gallery whose size is not the protocol's.
+
+        Raises:
+            InputError: What was expected, and which protocol the matrix fits.
+        """
+        if self.accepts(*gallery.shape):
+            return
+        fitting = [other.name for other in PROTOCOLS.values() if other.accepts(*gallery.shape)]
+        cure = f"these fit it: {', '.join(fitting)}" if fitting else "leave the protocol out to score the whole matrix"
+        raise InputError(
+            f"{gallery.name} is {list(gallery.shape)}, but {self.name} has {self.images} images and {self.captions} "
+            f"captions; {cure}."
+        )
+
+    @property
+    def split(self) -> tuple[int, int]:
+        """Images and captions of the whole split."""
+        return self.images, self.captions
 
     def _captions_of(self, images: int) -> int:
         return images * self.captions // self.images
@@ -73,363 +83,115 @@ def protocol_named(name: str) -> Protocol:
         InputError: If there is none.
     """
     if name not in PROTOCOLS:
-        raise InputError(f"protocol is {name!r}; it is one of {', '.join(PROTOCOLS)}.")
+        raise InputError(f"is {name!r}; it is one of {', '.join(PROTOCOLS)}.", where=Argument("protocol"))
     return PROTOCOLS[name]
 
 
-@dataclass(frozen=True)
-class Gallery:
-    """Some images and their captions.
-
-    Attributes:
-        images: Rows of the similarity.
-        captions: Its columns: a slice where they stand together, so that nothing is copied.
-        image_of_caption: ``[captions of the gallery]`` index within the gallery.
-    """
-
-    images: slice
-    captions: slice | NDArray[np.int64]
-    image_of_caption: NDArray[np.int64]
-
-    def phi(self, phi: NDArray[Any], every_row: bool = False) -> NDArray[Any]:
-        """A phi of the split, ``[captions of the gallery, its images]``.
-
-        Args:
-            phi: ``[captions, images]``, perhaps with rows of captions that the split has not.
-            every_row: Whether all other rows follow.
-        """
-        if not every_row:
-            return phi[self.captions, self.images]
-        rows = np.arange(len(phi))
-        own = rows[self.captions]
-        if len(own) and own[0] == 0 and own[-1] == len(own) - 1:
-            return phi[:, self.images]  # they come first as it is
-        return phi[np.concatenate([own, np.delete(rows, own)]), self.images]
-
-    @contextmanager
-    def located(self, similarity: str = "similarity") -> Iterator[None]:
-        """Say of a value that is not finite where it stands in the split, not in the gallery.
-
-        Args:
-            similarity: What to call the similarity.
-        """
-        try:
-            yield
-        except NotFinite as error:
-            # All captions up to it in the order that a phi with every row has: the gallery's, then the others.
-            own = np.r_[self.captions]
-            before = np.arange(max(error.caption, int(own.max())) + 1)
-            caption = int(np.concatenate([own, np.delete(before, own)])[error.caption])
-            name = similarity if error.name == "similarity" else error.name
-            raise NotFinite(name, error.image + self.images.start, caption, error.value) from None
+def parts_of(protocol: Protocol | None, n_images: int) -> list[slice]:
+    """Which images each gallery of a split has; without a protocol, one gallery has all of them."""
+    if protocol is None or protocol.gallery == n_images:
+        return [slice(0, n_images)]
+    return [slice(fold * protocol.gallery, (fold + 1) * protocol.gallery) for fold in range(protocol.folds)]
 
 
-def galleries(protocol: Protocol | None, pairing: NDArray[np.int64], n_images: int) -> list[Gallery]:
-    """The galleries of a split.
-
-    Args:
-        protocol: None makes one gallery of everything.
-        pairing: ``[captions]`` image of each caption.
-        n_images: Images of the split.
-    """
-    if protocol is None or (protocol.folds == 1 and protocol.gallery == n_images):
-        return [Gallery(slice(0, n_images), slice(0, len(pairing)), pairing)]
-    found = []
-    for first in range(0, protocol.gallery * protocol.folds, protocol.gallery):
-        images = slice(first, first + protocol.gallery)
-        captions = np.flatnonzero((pairing >= images.start) & (pairing < images.stop))
-        together = captions[-1] - captions[0] + 1 == len(captions)
-        part = slice(int(captions[0]), int(captions[-1]) + 1) if together else captions
-        found.append(Gallery(images, part, pairing[captions] - first))
-    return found
-
-
-@dataclass
-class Scores:
-    """Every number of one similarity matrix and how it came about.
-
-    Attributes:
-        values: As ``metrics.MetricValue``: metric, direction, formula, ground_truth, m, style, phi, value.
-        about: protocol, protocol_words, images and captions (of a gallery), galleries (how many), file_images and
-            file_captions (of all that was given), averaged, tie_rule, phis.
-    """
-
-    values: list[MetricValue]
-    about: dict[str, Any] = field(default_factory=dict)
-
-    def tidy(self) -> pd.DataFrame:
-        """One row a value, in columns that name it and those of ``GALLERY_COLUMNS``; ``frame.attrs`` holds ``about``.
-
-        Printed, what is the same in all rows stands below the table.
-        """
-        frame = self._frame("tidy")
-        return frame.assign(**{column: self.about[column] for column in GALLERY_COLUMNS})
-
-    def wide(self) -> pd.DataFrame:
-        """One row a metric of a variant, one column a direction and cut-off; ``frame.attrs`` holds ``about``."""
-        return self._frame("wide")
-
-    def _frame(self, form: str) -> pd.DataFrame:
-        from fivesentences.metrics.frame import as_frame, said_once
-
-        frame = as_frame(self.values, form)
-        frame.attrs.update(self.about, **said_once(sentences(self.about), GALLERY_COLUMNS))
-        return frame
+def checked_gallery(
+    similarity: Similarity,
+    image_of_caption: ArrayLike | None,
+    phis: Mapping[str, ArrayLike] | ArrayLike | None,
+    protocol: Protocol | None,
+    *,
+    more_rows: bool = False,
+    name: str = "similarity",
+) -> Gallery:
+    """The whole split, checked also against the protocol; arguments and errors as in ``evaluate``."""
+    gallery = Gallery.of(similarity, image_of_caption, name=name)
+    if protocol is not None:
+        protocol.check(gallery)
+    if phis is None:
+        return gallery
+    return gallery.with_phis(phis, more_rows=more_rows, split=None if protocol is None else protocol.split)
 
 
 def evaluate(
-    similarity: ArrayLike,
-    phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
-    protocol: str | None = None,
-    image_of_caption: ArrayLike | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """Every number of a similarity matrix, as a table that prints well.
-
-        from fivesentences.evaluation import evaluate
-        frame = evaluate(similarity, {"cider": phi}, protocol="f30k")
-        print(frame)
-
-    Arguments and errors as in ``score``, whose numbers these are.
-
-    Returns:
-        ``Scores.wide()``: a row a metric, columns "i2t", "t2i" and "both" (sums) by cut-off; ``frame.attrs`` says how
-        it came about.
-    """
-    return score(similarity, phis, protocol, image_of_caption, **options).wide()
-
-
-def score(
-    similarity: ArrayLike,
+    similarity: Similarity,
     phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
     protocol: str | None = None,
     image_of_caption: ArrayLike | None = None,
     *,
-    ks: Sequence[int] = (1, 5, 10),
-    ms: Sequence[int] = (1, 2, 3),
-    ground_truth: Sequence[str] = ("kept", "removed"),
-    formulas: Sequence[str] = ("released",),
-    styles: Sequence[str] = ("recall",),
-    weightings: Sequence[str] = ("hard",),
-    discounts: Sequence[str | None] = (None,),
-    ncs_ms: Sequence[int | None] = (None,),
     ideal_pool: str = "gallery",
-    asp_ties: Sequence[str] = ("index",),
-    hubness: bool = False,
-    hub_ks: Sequence[int] = (1,),
-    empty: str = "zero",
     labels: ArrayLike | None = None,
     categories: ArrayLike | None = None,
-    category_cutoffs: Sequence[Cutoff] = (None, "R"),
-    positives: Mapping[str, Any] | None = None,
-    progress: Callable[[Gallery], object] | None = None,
-) -> Scores:
-    """Every number of a similarity matrix under a protocol.
+    caption_categories: ArrayLike | None = None,
+    positives: Mapping[str, Positives] | None = None,
+    progress: Callable[[], object] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Every number of a similarity matrix, under a protocol if one is named.
 
-    Where there are several galleries each is scored by itself and every number, medians and sums too, is the mean over
-    them, as the released evaluations do. A phi is cut with the similarity; its document frequencies stay those of the
-    captions that it was made of.
+        from fivesentences.evaluation import evaluate
+        result = evaluate(similarity, {"cider": phi}, protocol="f30k")
+        print(result)
+        result.value("R@1", "i2t")
+
+    Where there are several galleries, each is scored by itself and every number, including medians and sums, is the
+    mean over them, as in the released evaluations. A phi is cut with the similarity; its document frequencies stay
+    those of the captions that it was made of.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; a torch tensor will do.
+        similarity: ``[images, captions]``, larger is more similar; an array, a memory map or a torch tensor. Or a
+            ``Gallery``.
         phis: ``{name: [captions, images]}``, one matrix, or nothing for instance recall alone.
-        protocol: A name in ``PROTOCOLS``; default the whole matrix is one gallery.
+        protocol: A name in ``PROTOCOLS``; default: the whole matrix is one gallery.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
-        ks: Cut-offs.
-        ms: Sizes of the relevant set of semantic recall.
-        ground_truth: As in ``metrics.Evaluator``, and so all that follow.
-        formulas: Which of "released" and "paper".
-        styles: Of semantic recall.
-        weightings: Of semantic recall: which of "hard" and "soft".
-        discounts: Of the released NCS: None for the plain one, "log" for that weighted by rank.
-        ncs_ms: Sizes of the relevant set of the paper's NCS; None for m = k.
         ideal_pool: "gallery", or "given_rows" to take an image's ideal of NCS over all rows that phi has. It may then
             have rows after those of similarity; and where the protocol scores a part, the ideal is taken over the
             captions of the whole split, as the released evaluation of the first 1,000 images does.
-        asp_ties: Tie rules of ASP; none leaves ASP out.
-        hubness: Whether to report hubs.
-        hub_ks: How many of each query's nearest items count.
-        empty: Policy for queries that have nothing to find.
         labels: ``[images, classes]`` 0/1, for PMRP.
         categories: ``[images]``, for mAP and R-precision.
-        category_cutoffs: Where rankings end for mAP: None for nowhere, "R", or a whole number.
+        caption_categories: ``[captions]``; default that of the caption's image.
         positives: ``{"CxC": ..., "ECCV": ...}``; only where the whole matrix is one gallery.
         progress: Called after each gallery.
+        options: Further arguments of ``metrics.Evaluator``: cut-offs, variants, tie rules, hubs.
 
     Raises:
-        InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is none.
+        InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
-    matrix = matrix_of(similarity, "similarity")
-    n_images, n_captions = matrix.shape
     chosen = None if protocol is None else protocol_named(protocol)
-    pairing = checked_split(chosen, image_of_caption, n_images, n_captions)
     every_row = ideal_pool == "given_rows"
-    named = checked_phis(phis, n_images, n_captions, every_row, chosen)
-    parts = galleries(chosen, pairing, n_images)
-    whole = len(parts) == 1 and parts[0].images == slice(0, n_images)
-    if positives and not whole:
+    whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=every_row)
+    parts = parts_of(chosen, whole.n_images)
+    if positives and parts != [slice(0, whole.n_images)]:
         raise InputError(f"positives are defined for the whole gallery; protocol {protocol} scores parts of it.")
-    of_image: dict[str, Any] = {
-        name: _per_image(name, given, n_images)
-        for name, given in (("labels", labels), ("categories", categories))
-        if given is not None
-    }
-    settings: dict[str, Any] = {
-        "ks": ks,
-        "ms": ms,
-        "ground_truth": ground_truth,
-        "formulas": formulas,
-        "styles": styles,
-        "weightings": weightings,
-        "discounts": discounts,
-        "ncs_ms": ncs_ms,
-        "ideal_pool": ideal_pool,
-        "category_cutoffs": category_cutoffs,
-        "empty": empty,
-    }
-    if named and asp_ties:
-        settings["asp_ties"] = asp_ties
-    if hubness:
-        settings |= {"hubness": True, "hub_ks": hub_ks}
-    if positives:
-        settings["positives"] = positives
-    found = []
-    for gallery in parts:
+    found, sizes = [], []
+    for images in parts:
+        gallery = whole.part(images, every_row)
+        own = whole.captions_of(images)
         evaluator = Evaluator(
-            {name: phi if whole else gallery.phi(phi, every_row) for name, phi in named.items()} or None,
-            gallery.image_of_caption,
-            **settings,
-            **{name: values[gallery.images] for name, values in of_image.items()},
+            labels=_part("labels", labels, images, whole.n_images, "image"),
+            categories=_part("categories", categories, images, whole.n_images, "image"),
+            caption_categories=_part("caption_categories", caption_categories, own, whole.n_captions, "caption"),
+            positives=positives,
+            ideal_pool=ideal_pool,
+            **options,
         )
-        with gallery.located():
-            found.append(evaluator(matrix if whole else matrix[gallery.images][:, gallery.captions]))
+        found.append(evaluator(gallery).values)
+        sizes.append(gallery.shape)
         if progress is not None:
-            progress(gallery)
-    about = {**about_of(chosen, parts, n_images, n_captions), "phis": list(named)}
-    return Scores(list(_averaged(found)), about)
+            progress()
+    named = () if chosen is None else (chosen.name, chosen.words)
+    return Evaluation(list(_averaged(found)), {**about_of(whole.shape, sizes, *named), "phis": list(whole.phis)})
 
 
-def check_fit(protocol: Protocol | None, n_images: int, n_captions: int, name: str = "similarity") -> None:
-    """Refuse a similarity, called ``name``, whose shape is not the protocol's.
-
-    Raises:
-        InputError: What was expected, and which protocol the matrix fits.
-    """
-    if protocol is None or protocol.accepts(n_images, n_captions):
-        return
-    if protocol.accepts(n_captions, n_images):
-        check_orientation((n_images, n_captions), n_captions, n_images, name)
-    fitting = [other.name for other in PROTOCOLS.values() if other.accepts(n_images, n_captions)]
-    cure = f"these fit it: {', '.join(fitting)}" if fitting else "leave the protocol out to score the whole matrix"
-    raise InputError(
-        f"{name} is [{n_images}, {n_captions}], but {protocol.name} has {protocol.images} images and "
-        f"{protocol.captions} captions; {cure}."
-    )
-
-
-def matrix_of(values: Any, name: str) -> NDArray[Any]:
-    """A matrix as numpy has it; a torch tensor comes from wherever it is.
-
-    Raises:
-        InputError: If it is no matrix.
-    """
-    matrix = as_array(values)
-    if matrix.ndim != 2 or not matrix.size:
-        raise InputError(f"{name} has shape {list(matrix.shape)}; a matrix is expected.")
-    return matrix
-
-
-def about_of(protocol: Protocol | None, parts: Sequence[Gallery], n_images: int, n_captions: int) -> dict[str, Any]:
-    """What every table says of the galleries that its numbers are of."""
-    return {
-        "protocol": WHOLE if protocol is None else protocol.name,
-        "protocol_words": WHOLE if protocol is None else protocol.words,
-        "images": parts[0].images.stop - parts[0].images.start,
-        "captions": _mean_size([len(part.image_of_caption) for part in parts]),
-        "galleries": len(parts),
-        "file_images": n_images,
-        "file_captions": n_captions,
-        "averaged": "" if len(parts) == 1 else f"mean over {len(parts)} galleries, of medians and sums too",
-        "tie_rule": TIE_RULE,
-    }
-
-
-def sentences(about: Mapping[str, Any]) -> list[str]:
-    """The same for people, below a table."""
-    size = f"{about['file_images']:,} images, {about['file_captions']:,} captions"
-    if about["images"] != about["file_images"]:
-        size += f"; scored in galleries of {about['images']:,} and {about['captions']:,}"
-    averaged = f" ({about['averaged']})" if about["averaged"] else ""
-    return [f"{size}; {about['protocol_words']}{averaged}; {about['tie_rule']}."]
-
-
-def checked_split(
-    protocol: Protocol | None, image_of_caption: ArrayLike | None, n_images: int, n_captions: int
-) -> NDArray[np.int64]:
-    """``[captions]`` image of each caption, after checking that a similarity's shape fits it and the protocol.
-
-    Raises:
-        InputError: If it does not, or the matrix looks transposed.
-    """
-    if image_of_caption is not None:
-        given = np.asarray(image_of_caption)
-        if given.ndim == 1 and given.size and given.dtype.kind in "iuf":
-            check_orientation((n_images, n_captions), int(given.max()) + 1, len(given), "similarity")
-        pairing = checked_pairing(given, n_captions, n_images)
-        check_fit(protocol, n_images, n_captions)
-        return pairing
-    check_fit(protocol, n_images, n_captions)
-    check_orientation((n_images, n_captions), None, None, "similarity")
-    if n_captions % n_images:
-        raise InputError(
-            f"similarity is [{n_images}, {n_captions}]: {n_captions} captions are not equal blocks for {n_images} "
-            "images; say whose each caption is (image_of_caption; on the command line --image-of-caption FILE)."
-        )
-    return np.repeat(np.arange(n_images), n_captions // n_images)
-
-
-def checked_phis(
-    phis: Mapping[str, ArrayLike] | ArrayLike | None,
-    n_images: int,
-    n_captions: int,
-    more_rows: bool = False,
-    protocol: Protocol | None = None,
-) -> dict[str, NDArray[Any]]:
-    """phi matrices by name, checked to fit.
-
-    Args:
-        phis: As in ``score``.
-        n_images: Images of the similarity.
-        n_captions: Its captions.
-        more_rows: Whether a phi may have more rows, those of the similarity first; where the similarity is that of
-            the protocol's gallery alone, a phi of the protocol's whole split is cut to the gallery's images.
-        protocol: If there is one.
-
-    Raises:
-        InputError: If one does not.
-    """
-    if phis is None:
-        return {}
-    given = phis if isinstance(phis, Mapping) else {"phi": phis}
-    fitting = {}
-    for name, phi in given.items():
-        matrix = matrix_of(phi, words_of_phi(str(name)))
-        if more_rows and protocol is not None and matrix.shape == (protocol.captions, protocol.images):
-            matrix = matrix[:, :n_images]
-        fitting[str(name)] = checked_phi(matrix, n_images, n_captions, more_rows, str(name))
-    return fitting
-
-
-def _mean_size(sizes: Sequence[int]) -> int | float:
-    """The mean, whole where all are equal: five folds of COCO have 5,000 captions each, if shuffled too."""
-    return sizes[0] if len(set(sizes)) == 1 else float(np.mean(sizes))
-
-
-def _per_image(name: str, values: ArrayLike, n_images: int) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim < 1 or len(array) != n_images:
-        raise InputError(f"{name} is {list(array.shape)} but there are {n_images} images; give one row an image.")
-    return array
+def _part(
+    name: str, values: ArrayLike | None, part: slice | NDArray[np.int64], size: int, what: str
+) -> NDArray[Any] | None:
+    """What belongs to the images or captions of a part."""
+    if values is None:
+        return None
+    array = as_array(values)
+    if array.ndim < 1 or len(array) != size:
+        raise InputError(f"{name} is {list(array.shape)} but there are {size} {what}s; give one row per {what}.")
+    return np.asarray(array[part])
 
 
 def _averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> Iterator[MetricValue]:

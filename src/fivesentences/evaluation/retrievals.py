@@ -1,27 +1,35 @@
 """What two models retrieve for the same queries, where recall calls them equal and phi does not (after Figure 1).
 
-Instance recall sees own items only. Two models that find the same own items of a query among their first k are equal to
-it, whatever else they return. Here are the queries for which phi says otherwise.
+Instance recall looks at the query's own items only. Two models that find the same own items of a query among their
+first k are equal by recall, whatever else they return. This module finds the queries for which phi says otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.metrics import TIE_RULE, ncs
-from fivesentences.metrics.recall import ranking_of
+from fivesentences.metrics import TIE_RULE
+from fivesentences.metrics.empty_queries import after_policy
+from fivesentences.metrics.ncs import released_ncs
+from fivesentences.metrics.ranking import ranking_of
+from fivesentences.metrics.relevance import Relevance
+from fivesentences.retrieval.arguments import checked_direction
+from fivesentences.retrieval.gallery import UNNAMED, Gallery
 from fivesentences.semantics import read_phi
 from fivesentences.storage import read_json, write_json
 
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
+
 FORMAT = "fivesentences.retrievals 1"
-OUTCOMES = ("neither", "both")  # finds an own item among the first k
+OUTCOMES = ("neither", "both")  # of the models finds an own item among the first k
 MUCH = 10.0  # points of NCS
 
 
@@ -36,9 +44,9 @@ def compare_retrievals(
 ) -> dict[str, Any]:
     """Queries that two models answer equally well by recall and most unequally by phi.
 
-    Equal are queries for which both models have the same own items, or none, among the first k. Both kinds of recall
-    at k of Five Sentences (eq. 1 and 2) are equal there, and what NCS at k (released formula, own items kept) tells
-    apart is the foreign items alone.
+    Recall calls queries equal for which both models have the same own items, or none, among the first k. Both kinds
+    of recall at k of Five Sentences (eq. 1 and 2) are equal there, so that any difference in NCS at k (released
+    formula, own items kept) is due to items of other queries.
 
     Args:
         corpus: One split.
@@ -47,15 +55,14 @@ def compare_retrievals(
         k: Cut-off.
         directions: ``"i2t"`` (queries are images) and ``"t2i"`` (captions).
         queries: How many of each direction and outcome are shown: those with the largest difference, whichever model
-            it favours; equal differences by index, and a query with words that are shown already is passed over.
+            it favours; equal differences by index, and queries whose words are shown already are skipped.
 
     Returns:
         ``dataset``, ``split``, ``k``, ``models`` (both names), ``tie_rule``, ``counts`` and ``chosen``.
 
         ``counts``: for each direction and outcome (own items found by ``neither`` or ``both``): ``queries``, ``equal``
-        (those that recall calls equal), ``first_better``, ``second_better`` (by NCS) and ``much`` (by 10 points or
-        more) among the equal ones; ``neither`` and ``both`` are outcomes, so ``queries`` of both leaves out those that
-        one model alone found.
+        (those that recall calls equal), and among the equal ones ``first_better``, ``second_better`` (by NCS) and
+        ``much`` (by 10 points or more). Queries for which only one model finds an own item count in neither outcome.
 
         ``chosen``: ``direction``, ``outcome``, ``query`` (index), ``image_id``, ``filename`` and ``captions`` (all of
         the image; for a caption query itself alone), and ``answers``: for each model ``ncs`` and ``items``, each with
@@ -66,10 +73,13 @@ def compare_retrievals(
     """
     if len(similarities) != 2:
         raise InputError(f"retrievals of {len(similarities)} models cannot be compared; give two.")
+    first_gallery = Gallery.of(next(iter(similarities.values())), corpus.image_of_caption, {UNNAMED: phi})
+    galleries = [first_gallery, *(first_gallery.with_similarity(one) for one in list(similarities.values())[1:])]
     counts: dict[str, dict[str, dict[str, int]]] = {}
     chosen: list[dict[str, Any]] = []
     for direction in directions:
-        answers = [_Answers(corpus, np.asarray(one), phi, direction, k) for one in similarities.values()]
+        side = checked_direction(direction)
+        answers = [_Answers(corpus, gallery, side, k) for gallery in galleries]
         first, second = answers
         difference = second.ncs - first.ncs
         equal = (first.own_items == second.own_items).all(axis=1)
@@ -143,27 +153,26 @@ def read_retrievals(path: Path | str) -> dict[str, Any]:
 
 
 class _Answers:
-    """What one model answers.
+    """The answers of one model.
 
     Attributes:
         items: ``[queries, k]`` gallery indices, best first.
-        own_items: ``[queries, k]`` own items among them in the order of their indices, -1 in all other places.
-        found: ``[queries]`` how many these are.
+        own_items: ``[queries, k]`` own items among them, ordered by index, with -1 in all other places.
+        found: ``[queries]`` how many own items there are.
         ncs: ``[queries]`` percent.
     """
 
-    def __init__(self, corpus: Corpus, similarity: NDArray, phi: NDArray, direction: str, k: int):
-        owner = corpus.image_of_caption
-        ranking = ranking_of(similarity, direction, owner, depth=k)
-        self.corpus, self.phi, self.direction = corpus, phi, direction
+    def __init__(self, corpus: Corpus, gallery: Gallery, direction: Direction, k: int):
+        ranking = ranking_of(gallery, direction, depth=k)
+        self.corpus, self.phi, self.direction = corpus, gallery.phis[UNNAMED], direction
         self.items, self.own = ranking.items, ranking.own
         self.own_items = np.sort(np.where(ranking.own, ranking.items, -1), axis=1)
         self.found = ranking.own.sum(axis=1)
-        scores = ncs(similarity, phi, (k,), direction, image_of_caption=owner, per_query=True)
-        self.ncs: NDArray[np.float64] = np.asarray(scores[k], dtype=np.float64)
+        scores = released_ncs(ranking, Relevance(self.phi, gallery.image_of_caption), (k,), keep_ground_truth=True)
+        self.ncs: NDArray[np.float64] = 100.0 * after_policy(scores[k], "zero", direction)
 
     def of(self, query: int) -> dict[str, Any]:
-        """One query's answer."""
+        """The answer to one query."""
         corpus, items = self.corpus, []
         for item, own in zip(self.items[query].tolist(), self.own[query].tolist(), strict=True):
             if self.direction == "i2t":

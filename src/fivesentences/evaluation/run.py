@@ -1,27 +1,32 @@
-"""One run's similarity on test -> every number of it, with everything needed to read them right."""
+"""Runs' similarities of the test split -> every number of them, with everything needed to read them correctly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
-from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue
+from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
-from fivesentences.metrics.ranking import DIRECTIONS
+from fivesentences.metrics.result import sums_of
 from fivesentences.plan.ensembles import EnsembleRun, members_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.retrieval import hubness, rescore
-from fivesentences.retrieval.matrices import Direction
+from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.retrieval.gallery import Gallery
+from fivesentences.retrieval.rescoring import PER_DIRECTION
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -30,106 +35,99 @@ Hubs = dict[str, dict[str, list[int]]]
 
 
 class RunValue(MetricValue):
-    """One number of a run; ``inference`` says how its similarity was read."""
+    """One number of a run; ``inference`` names the method that its similarity was read with."""
 
     inference: str
 
 
-def evaluate_similarity(
-    similarity: ArrayLike,
-    phis: Mapping[str, ArrayLike],
-    image_of_caption: ArrayLike | None = None,
-    *,
-    labels: ArrayLike | None = None,
-    inferences: Sequence[str] = ("naive",),
-) -> list[RunValue]:
-    """Every number of one similarity in both directions, as it is and re-scored; see ``evaluate_with_hubs``."""
-    return evaluate_with_hubs(similarity, phis, image_of_caption, labels=labels, inferences=inferences)[0]
-
-
-def evaluate_with_hubs(
-    similarity: ArrayLike,
-    phis: Mapping[str, ArrayLike],
-    image_of_caption: ArrayLike | None = None,
-    *,
-    labels: ArrayLike | None = None,
-    inferences: Sequence[str] = ("naive",),
-) -> tuple[list[RunValue], Hubs]:
-    """Every number of one similarity in both directions, as it is and re-scored, and how often items are nearest.
-
-    Args:
-        similarity: ``[images, captions]``, larger is more similar.
-        phis: ``[captions, images]`` by name. The first is the main one: the others have NCS and ASP, but no semantic
-            recall, and are not asked of re-scored similarities.
-        image_of_caption: ``[captions]``; default equal image-major blocks.
-        labels: ``[images, labels]``, true where a picture shows a thing; with them there is PMRP.
-        inferences: Names of ``fivesentences.retrieval.INFERENCE``.
-
-    Returns:
-        The numbers; and by inference and direction how many items are the nearest of no query, of one, of two ...
-
-    Raises:
-        InputError: If shapes disagree, a value is not finite, or an inference method is unknown.
-    """
-    main, *others = phis
-    matrix = np.asarray(similarity)
-    with_labels: dict[str, Any] = {} if labels is None else {"labels": labels}
-    of_main = Evaluator(
-        {main: phis[main]}, image_of_caption, ks=CUTOFFS, ms=RELEVANT, asp_ties=ASP_TIES, hubness=True, **with_labels
-    )
-    values: list[RunValue] = []
-    hubs: Hubs = {}
-    for method in inferences:
-        for directions, scores in rescored(matrix, method, image_of_caption):
-            # The sums of two directions are taken below, where these may come from two matrices.
-            found = of_main(scores, directions)
-            values += [RunValue(**value, inference=method) for value in found if value["direction"]]
-            for direction in directions:
-                counts = hubness(scores, direction, image_of_caption=image_of_caption).counts
-                hubs.setdefault(method, {})[direction] = np.bincount(counts).tolist()
-        if method == "naive" and others:
-            of_others = Evaluator(
-                {name: phis[name] for name in others}, image_of_caption, ks=CUTOFFS, ms=(), asp_ties=ASP_TIES
-            )
-            values += [
-                RunValue(**value, inference=method)
-                for value in of_others(matrix)
-                if value["phi"] and value["direction"]
-            ]
-    return values + _sums(values), hubs
-
-
-def rescored(
-    similarity: NDArray, method: str, image_of_caption: ArrayLike | None = None
-) -> Iterator[tuple[tuple[Direction, ...], NDArray]]:
-    """Similarities as an inference method reads them, each with the directions that are read from it.
-
-    The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
-    """
-    if method == "naive":
-        yield DIRECTIONS, similarity
-    elif method == "inverted_softmax":
-        for direction in DIRECTIONS:
-            yield (direction,), rescore(similarity, method, direction)
-    elif method == "assignment":
-        yield DIRECTIONS, rescore(similarity, method, "i2t", image_of_caption=image_of_caption)
-    else:
-        yield DIRECTIONS, rescore(similarity, method, "i2t")
-
-
 @dataclass(frozen=True)
 class Evaluated:
-    """A run or ensemble to evaluate.
+    """A run or ensemble to be evaluated.
 
     Attributes:
         spec: Its settings.
-        similarity: ``[images, captions]`` as ``.npy``.
+        similarity: ``[images, captions]`` of the split, as ``.npy``.
         inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
     """
 
     spec: RunSpec | EnsembleRun
     similarity: Path
     inferences: Sequence[str] = ("naive",)
+
+
+class RunEvaluator:
+    """Every number of runs of one dataset; what depends on phi and labels alone is computed once for all of them.
+
+    Args:
+        phis: ``[captions, images]`` by name. The first is the main one: the others have NCS and ASP, but no semantic
+            recall, and do not score re-scored similarities.
+        image_of_caption: ``[captions]``; default equal image-major blocks.
+        labels: ``[images, labels]``, true where a picture shows a thing; with them there is PMRP.
+    """
+
+    def __init__(
+        self, phis: Mapping[str, ArrayLike], image_of_caption: ArrayLike | None = None, labels: ArrayLike | None = None
+    ):
+        main, *others = phis
+        options: dict[str, Any] = {"ks": CUTOFFS, "asp_ties": ASP_TIES, "formulas": ("released", "paper")}
+        self._of_main = Evaluator(
+            {main: phis[main]}, ms=RELEVANT, styles=("recall", "vse_recall"), hubness=True, labels=labels, **options
+        )
+        self._of_others = Evaluator({name: phis[name] for name in others}, ms=(), **options) if others else None
+        self._image_of_caption = image_of_caption
+        self._gallery: Gallery | None = None
+
+    def __call__(
+        self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
+    ) -> tuple[list[RunValue], Hubs]:
+        """Every number of one similarity in both directions, as it is and re-scored, and how often items are nearest.
+
+        Args:
+            similarity: ``[images, captions]``, larger is more similar.
+            inferences: Names of ``fivesentences.retrieval.INFERENCE``.
+            name: What messages call the similarity.
+
+        Returns:
+            The numbers; and by inference and direction how many items are the nearest of no query, of one, of two ...
+
+        Raises:
+            InputError: If shapes disagree, a value is not finite, or an inference method is unknown.
+        """
+        if self._gallery is None:
+            gallery = self._gallery = Gallery.of(similarity, self._image_of_caption, name=name)
+        else:
+            gallery = self._gallery.with_similarity(similarity, name)
+        values: list[RunValue] = []
+        hubs: Hubs = {}
+        for method in inferences:
+            for directions, read in rescored(gallery, method):
+                values += _of_directions(self._of_main(read, directions).values, method)
+                for direction in directions:
+                    hubs.setdefault(method, {})[direction] = np.bincount(hubness(read, direction).counts).tolist()
+            if method == "naive" and self._of_others is not None:
+                of_others = self._of_others(gallery).values
+                values += [value for value in _of_directions(of_others, method) if value["phi"]]
+        # Sums come last: those of two directions may come from two matrices.
+        return values + [total for total in sums_of(values) if metric_of(total["metric"]).of_runs], hubs
+
+
+def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
+    """Numbers of an inference method, without the sums over directions."""
+    return [RunValue(**value, inference=method) for value in values if value["direction"]]
+
+
+def rescored(gallery: Gallery, method: str) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:
+    """Similarities as an inference method reads them, each with the directions that are read from it.
+
+    The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
+    """
+    if method == "naive":
+        yield DIRECTIONS, gallery
+    elif method in PER_DIRECTION:
+        for direction in DIRECTIONS:
+            yield (direction,), gallery.with_similarity(rescore(gallery, method, direction))
+    else:
+        yield DIRECTIONS, gallery.with_similarity(rescore(gallery, method))
 
 
 def evaluate_runs(
@@ -142,12 +140,16 @@ def evaluate_runs(
     labels: Path | None = None,
     split: str = "test",
 ) -> None:
-    """Write every number of some runs or ensembles of one dataset as one JSON file, a list with one entry per run.
+    """Write every number of runs or ensembles of one dataset as one JSON file: a list with one entry per run.
+
+    An entry says what the run is, and its values with their protocol, gallery, tie rule and phi. Corpus, phi and
+    labels are read once.
 
     Args:
-        runs: The runs.
+        runs: The runs and ensembles.
         corpus: The corpus they were trained on, as parquet.
-        phis: What they are evaluated with, the main one first; ``a+b`` is the mean of the matrices ``a`` and ``b``.
+        phis: The phis that they are evaluated with, the main one first; ``a+b`` is the mean of the matrices ``a`` and
+            ``b``.
         matrices: ``.npy`` of each phi by name, ``[captions, images]`` of the same split, with its note beside it.
         out: The JSON file.
         labels: ``labels.parquet`` of the dataset, if it has labels.
@@ -158,48 +160,56 @@ def evaluate_runs(
     """
     gallery = Corpus.read(corpus).split(split)
     read = {name: read_phi(path, gallery.captions) for name, path in matrices.items()}
-    means = {name: read[name] if name in read else mean_phi([read[one] for one in name.split("+")]) for name in phis}
-    shown = read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None
-    contents = []
+    evaluator = RunEvaluator(
+        {name: read[name] if name in read else mean_phi([read[one] for one in name.split("+")]) for name in phis},
+        gallery.image_of_caption,
+        read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None,
+    )
+    made_of = {name: read_phi_note(path) for name, path in matrices.items()}
+    contents: list[dict[str, Any]] = []
     for run in runs:
-        spec, matrix = run.spec, np.load(run.similarity, mmap_mode="r", allow_pickle=False)
+        matrix = np.load(run.similarity, mmap_mode="r", allow_pickle=False)
         if matrix.shape != (gallery.n_images, gallery.n_captions):
             raise InputError(
                 f"{run.similarity} is {list(matrix.shape)}, but {split} of {gallery.name} has {gallery.n_images} "
                 f"images and {gallery.n_captions} captions; train the run again."
             )
-        values, hubs = evaluate_with_hubs(
-            matrix, means, gallery.image_of_caption, labels=shown, inferences=run.inferences
-        )
-        ensemble = isinstance(spec, EnsembleRun)
-        contents.append(
-            {
-                "run": spec.name,
-                "dataset": spec.dataset,
-                "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
-                "ensemble_of": [member.name for member in members_of(spec)] if ensemble else [],
-                "loss": spec.loss.folder,
-                "fraction": spec.fraction,
-                "seed": spec.seed,
-                "features": spec.features.stem,
-                "main_phi": phis[0],
-                "phi_made_of": {name: read_phi_note(path) for name, path in matrices.items()},
-                "protocol": "the whole split is one gallery",
-                "split": split,
-                "images": gallery.n_images,
-                "captions": gallery.n_captions,
-                "tie_rule": TIE_RULE,
-                "labels": labels is not None,
-                "spec": spec.model_dump(mode="json"),
-                "values": values,
-                "hubs": hubs,
-            }
-        )
+        values, hubs = evaluator(matrix, run.inferences, run.similarity)
+        content = {
+            **_about(run.spec),
+            "main_phi": phis[0],
+            "phi_made_of": made_of,
+            "protocol": "the whole split is one gallery",
+            "split": split,
+            "images": gallery.n_images,
+            "captions": gallery.n_captions,
+            "tie_rule": TIE_RULE,
+            "labels": labels is not None,
+            "values": values,
+            "hubs": hubs,
+        }
+        contents.append(content)
     write_json(out, contents)
 
 
+def _about(spec: RunSpec | EnsembleRun) -> dict[str, Any]:
+    """What a run or ensemble is."""
+    is_ensemble = isinstance(spec, EnsembleRun)
+    return {
+        "run": spec.name,
+        "dataset": spec.dataset,
+        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
+        "ensemble_of": [member.name for member in members_of(spec)] if is_ensemble else [],
+        "loss": spec.loss.folder,
+        "fraction": spec.fraction,
+        "seed": spec.seed,
+        "features": spec.features.stem,
+        "spec": spec.model_dump(mode="json"),
+    }
+
+
 def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
-    """Write the mean of some similarities, which is that of an ensemble: SGRAF of SGR and SAF, SCAN of both directions.
+    """Write the mean of several similarities, which is that of an ensemble: SGRAF of SGR and SAF, SCAN of both directions.
 
     Args:
         similarities: ``[images, captions]`` of each member, as ``.npy``; read piece by piece.
@@ -222,21 +232,3 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
         for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
             mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
         mean.flush()
-
-
-def _sums(values: Sequence[RunValue]) -> list[RunValue]:
-    """Rsum and Nsum of each inference method: sums over cut-offs and directions."""
-    sums: dict[tuple[str, str, str, str, str], float] = {}
-    for value in values:
-        name = {"R": "Rsum", "N": "Nsum"}.get(value["metric"].partition("@")[0])
-        if name and "@" in value["metric"]:
-            key = (value["inference"], name, value["formula"], value["ground_truth"], value["phi"])
-            sums[key] = sums.get(key, 0.0) + value["value"]
-    return [
-        RunValue(
-            metric=name, direction="", formula=formula, ground_truth=kept, m=0, style="",
-            weighting="", discount="", phi=phi, value=total,
-            inference=inference,
-        )
-        for (inference, name, formula, kept, phi), total in sums.items()
-    ]  # fmt: skip

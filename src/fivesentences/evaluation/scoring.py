@@ -1,4 +1,4 @@
-"""A trained run or an imported checkpoint scores a split: what evaluation reads. PyTorch is imported when needed."""
+"""The similarity that a trained run or an imported checkpoint gives to a split. PyTorch is imported when needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -28,12 +28,13 @@ def score_split(
     """Similarities of every image of a split with every caption of it, by the weights of a finished run.
 
     Args:
-        run: Its folder: ``weights.safetensors``, ``vocabulary.json`` and, unless both files are named, ``run.yaml``.
-        split: "train", "dev" or "test"; all of it.
+        run: The run's folder: ``weights.safetensors``, ``vocabulary.json`` and, unless corpus and features are both
+            named, ``run.yaml``.
+        split: "train", "dev" or "test"; all of it is scored.
         corpus: A corpus as parquet; default the one that ``run.yaml`` names.
         features: Its features; default those that ``run.yaml`` names.
         device: "cpu", "cuda" or "auto".
-        label: Stands before a progress bar; empty: there is none.
+        label: Text before a progress bar; if empty, there is no bar.
 
     Returns:
         The split and ``[images, captions]`` float32 in its order; on the CPU the same numbers that training wrote.
@@ -82,23 +83,23 @@ def score_imported(
     *,
     label: str = "",
 ) -> tuple[Corpus, NDArray[np.float32]]:
-    """As ``score_split``, by a checkpoint of an authors' code that ``fivesentences checkpoint import`` brought in.
+    """As ``score_split``, by an authors' checkpoint that ``fivesentences checkpoint import`` imported.
 
     Args:
-        checkpoint: Its folder: ``released.safetensors``.
-        split: "train", "dev" or "test"; all of it.
+        checkpoint: The checkpoint's folder: ``released.safetensors``.
+        split: "train", "dev" or "test"; all of it is scored.
         corpus: A corpus as parquet.
         features: Features of the kind that the authors trained with; they are read as they are stored.
-        vocabulary: The authors' own, ``*_vocab.json``.
+        vocabulary: The authors' own vocabulary, ``*_vocab.json``.
         device: "cpu", "cuda" or "auto".
-        label: Stands before a progress bar; empty: there is none.
+        label: Text before a progress bar; if empty, there is no bar.
 
     Returns:
         The split and ``[images, captions]`` float32 in its order.
 
     Raises:
-        InputError: If a file is missing or damaged, vocabulary or features do not fit the weights, or the model reads
-            more than images and captions (CVSE: labels over concepts whose words no checkpoint holds).
+        InputError: If a file is missing or damaged, vocabulary or features do not fit the weights, or the model needs
+            more than images and captions (CVSE: labels over concepts, whose words no checkpoint contains).
     """
     _need_torch("scoring by a checkpoint")
     import torch
@@ -114,8 +115,8 @@ def score_imported(
     model, words = load_imported(checkpoint), ReleasedVocabulary.read(vocabulary)
     if model.needs:
         raise InputError(
-            f"{checkpoint} also reads {', '.join(sorted(model.needs))}, which no checkpoint holds; in Python, "
-            "load_imported gives the model, and you give it those."
+            f"{checkpoint} also needs {', '.join(sorted(model.needs))}, which no checkpoint contains; in Python, "
+            "load_imported returns the model, to which you pass them."
         )
     if len(words) != words_of(checkpoint):
         raise InputError(
@@ -137,7 +138,7 @@ def _need_torch(what: str) -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise InputError(f'{what} needs PyTorch; install it with pip install "fivesentences[train]".') from None
+        raise InputError(f"{what} needs PyTorch", cure=install("train")) from None
 
 
 def _check_files(why: str, **files: Path | str) -> None:

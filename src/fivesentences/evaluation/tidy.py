@@ -1,4 +1,4 @@
-"""Many runs' JSON files as one tidy table: one row a value."""
+"""The JSON files of many runs as one tidy table: one row per value."""
 
 from __future__ import annotations
 
@@ -17,29 +17,43 @@ VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", 
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
 
 
+def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """The entries of files that ``evaluate_runs`` wrote, one per run.
+
+    Raises:
+        InputError: If a file is not one of these.
+    """
+    entries: list[dict[str, Any]] = []
+    for file in files:
+        content = read_json(file)
+        of_runs = content if isinstance(content, list) else [content]
+        for entry in of_runs:
+            if not isinstance(entry, dict) or "run" not in entry:
+                raise InputError("this is no list of evaluated runs; evaluate them again.", where=file)
+        entries += of_runs
+    return entries
+
+
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
     """Read the metrics of many runs into one table with the columns ``COLUMNS``.
 
     Raises:
-        InputError: If a file is not what ``evaluate_run`` writes.
+        InputError: If a file is not what ``evaluate_runs`` writes.
     """
     rows: list[dict[str, Any]] = []
-    for file in files:
-        for content in read_json(file):
-            try:
-                about = {"scale": scale} | {
-                    key: content[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"
-                }
-                rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in content["values"]]
-            except (KeyError, TypeError) as error:
-                raise InputError(f"{file}: {error} is missing; evaluate the run again.") from None
+    for entry in read_evaluations(files):
+        try:
+            about = {"scale": scale} | {key: entry[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
+            rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in entry["values"]]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"the evaluation of the run '{entry['run']}' lacks {error}; evaluate it again.") from None
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
     """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare.
 
-    They are of the similarity as it is, and of the phi that a run's evaluation names first.
+    They are those of the similarity as it is, and of the phi that a run's evaluation names first.
     """
     head = tidy[tidy.metric.isin(["Rsum", "Nsum"]) & tidy.formula.isin(["", "released"]) & tidy.inference.eq("naive")]
     head = head[head.phi.eq("") | head.phi.eq(head.main_phi)]

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.precomp import precomp_folder
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.features.files import check_kind, open_array, write_images
 from fivesentences.storage import read_json, write_json
 
@@ -182,7 +182,7 @@ def _open(path: Path, kind: Kind) -> Any:
     try:
         import h5py
     except ImportError:
-        raise InputError(f'{path} needs h5py; install it with pip install "fivesentences[hdf5]".') from None
+        raise InputError(f"{path} needs h5py", cure=install("hdf5")) from None
     try:
         return h5py.File(path, "r")[DATASET]
     except (OSError, ValueError, EOFError, KeyError) as error:

@@ -1,49 +1,51 @@
 """Numbers from a similarity matrix: recall, NCS, ASP, PMRP and others in percent, ranks from 1, mAP as fractions.
 
-And from pairs of a score and a human judgement: correlations with their intervals.
+And from pairs of a score and a human judgement: correlations with their intervals. ``registry`` lists every metric.
 
 Everywhere ``similarity`` is ``[images, captions]`` and ``phi`` ``[captions, images]``; equal scores are ordered by
 index, lower first (``TIE_RULE``).
 """
 
-from fivesentences.metrics.asp import ASP_TIES, SemanticRanks, asp, asp_values, mean_phi
+from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
 from fivesentences.metrics.category import category_map, r_precision
 from fivesentences.metrics.comparison import PairedTest, paired_test, paired_tests
 from fivesentences.metrics.correlation import STATISTICS, Correlation, correlation, correlations
-from fivesentences.metrics.evaluator import Evaluator, QueryValues, evaluate_frame
-from fivesentences.metrics.frame import MetricValue, as_frame
+from fivesentences.metrics.evaluator import Evaluator
 from fivesentences.metrics.ncs import ncs, nsum
 from fivesentences.metrics.plausible_match import pmrp
 from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
+from fivesentences.metrics.registry import METRICS, Metric, metric_of
+from fivesentences.metrics.result import Evaluation, MetricValue, QueryValues, pick
 from fivesentences.metrics.semantic_recall import semantic_recall
 
 __all__ = [
     "ASP_TIES",
+    "METRICS",
     "STATISTICS",
     "TIE_RULE",
     "Correlation",
+    "Evaluation",
     "Evaluator",
+    "Metric",
     "MetricValue",
     "PairedTest",
     "Positives",
     "QueryValues",
     "RankStatistics",
-    "SemanticRanks",
-    "as_frame",
     "asp",
-    "asp_values",
     "category_map",
     "correlation",
     "correlations",
-    "evaluate_frame",
     "map_at_r",
     "mean_phi",
+    "metric_of",
     "ncs",
     "nsum",
     "paired_test",
     "paired_tests",
+    "pick",
     "pmrp",
     "r_precision",
     "r_precision_of",

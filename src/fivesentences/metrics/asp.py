@@ -3,73 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import (
-    DIRECTIONS,
-    QueryBlock,
-    as_array,
-    block_of_queries,
-    checked_choice,
-    checked_phi,
-    checked_similarity,
-    words_of_phi,
-)
+from fivesentences.metrics.empty_queries import percent
+from fivesentences.metrics.ranking import QueryBlock, block_of_queries
 from fivesentences.metrics.stable_order import parts, stable_order
 from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.retrieval.matrices import Direction, checked_direction
+from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_direction
+from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, checked_phi, checked_similarity
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 ASP_TIES = ("index", "average")
 
 
 class SemanticRanks:
-    """Ranks of a gallery by phi, made for a block of queries when first asked for, and kept.
+    """Ranks of a gallery by phi, computed for a block of queries when first asked for, and kept.
 
-    For any number of similarity matrices, such as one per epoch. Kept ranks take 2 bytes for every cell of phi, every
-    direction and every rule (0.25 GB at 5,000 images and 25,000 captions, 0.5 GB for both directions), or 4 bytes if
-    a gallery has more than 32,767 items.
+    They serve any number of similarity matrices, such as one per epoch. Kept ranks take 2 bytes for every cell of phi,
+    every direction and every rule (0.25 GB at 5,000 images and 25,000 captions, 0.5 GB for both directions), or 4
+    bytes if a gallery has more than 32,767 items.
 
     Args:
-        phi: ``[captions, images]``, any real dtype, finite.
-        keep: Whether ranks are kept; if not they are made anew for every block, and nothing takes memory.
-        name: What to call phi where a value is not finite.
-
-    Raises:
-        InputError: If phi is not a matrix of real numbers; when ranks are asked for, if a value is not finite.
+        phi: ``[captions, images]``, checked.
+        keep: Whether ranks are kept; if not, they are computed again for every block, and nothing takes memory.
     """
 
-    def __init__(self, phi: ArrayLike, keep: bool = True, name: str = "phi"):
-        matrix = as_array(phi)
-        if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
-            raise InputError(
-                f"phi is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
-            )
-        self.phi, self.keep, self.name = matrix, keep, name
+    def __init__(self, phi: NDArray, keep: bool = True):
+        self.phi, self.keep = phi, keep
         self._kept: dict[tuple[Direction, str], NDArray[np.integer]] = {}
         self._known: dict[tuple[Direction, str], NDArray[np.bool_]] = {}
         for direction in DIRECTIONS if keep else ():
-            shape = matrix.T.shape if direction == "i2t" else matrix.shape
+            shape = phi.T.shape if direction == "i2t" else phi.shape
             for ties in ASP_TIES:  # memory is only taken by what is written
                 self._kept[direction, ties] = np.empty(shape, dtype=_rank_type(shape[1]))
                 self._known[direction, ties] = np.zeros(shape[0], dtype=bool)
 
     def doubled(self, direction: Direction, part: slice, ties: Sequence[str]) -> dict[str, NDArray[np.integer]]:
-        """Twice the rank (1 is best) of every item by phi, for each rule ``[queries of the part, gallery]``.
-
-        Raises:
-            InputError: If a value of phi is not finite.
-        """
+        """Twice the rank (1 is best) of every item by phi, for each rule ``[queries of the part, gallery]``."""
         found = {
             rule: self._kept[direction, rule][part] for rule in ties if self.keep and self._has(direction, rule, part)
         }
         missing = [rule for rule in ties if rule not in found]
         if not missing:
             return found
-        scores = block_of_queries(self.phi.T, direction, self.name, part)
+        scores = block_of_queries(self.phi.T, direction, part)
         order = stable_order(scores)
         for rule in missing:
             ranks = np.empty(scores.shape, dtype=_rank_type(scores.shape[1]))
@@ -91,7 +74,7 @@ class AspReader:
     """ASP of every query, filled block by block as ``read_rankings`` (or ``rank``) shows them.
 
     Args:
-        semantics: Ranks by phi, by the name of phi.
+        semantics: Ranks by phi, for the name of each phi.
         direction: Which side the queries are.
         ties: Rules for ties, of ``ASP_TIES``.
         n_queries: How many queries there are.
@@ -143,82 +126,11 @@ def _doubled_in_order(scores: NDArray, order: NDArray[np.int64], ties: str) -> N
     return np.repeat((2 * (start % n_items) + often + 1).astype(kind), often).reshape(n_rows, n_items)
 
 
-def asp_values(
-    similarity: ArrayLike,
-    phis: Mapping[str, ArrayLike | SemanticRanks],
-    ties: Sequence[str] = ("index",),
-    image_of_caption: ArrayLike | None = None,
-    directions: Sequence[str] = DIRECTIONS,
-) -> dict[tuple[str, str, Direction], NDArray[np.float64]]:
-    """ASP of every query for several phi, rules and directions; the similarity is ordered once for each direction.
-
-    Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
-        phis: By name, ``[captions, images]`` or its ``SemanticRanks`` if they are to serve again.
-        ties: Rules for ties, as in ``asp``.
-        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
-        directions: Of ``"i2t"`` and ``"t2i"``.
-
-    Returns:
-        By name, rule and direction ``[queries]`` percent.
-
-    Raises:
-        InputError: If shapes disagree, a value is not finite, an image has no caption, or an argument is unknown.
-    """
-    if isinstance(ties, str) or isinstance(directions, str):
-        raise InputError("ties and directions are lists, such as ('index',) and ('i2t', 't2i').")
-    for rule in ties:
-        checked_choice("ties", rule, ASP_TIES)
-    sides = [checked_direction(direction) for direction in directions]
-    matrix, _ = checked_similarity(similarity, image_of_caption)
-    semantics = {}
-    for name, phi in phis.items():
-        fitting = checked_phi(phi.phi if isinstance(phi, SemanticRanks) else phi, *matrix.shape)
-        semantics[name] = phi if isinstance(phi, SemanticRanks) else SemanticRanks(fitting, False, words_of_phi(name))
-    found = {}
-    for side in sides:
-        reader = AspReader(semantics, side, ties, matrix.shape[0 if side == "i2t" else 1])
-        read_rankings(matrix, side, reader)
-        found.update({(name, rule, side): 100.0 * values for (name, rule), values in reader.values.items()})
-    return found
-
-
-@overload
-def asp(
-    similarity: ArrayLike,
-    phi: ArrayLike | SemanticRanks,
-    direction: str = ...,
-    ties: str = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[False] = ...,
-) -> float: ...
-@overload
-def asp(
-    similarity: ArrayLike,
-    phi: ArrayLike | SemanticRanks,
-    direction: str = ...,
-    ties: str = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[True],
-) -> NDArray[np.float64]: ...
-def asp(
-    similarity: ArrayLike,
-    phi: ArrayLike | SemanticRanks,
-    direction: str = "i2t",
-    ties: str = "index",
-    image_of_caption: ArrayLike | None = None,
-    *,
-    empty: str = "zero",
-    per_query: bool = False,
-) -> float | NDArray[np.float64]:
+def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: str = "index") -> float:
     """Average Semantic Precision (Li et al. 2022, DAA, eq. 1), mean over queries.
 
-    Of one query: the mean over all items of the gallery of min(Rc, Rs) / max(Rc, Rs), Rc being the item's rank by
-    phi and Rs its rank by similarity, both from 1. 100 where both order the gallery alike. The query's own items take
+    Of one query: the mean over all items of the gallery of min(Rc, Rs) / max(Rc, Rs), where Rc is the item's rank by
+    phi and Rs its rank by similarity, both from 1. 100 if both order the gallery alike. The query's own items take
     part like all others.
 
     The released phi is ``tfidf_matrix``, which its authors call CIDEr; the paper names CIDEr, BLEU and ROUGE. ASP(A)
@@ -227,37 +139,37 @@ def asp(
     ``"index"`` on heavily tied matrices, and up to 6 points from ``"average"``.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
-        phi: ``[captions, images]``, any real dtype, finite; or its ``SemanticRanks``.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
+        phi: ``[captions, images]``, any real dtype, finite.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
-        ties: Ranks of equal scores, in both rankings: ``"index"``, distinct ranks with the lower index first (as the
-            other metrics do, and closest to the release); ``"average"``, each the mean of the ranks they share, which
-            depends on no order but is much higher where most of phi is zero.
-        image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks. Only checked.
-        empty: Accepted as by every metric; here no query can be empty.
-        per_query: Return one value a query.
+        ties: Ranks of equal scores, in both rankings: ``"index"``, distinct ranks with the lower index first (as for
+            the other metrics, and closest to the release); ``"average"``, each the mean of the ranks they share, which
+            does not depend on any order but is much higher where most of phi is zero.
 
     Returns:
-        Percent in (0, 100], or ``[queries]`` percent.
+        Percent in (0, 100].
 
     Raises:
-        InputError: If shapes disagree, a value is not finite, an image has no caption, or an argument is unknown.
+        InputError: If shapes disagree, a value is not finite, or an argument is unknown.
     """
-    checked_choice("empty", empty, ("zero", "skip", "error"))
+    checked_choice("ties", ties, ASP_TIES)
     side = checked_direction(direction)
-    values = asp_values(similarity, {"phi": phi}, (ties,), image_of_caption, (side,))["phi", ties, side]
-    return values if per_query else float(values.mean())
+    matrix = checked_similarity(similarity)
+    semantics = {UNNAMED: SemanticRanks(checked_phi(phi, matrix.shape), keep=False)}
+    reader = AspReader(semantics, side, (ties,), matrix.shape[0 if side == "i2t" else 1])
+    read_rankings(matrix, side, reader)
+    return percent(reader.values[UNNAMED, ties])
 
 
 def mean_phi(phis: Sequence[ArrayLike], out: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
     """The mean of several phi matrices, cell by cell and without scaling, as released for ASP(A).
 
-    The phi of larger range weighs more: CIDEr reaches 10, BLEU and ROUGE 1.
+    A phi with a larger range has more weight: CIDEr reaches 10, BLEU and ROUGE 1.
 
     Args:
         phis: Each ``[captions, images]``, any real dtype.
         out: ``[captions, images]`` to write into, such as a memory map; default a new array, float32 if no phi has
-            more than 32 bits, else float64. Sums are taken in float64.
+            more than 32 bits, else float64. Sums are computed in float64.
 
     Returns:
         ``[captions, images]``.

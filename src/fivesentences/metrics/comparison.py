@@ -1,4 +1,4 @@
-"""Do two models differ on the same queries? A paired test of values that any metric gives with ``per_query=True``."""
+"""Do two models differ on the same queries? A paired test of the values that ``Evaluator.per_query`` gives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import checked_choice
+from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_share
 
 RESAMPLES = 10_000
 NUMBERS_PER_BATCH = 2_000_000  # signs or draws that are held at once
@@ -22,14 +22,14 @@ class PairedTest:
     """How much two models differ on the same queries, and how sure that is.
 
     Attributes:
-        difference: Mean of ``a - b`` over the queries that count, in their unit.
+        difference: Mean of ``a - b`` over the queries that count, in the unit of the values.
         low: Lower end of the bootstrap interval of the difference (percentiles); None with fewer than 2 clusters.
         high: Upper end.
-        p: Two-sided: how often chance alone gives a difference as large, were the models equally good.
-        n: Queries that count: both models have a value.
-        clusters: Groups that were flipped or drawn together; as many as queries where none were named.
+        p: Two-sided: how often chance alone gives a difference this large if the models are equally good.
+        n: Queries that count, for which both models have a value.
+        clusters: Groups that were flipped or drawn together; as many as queries if no clusters were given.
         method: "permutation" or "bootstrap".
-        resamples: Signs or draws tried; fewer than asked for where all sign flips are enumerated.
+        resamples: Sign flips or draws; fewer than asked for where all sign flips are enumerated.
     """
 
     difference: float
@@ -55,11 +55,11 @@ def paired_test(
 
     ``"permutation"`` (``scipy.stats.permutation_test``): if the models were equally good, the two values of a query
     could be exchanged, so the sign of its difference is flipped at random; p is the share of flips whose mean
-    difference is at least as far from zero, on either side. All flips are tried where there are no more than
-    ``resamples``, and p is then exact; else the observed signs count as one flip more, so that p is at least
+    difference is at least as far from zero, on either side. If there are no more than ``resamples`` flips, all of them
+    are tried and p is exact; otherwise the observed signs count as one more flip, so that p is at least
     1 / (resamples + 1). ``"bootstrap"`` (``scipy.stats.bootstrap``): queries are drawn with replacement; p is twice
     the share of draws whose difference does not have the sign of the observed one, and at least 2 / (resamples + 1).
-    The interval is the bootstrap's in both (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
+    Both use the interval of the bootstrap (Efron 1979; Smucker, Allan and Carterette 2007 compare the two).
 
     Queries of one image are not independent: its five captions are alike. ``clusters`` names the image of each query;
     all queries of a cluster are flipped or drawn together.
@@ -67,15 +67,15 @@ def paired_test(
     Args:
         a: ``[queries]`` values of one model; NaN where the query does not count.
         b: ``[queries]`` values of the other, NaN at the same queries.
-        method: Where p comes from.
+        method: How p is computed, ``"permutation"`` or ``"bootstrap"``.
         clusters: ``[queries]`` label of each query's cluster; default every query is its own.
-        resamples: How many, at least 1.
+        resamples: How many flips or draws, at least 1.
         confidence: Of the interval, in (0, 1).
         seed: Of the resampling, at least 0.
 
     Raises:
         InputError: If lengths disagree, no query counts, a value is infinite or only one of two is NaN, or an option
-            is none.
+            is out of range.
     """
     one_a, one_b = (np.asarray(values)[None] if np.ndim(values) == 1 else values for values in (a, b))
     return paired_tests(one_a, one_b, method, clusters, resamples, confidence, seed)[0]
@@ -90,7 +90,7 @@ def paired_tests(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[PairedTest]:
-    """``paired_test`` of several metrics of the same queries, at little more than the cost of one.
+    """``paired_test`` for several metrics of the same queries, at little more than the cost of one.
 
     All metrics see the same flips and draws. The p values are not adjusted for their number.
 
@@ -104,17 +104,14 @@ def paired_tests(
         seed: As in ``paired_test``.
 
     Returns:
-        One test a metric.
+        One test per metric.
 
     Raises:
         InputError: As in ``paired_test``.
     """
     checked_choice("method", method, ("permutation", "bootstrap"))
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}; it lies between 0 and 1, such as 0.95.")
-    for name, number, least in (("resamples", resamples, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise InputError(f"{name} is {number!r}; it is a whole number, at least {least}.")
+    confidence = checked_share("confidence", confidence)
+    resamples, seed = checked_count("resamples", resamples), checked_count("seed", seed, least=0)
     difference = _difference(a, b)
     n_metrics, n_queries = difference.shape
     label = _labels(clusters, n_queries)
@@ -123,11 +120,11 @@ def paired_tests(
     sums = _per_cluster(np.where(counts, difference, 0.0), label, n_clusters)
     sizes = _per_cluster(counts.astype(np.float64), label, n_clusters)
     n = counts.sum(axis=1)
-    drawn = _bootstrap(sums, sizes, int(resamples), int(seed)) if n_clusters > 1 else None
+    drawn = _bootstrap(sums, sizes, resamples, seed) if n_clusters > 1 else None
     if method == "permutation":
-        p, tried = _permutation(sums / n[:, None], int(resamples), int(seed))
+        p, tried = _permutation(sums / n[:, None], resamples, seed)
     else:
-        p, tried = _share_beyond_zero(drawn, n_metrics), 0 if drawn is None else int(resamples)
+        p, tried = _share_beyond_zero(drawn, n_metrics), 0 if drawn is None else resamples
     ends: NDArray[np.float64] | None = None
     if drawn is not None:
         ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
@@ -153,9 +150,9 @@ def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[Arra
         try:
             values = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"{name} holds something that is no number; give one number a query.") from None
+            raise InputError(f"{name} holds something that is no number; give one number per query.") from None
         if values.ndim != 2 or not values.size:
-            raise InputError(f"{name} has shape {list(values.shape)}; give one number a query, and at least one.")
+            raise InputError(f"{name} has shape {list(values.shape)}; give one number per query, and at least one.")
         both.append(values)
     if both[0].shape != both[1].shape:
         raise InputError(
@@ -194,12 +191,12 @@ def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tupl
     """p of each metric, and how many flips were tried.
 
     Args:
-        shares: ``[metrics, clusters]`` what each cluster adds to the difference.
-        resamples: At most.
+        shares: ``[metrics, clusters]`` what each cluster contributes to the difference.
+        resamples: The most flips.
         seed: Of the flips.
     """
     n_clusters = shares.shape[1]
-    if n_clusters < 2:  # which scipy refuses: either sign is as far from zero
+    if n_clusters < 2:  # scipy refuses that; both signs are equally far from zero
         return np.ones(len(shares)), 2
 
     def differences(signs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
@@ -215,7 +212,7 @@ def _permutation(shares: NDArray[np.float64], resamples: int, seed: int) -> tupl
         batch=max(1, NUMBERS_PER_BATCH // n_clusters),
         rng=np.random.default_rng(seed),
     )
-    # scipy's own p is twice the smaller tail, which is less wherever flips give the observed difference again.
+    # scipy's own p is twice the smaller tail, which is less if some flips reproduce the observed difference.
     tried = len(test.null_distribution)
     rounding = 1e-12 * np.abs(shares).sum(axis=1)
     as_far = np.abs(test.null_distribution) >= np.abs(test.statistic) - rounding

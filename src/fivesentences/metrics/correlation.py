@@ -1,4 +1,4 @@
-"""Correlation of a score with human judgement, with a bootstrap interval that knows which pairs belong together."""
+"""Correlation of a score with human judgement, and a bootstrap interval that respects which pairs belong together."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import checked_choice
+from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_share
 
-# How many resamples an interval has by default. One of Kendall's costs an ordering of all pairs (3 ms for 48,000).
+# How many resamples an interval has by default. Each of Kendall's sorts all pairs (3 ms for 48,000).
 RESAMPLES = {"pearson": 1000, "spearman": 1000, "kendall_b": 200, "kendall_c": 200}
 STATISTICS = tuple(RESAMPLES)
-KENDALL_INTERVAL_PAIRS = 100_000  # beyond, Kendall's tau has no interval unless resamples are asked for
+KENDALL_INTERVAL_PAIRS = 100_000  # with more, Kendall's tau has no interval unless resamples are asked for
 
 WEIGHTS_AT_ONCE = 4_000_000  # pair weights held in memory: 32 MB
 CONSTANT = 1e-12  # a resample whose variance is below this share of the sample's is one value repeated
@@ -27,15 +27,15 @@ class Correlation:
     """A correlation and its interval.
 
     Attributes:
-        value: -1 to 1; None where it is undefined because one of the vectors is constant.
-        low: Lower end of the interval; None where there is none: value undefined, a single cluster, no resamples.
+        value: -1 to 1; None if it is undefined because one of the vectors is constant.
+        low: Lower end of the interval; None if there is none: value undefined, a single cluster, no resamples.
         high: Upper end.
         pairs: Number of pairs (x, y).
         statistic: ``"pearson"``, ``"spearman"``, ``"kendall_b"`` or ``"kendall_c"``.
         confidence: Coverage that the interval aims at, such as 0.95.
         resamples: Resamples the interval was made of; those with a constant vector, which have no correlation, are
             not counted.
-        clusters: How many clusters were resampled, one number for each way of clustering.
+        clusters: How many clusters were resampled, one number per way of clustering.
     """
 
     value: float | None
@@ -59,15 +59,15 @@ def correlation(
 ) -> Correlation:
     """Correlation of two vectors with a percentile bootstrap interval.
 
-    Values equal ``scipy.stats``: ``pearsonr``, ``spearmanr``, ``kendalltau`` of variant b and c. Pairs that share an
-    image are not independent, so whole clusters are drawn: a pair counts as often as its cluster was drawn. With two
-    ways of clustering at once (image and caption) both are drawn, independently, and a pair counts as often as the
-    product says: the pigeonhole bootstrap (Owen 2007). It is never too narrow, but where clusters do not matter its
-    intervals are up to 1.7 times too wide.
+    Values equal those of ``scipy.stats``: ``pearsonr``, ``spearmanr``, ``kendalltau`` of variants b and c. Pairs that
+    share an image are not independent, so whole clusters are drawn: a pair counts as often as its cluster was drawn.
+    With two ways of clustering at once (image and caption), both are drawn independently and the weight of a pair is
+    the product of the two counts: the pigeonhole bootstrap (Owen 2007). It is never too narrow, but where clusters do
+    not matter its intervals are up to 1.7 times too wide.
 
     Resampled Pearson is exact, from sums of moments within clusters. Resampled Spearman is Pearson of the ranks in
-    the whole sample, not ranked anew. Resampled Kendall is scipy's on the repeated pairs. Equal arguments give equal
-    numbers, and calls that differ only in ``x`` see the same resamples.
+    the whole sample, which are not computed again. Resampled Kendall is scipy's on the repeated pairs. Equal arguments
+    give equal numbers, and calls that differ only in ``x`` use the same resamples.
 
     Args:
         x: ``[pairs]`` finite numbers, such as phi.
@@ -81,7 +81,8 @@ def correlation(
         seed: Of the resampling, at least 0.
 
     Raises:
-        InputError: If lengths disagree, there are fewer than 2 pairs, a value is not finite, or an option is none.
+        InputError: If lengths disagree, there are fewer than 2 pairs, a value is not finite, or an option is out of
+            range.
     """
     return correlations(x, y, (statistic,), clusters, resamples, confidence, seed)[statistic]
 
@@ -95,9 +96,9 @@ def correlations(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Correlation]:
-    """Several correlations of the same vectors; tau-b and tau-c together cost what one costs.
+    """Several correlations of the same vectors, by statistic; tau-b and tau-c together cost as much as one.
 
-    Arguments and errors as in ``correlation``, whose numbers these are.
+    Arguments, numbers and errors as in ``correlation``.
     """
     for statistic in statistics:
         checked_choice("statistic", statistic, STATISTICS)
@@ -106,11 +107,9 @@ def correlations(
         raise InputError(f"x has {len(xs)} values but y has {len(ys)}; a correlation needs pairs.")
     if len(xs) < 2:
         raise InputError(f"the number of pairs is {len(xs)}; a correlation needs at least 2.")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}; it lies between 0 and 1, such as 0.95.")
-    for name, whole in (("resamples", 0 if resamples is None else resamples), ("seed", seed)):
-        if not isinstance(whole, int | np.integer) or whole < 0:
-            raise InputError(f"{name} is {whole!r}; it is a whole number, at least 0.")
+    confidence, seed = checked_share("confidence", confidence), checked_count("seed", seed, least=0)
+    if resamples is not None:
+        resamples = checked_count("resamples", resamples, least=0)
     design = _design(clusters, len(xs))
     constant = xs.min() == xs.max() or ys.min() == ys.max()
 
@@ -118,7 +117,7 @@ def correlations(
         if max(design.sizes) < 2:  # the same cluster again and again
             return 0
         if resamples is not None:
-            return int(resamples)
+            return resamples
         too_many = statistic.startswith("kendall") and len(xs) > KENDALL_INTERVAL_PAIRS
         return 0 if too_many else RESAMPLES[statistic]
 
@@ -127,12 +126,12 @@ def correlations(
         if statistic in found or constant:
             continue
         if statistic.startswith("kendall"):
-            found |= _kendall(xs, ys, design, how_many(statistic), int(seed))
+            found |= _kendall(xs, ys, design, how_many(statistic), seed)
         elif statistic == "spearman":
             ranks = scipy.stats.rankdata(xs), scipy.stats.rankdata(ys)
-            found[statistic] = _pearson(*ranks, design, how_many(statistic), int(seed))
+            found[statistic] = _pearson(*ranks, design, how_many(statistic), seed)
         else:
-            found[statistic] = _pearson(xs, ys, design, how_many(statistic), int(seed))
+            found[statistic] = _pearson(xs, ys, design, how_many(statistic), seed)
 
     def result(statistic: str) -> Correlation:
         value, drawn = found.get(statistic, (math.nan, np.zeros(0)))
@@ -152,7 +151,7 @@ class _Design:
 
     Attributes:
         cell: ``[pairs]`` index of the pair's cell.
-        codes: For each way of clustering ``[cells]``, the cluster of the cell.
+        codes: For each way of clustering, ``[cells]`` the cluster of the cell.
         sizes: For each way of clustering the number of clusters.
     """
 
@@ -161,7 +160,7 @@ class _Design:
     sizes: list[int]
 
     def weights(self, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-        """``[some resamples, cells]``, how often each cell is drawn; the same numbers however they are cut up."""
+        """``[some resamples, cells]``, how often each cell is drawn; the numbers do not depend on the batch size."""
         streams = [np.random.default_rng([seed, way]) for way in range(len(self.sizes))]
         n_cells = len(self.codes[0])
         rows_at_once = max(1, WEIGHTS_AT_ONCE // n_cells)
@@ -193,7 +192,7 @@ def _design(clusters: ArrayLike | None, n_pairs: int) -> _Design:
         distinct, label = np.unique(way, return_inverse=True)
         sizes.append(len(distinct))
         labels.append(label.astype(np.int64))
-        # Numbered anew after every way, so that the product cannot overflow.
+        # Renumbered after every way, so that the product cannot overflow.
         cell = np.unique(cell * len(distinct) + label, return_inverse=True)[1]
     first = np.unique(cell, return_index=True)[1]
     return _Design(cell, [label[first] for label in labels], sizes)
@@ -234,8 +233,8 @@ def _kendall(
     x: NDArray[np.float64], y: NDArray[np.float64], design: _Design, resamples: int, seed: int
 ) -> dict[str, tuple[float, NDArray[np.float64]]]:
     """Kendall's tau-b and tau-c, and those of every resample: the pairs repeated as often as they were drawn."""
-    # scipy sorts every resample by its second argument and then by its first: x goes there sorted already, and y as
-    # 16 bit numbers, which numpy sorts fastest.
+    # scipy sorts every resample by its second argument and then by its first: x is passed already sorted, and y as
+    # 16-bit numbers, which numpy sorts fastest.
     order = np.lexsort((y, x))
     x_code, y_code = (_smallest(np.unique(v, return_inverse=True)[1][order]) for v in (x, y))
     cell = design.cell[order]
@@ -274,7 +273,7 @@ def _checked_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise InputError(f"{name} holds something that is no number; a correlation needs numbers.") from None
     if vector.ndim != 1:
-        raise InputError(f"{name} is {list(vector.shape)}; a correlation needs a vector, one value a pair.")
+        raise InputError(f"{name} is {list(vector.shape)}; a correlation needs a vector, one value per pair.")
     wrong = np.flatnonzero(~np.isfinite(vector))
     if len(wrong):
         raise InputError(f"{name}[{wrong[0]}] is {vector[wrong[0]]}; leave pairs without a value out.")

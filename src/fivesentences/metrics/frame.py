@@ -1,62 +1,28 @@
-"""Numbers of a similarity as pandas tables: tidy, one row a number, or wide, one row a metric."""
+"""Numbers as pandas tables that print well: tidy, with one row per number, or wide, with one row per metric."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 import pandas as pd
 
-from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import TIE_RULE
+from fivesentences.metrics.registry import parse_metric
+from fivesentences.metrics.result import KEYS, MetricValue
 
-KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
 VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discount")  # rows of the wide form
-BOTH = "both"  # wide form: where sums over the directions stand
-
-
-class MetricKey(TypedDict):
-    """What a number is; see ``MetricValue``."""
-
-    metric: str
-    direction: str
-    formula: str
-    ground_truth: str
-    m: int
-    style: str
-    weighting: str
-    discount: str
-    phi: str
-
-
-class MetricValue(MetricKey):
-    """One number and what it is, in the columns of the tidy table.
-
-    ``metric`` is "R@1", "true R@1", "Med r", "Mean r", "Rsum", "mR", "N@1", "Nsum", "SR@1" (any cut-off), "ASP",
-    "PMRP", "mAP", "mAP@R", "mAP@100", "R-P", "<name> R@1", "<name> R-P", "<name> mAP@R" (positives by name),
-    "hubs 0", "hubs 1", "hubs >=2", "hubs >=5", "hubs >=10", "hubs max", "hubs skewness" or "hubs Gini" (of N_1;
-    "hubs max@5" of N_5). ``direction`` is the side of the queries, and empty for sums of both. ``formula``
-    ("released", "paper"; ASP: its rule for ties), ``ground_truth`` ("kept", "removed"), ``style`` ("recall",
-    "vse_recall"; of hard semantic recall), ``weighting`` ("hard", "soft"; of semantic recall), ``discount`` ("log";
-    of the released NCS) and ``phi`` (its name) are empty and ``m`` is 0 where they do not apply (0 for N@k of the
-    paper is m = k).
-
-    ``value``: recall, semantic recall, NCS, ASP, PMRP and shares of hubs are percent; mAP, mAP@R and R-P (of
-    categories and of positives) are fractions; ranks start at 1.
-    """
-
-    value: float
+BOTH = "both"  # column of the wide form that holds sums over the directions
 
 
 class MetricFrame(pd.DataFrame):
-    """A DataFrame that prints whole, nothing for no number, and below it how the numbers came about.
+    """A DataFrame that prints in full, with nothing in place of NaN and notes below on how the numbers came about.
 
-    The numbers of a column have equally many decimals: 4 in a column ``p``, 3 where one is a fraction (mAP, R-P,
+    The numbers of a column have equally many decimals: 4 in a column ``p``, 3 if one is a fraction (mAP, R-P,
     skewness), else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["said_once"]`` names are not
-    printed where all rows have the same value, which the sentences say. What is taken out of it, such as ``head()``,
-    prints likewise; else it is like any other.
+    printed if all rows have the same value, which the sentences state. Frames made from it, such as ``head()``, print
+    in the same way.
     """
 
     @property
@@ -84,7 +50,7 @@ class MetricFrame(pd.DataFrame):
             names = self.index.get_level_values("metric").to_series().astype(str)
         else:
             names = pd.Series([], dtype=str)
-        is_fraction = names.map(_is_fraction).to_numpy(dtype=bool)
+        is_fraction = names.map(lambda name: parse_metric(name).metric.decimals > 2).to_numpy(dtype=bool)
         found: list[Callable[[float], str] | None] = []
         for at, name in enumerate(self.columns):
             column = self.iloc[:, at]
@@ -101,37 +67,26 @@ def _number(value: float, digits: int) -> str:
     return "" if pd.isna(value) else f"{value:.{digits}f}"
 
 
-def _is_fraction(metric: str) -> bool:
-    family = metric.split()[-1].partition("@")[0]
-    return family in ("mAP", "R-P", "skewness", "Gini")
-
-
 def said_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
-    """``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these stand for."""
+    """``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these replace."""
     return {"notes": list(notes), "said_once": list(columns)}
 
 
-def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
+def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
     """The numbers as a table.
 
     Args:
-        values: What an ``Evaluator`` returns.
-        form: ``"tidy"``: one row a number, in the columns of ``MetricValue``. ``"wide"``: one row a metric of a
-            variant, one column a direction and cut-off (empty for metrics without cut-off); the index names the
+        values: The numbers.
+        form: ``"tidy"``: one row per number, in the columns of ``MetricValue``. ``"wide"``: one row per metric and
+            variant, one column per direction and cut-off (empty for metrics without cut-off); the index names the
             variant, without those parts that are empty everywhere.
-
-    Raises:
-        InputError: If there is no such form.
     """
     tidy = pd.DataFrame(list(values), columns=[*KEYS, "value"])
     if form == "tidy":
-        return _noted(tidy)
-    if form != "wide":
-        raise InputError(f"form is {form!r}; expected 'tidy' (one row a number) or 'wide' (one row a metric).")
-    name, at, cutoff = (tidy.metric.str.rpartition("@")[part] for part in range(3))
-    at_k = (at != "") & cutoff.str.isdigit()  # mAP@R is a name
-    tidy["k"] = cutoff.where(at_k, "0").astype(int)
-    tidy["metric"] = tidy.metric.where(~at_k, name + "@k")
+        return MetricFrame(tidy)
+    names = [parse_metric(name) for name in tidy.metric]
+    tidy["k"] = [name.cutoff or 0 for name in names]
+    tidy["metric"] = [_row_name(metric, name.cutoff) for metric, name in zip(tidy.metric, names, strict=True)]
     tidy["direction"] = tidy.direction.replace("", BOTH)
     tidy["m"] = tidy.m.replace(0, "").astype(str)
     if not (tidy.weighting == "soft").any():
@@ -146,10 +101,9 @@ def as_frame(values: Sequence[MetricValue], form: str = "tidy") -> pd.DataFrame:
     wide.columns = pd.MultiIndex.from_tuples(
         [(side, f"@{k}" if k else "") for side, k in columns], names=["direction", "cut-off"]
     )
-    return _noted(wide)
+    return MetricFrame(wide)
 
 
-def _noted(frame: pd.DataFrame) -> MetricFrame:
-    found = MetricFrame(frame)
-    found.attrs.update(tie_rule=TIE_RULE, **said_once([f"{TIE_RULE[0].upper()}{TIE_RULE[1:]}."]))
-    return found
+def _row_name(metric: str, cutoff: int | None) -> str:
+    """``R@k`` of ``R@5``: all cut-offs of a metric stand in one row."""
+    return metric if cutoff is None else f"{metric.removesuffix(str(cutoff))}k"

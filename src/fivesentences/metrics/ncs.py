@@ -1,32 +1,24 @@
-"""Normalised Cumulative Semantic score: how much of the phi that could be retrieved at k was retrieved."""
+"""Normalised Cumulative Semantic score: how much of the phi that could be retrieved at k has been retrieved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import (
-    DIRECTIONS,
-    Ranking,
-    checked_choice,
-    checked_cutoffs,
-    checked_phi,
-    checked_similarity,
-    depth_needed,
-    mean_over_queries,
-    rank,
-)
-from fivesentences.metrics.recall import PerQuery
+from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.ranking import Ranking, depth_needed, ranking_of
 from fivesentences.metrics.relevance import Relevance, slots
-from fivesentences.retrieval.matrices import checked_direction
+from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_cutoffs, checked_direction
+from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 RELEASED_EPSILON = 1e-10  # added to the mean of the ideal
-
-Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries are empty
 
 
 def released_ncs(
@@ -59,7 +51,7 @@ def _mean_of_first(
 def paper_ncs(
     ranking: Ranking, relevance: Relevance, ks: Sequence[int], keep_ground_truth: bool, m: int | None = None
 ) -> dict[int, Scores]:
-    """Phi of the retrieved items that are among the m best over the phi of these m, per query; m = k by default."""
+    """Phi of the retrieved items that are among the m best, over the phi of these m, per query; m = k by default."""
     direction, deepest = ranking.direction, max(ks)
     most = m or deepest
     retrieved_items = ranking.first(deepest, keep_ground_truth)
@@ -77,40 +69,8 @@ def paper_ncs(
     return scores
 
 
-@overload
 def ncs(
-    similarity: ArrayLike,
-    phi: ArrayLike,
-    ks: Sequence[int] = ...,
-    direction: str = ...,
-    keep_ground_truth: bool = ...,
-    formula: str = ...,
-    m: int | None = ...,
-    discount: str | None = ...,
-    ideal_pool: str = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[False] = ...,
-) -> dict[int, float]: ...
-@overload
-def ncs(
-    similarity: ArrayLike,
-    phi: ArrayLike,
-    ks: Sequence[int] = ...,
-    direction: str = ...,
-    keep_ground_truth: bool = ...,
-    formula: str = ...,
-    m: int | None = ...,
-    discount: str | None = ...,
-    ideal_pool: str = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[True],
-) -> PerQuery: ...
-def ncs(
-    similarity: ArrayLike,
+    similarity: Similarity,
     phi: ArrayLike,
     ks: Sequence[int] = (1, 5, 10),
     direction: str = "i2t",
@@ -122,8 +82,7 @@ def ncs(
     image_of_caption: ArrayLike | None = None,
     *,
     empty: str = "zero",
-    per_query: bool = False,
-) -> dict[int, float] | PerQuery:
+) -> dict[int, float]:
     """Normalised Cumulative Semantic score of Five Sentences, macro average over queries.
 
     ``formula="released"`` (ncs_metric, the papers' tables): mean phi of the k retrieved items over the mean of the k
@@ -132,55 +91,35 @@ def ncs(
     caption's row of phi, as released. Equal scores are ordered by index, lower first, in both rankings.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
         phi: ``[captions, images]``, any real dtype, finite.
         ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
-        keep_ground_truth: Whether the query's own items stay; if not they leave the ranking and the ideal.
+        keep_ground_truth: Whether the query's own items stay; if not, they leave the ranking and the ideal.
         formula: ``"released"`` or ``"paper"``.
         m: Size of the relevant set of ``formula="paper"``; default m = k.
         discount: ``"log"`` weights position p (from 0) by log2(k - p + 1) in both sums (released formula; the form
             that selects models for Flickr30K in the released training code).
         ideal_pool: ``"gallery"``, or ``"given_rows"`` to take an image's ideal over all rows of a phi that has more
-            captions than similarity (the released 1K evaluation); captions as queries are not touched by it.
+            captions than similarity (the released 1K evaluation); captions as queries are not affected by it.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
-        empty: A query whose ideal is zero counts 0 (``"zero"``, as released), is left out (``"skip"``; NaN per
-            query) or is an error (``"error"``).
-        per_query: Return one value a query.
+        empty: A query whose ideal is zero counts 0 (``"zero"``, as released), is left out (``"skip"``) or is an error
+            (``"error"``).
 
     Returns:
-        Percent for each cut-off, or ``[queries]`` percent.
+        Percent for each cut-off.
 
     Raises:
-        InputError: If shapes disagree, a value is not finite, an image has no caption, or arguments contradict.
+        InputError: If shapes disagree, a value is not finite, an image has no caption, or arguments contradict each
+            other.
     """
-    cutoffs = checked_cutoffs(ks)
+    gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi}, more_rows=ideal_pool == "given_rows")
     side = checked_direction(direction)
-    checked_choice("formula", formula, ("released", "paper"))
-    checked_choice("discount", discount, (None, "log"))
-    checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
-    checked_choice("empty", empty, ("zero", "skip", "error"))
-    if formula == "released" and m is not None:
-        raise InputError(f"m is {m} but the released formula has m = k; leave m out or pass formula='paper'.")
-    if formula == "paper" and discount is not None:
-        raise InputError("discount='log' belongs to formula='released'; the paper's eq. 5 has no discount.")
-    if m is not None:
-        (m,) = checked_cutoffs((m,), "m")
-    matrix, pairing = checked_similarity(similarity, image_of_caption)
-    n_images, n_captions = matrix.shape
-    fitting = checked_phi(phi, n_images, n_captions, more_rows=ideal_pool == "given_rows")
-    relevance = Relevance(fitting, pairing)
-    ranking = rank(matrix, pairing, side, depth_needed(max(cutoffs), pairing, side))
-    scores = (
-        released_ncs(ranking, relevance, cutoffs, keep_ground_truth, discount)
-        if formula == "released"
-        else paper_ncs(ranking, relevance, cutoffs, keep_ground_truth, m)
-    )
-    return {k: mean_over_queries(*score, empty, per_query, side) for k, score in scores.items()}  # type: ignore[return-value]
+    return _ncs(gallery, ks, side, keep_ground_truth, formula, m, discount, ideal_pool, empty)
 
 
 def nsum(
-    similarity: ArrayLike,
+    similarity: Similarity,
     phi: ArrayLike,
     ks: Sequence[int] = (1, 5, 10),
     keep_ground_truth: bool = True,
@@ -196,21 +135,40 @@ def nsum(
 
     Arguments and errors as in ``ncs``; 0 to 600 for three cut-offs.
     """
+    gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi}, more_rows=ideal_pool == "given_rows")
     return sum(
-        sum(
-            ncs(
-                similarity,
-                phi,
-                ks,
-                direction,
-                keep_ground_truth,
-                formula,
-                m,
-                discount,
-                ideal_pool,
-                image_of_caption,
-                empty=empty,
-            ).values()
-        )
-        for direction in DIRECTIONS
+        sum(_ncs(gallery, ks, side, keep_ground_truth, formula, m, discount, ideal_pool, empty).values())
+        for side in DIRECTIONS
     )
+
+
+def _ncs(
+    gallery: Gallery,
+    ks: Sequence[int],
+    side: Direction,
+    keep_ground_truth: bool,
+    formula: str,
+    m: int | None,
+    discount: str | None,
+    ideal_pool: str,
+    empty: str,
+) -> dict[int, float]:
+    """``ncs`` of one direction."""
+    cutoffs = checked_cutoffs(ks)
+    checked_choice("formula", formula, ("released", "paper"))
+    checked_choice("discount", discount, (None, "log"))
+    checked_choice("ideal_pool", ideal_pool, ("gallery", "given_rows"))
+    checked_policy(empty)
+    if formula == "released" and m is not None:
+        raise InputError(f"m is {m} but the released formula has m = k; leave m out or pass formula='paper'.")
+    if formula == "paper" and discount is not None:
+        raise InputError("discount='log' belongs to formula='released'; the paper's eq. 5 has no discount.")
+    if m is not None:
+        (m,) = checked_cutoffs((m,), "m")
+    relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
+    ranking = ranking_of(gallery, side, depth_needed(max(cutoffs), gallery.image_of_caption, side))
+    if formula == "released":
+        scores = released_ncs(ranking, relevance, cutoffs, keep_ground_truth, discount)
+    else:
+        scores = paper_ncs(ranking, relevance, cutoffs, keep_ground_truth, m)
+    return {k: percent(after_policy(score, empty, side)) for k, score in scores.items()}

@@ -1,26 +1,30 @@
-"""PMRP, plausible-match R-precision: images that show the same kinds of object are as good as the query's own."""
+"""PMRP, plausible-match R-precision: images that show the same kinds of object are as good as the query's own image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import QueryBlock, as_array, checked_choice, checked_similarity
+from fivesentences.metrics.ranking import QueryBlock
 from fivesentences.metrics.stable_order import parts
 from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.retrieval.matrices import Direction, checked_direction
+from fivesentences.retrieval.arguments import checked_choice, checked_direction
+from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 ZETAS = (0, 1, 2)
 UNLABELLED = 2**15 - 1  # distance of an image without a label from every other: more than labels can differ in
 
 
 class LabelDistances:
-    """In how many labels images differ: 2 bytes for every pair of images.
+    """The number of labels in which images differ: 2 bytes for every pair of images.
 
     Args:
         labels: ``[images, classes]`` 0 or 1.
@@ -63,7 +67,7 @@ def _checked_labels(labels: ArrayLike, n_images: int) -> NDArray[np.float32]:
             f"labels is {table.dtype} of shape {list(table.shape)}; a table [images, classes] of 0 and 1 is expected."
         )
     if len(table) != n_images:
-        raise InputError(f"labels has {len(table)} rows but there are {n_images} images; give one row an image.")
+        raise InputError(f"labels has {len(table)} rows but there are {n_images} images; give one row per image.")
     wrong = (table != 0) & (table != 1)  # NaN is neither
     if wrong.any():
         image, label = (int(index[0]) for index in np.nonzero(wrong))
@@ -77,7 +81,7 @@ class PlausibleReader:
     Args:
         distances: Of the images.
         direction: Which side the queries are.
-        zetas: In how many labels a match may differ.
+        zetas: The numbers of labels in which a match may differ.
 
     Attributes:
         r_precision: ``[zetas, queries]`` fractions, NaN for a query without a label.
@@ -100,7 +104,7 @@ class PlausibleReader:
             own = np.arange(queries.start, queries.stop) if self.direction == "i2t" else pairing[queries]
             apart = np.stack([distance[image][others] for image, others in zip(own, images, strict=True)])
             place = np.broadcast_to(np.arange(order.shape[1]), order.shape)
-            if not labelled.all():  # what has no label leaves the ranking, and what follows moves up
+            if not labelled.all():  # items without a label leave the ranking, and those after them move up
                 place = np.cumsum(apart < UNLABELLED, axis=1) - 1
             first = np.arange(len(order)), (apart < UNLABELLED).argmax(axis=1)
             is_query = self.is_query[queries]
@@ -117,7 +121,7 @@ class PlausibleMatch:
     """What ``pmrp`` is the mean of, in percent; NaN for queries without a label.
 
     Attributes:
-        zetas: In how many labels a match may differ.
+        zetas: The numbers of labels in which a match may differ.
         r_precision: ``[zetas, queries]`` share of matches among the first R items, R being how many there are.
         recall_at_1: ``[zetas, queries]`` 100 where the first item is a match, else 0.
     """
@@ -128,7 +132,7 @@ class PlausibleMatch:
 
 
 def plausible_match(
-    similarity: ArrayLike,
+    similarity: Similarity,
     labels: ArrayLike,
     direction: str = "i2t",
     zetas: Sequence[int] = ZETAS,
@@ -136,12 +140,12 @@ def plausible_match(
     *,
     unlabelled: str = "drop",
 ) -> PlausibleMatch:
-    """R-precision and first hits of every query and every zeta. Arguments and errors as in ``pmrp``."""
+    """R-precision and hits at rank 1 of every query and every zeta. Arguments and errors as in ``pmrp``."""
     side = checked_direction(direction)
     allowed = _checked_zetas(zetas)
-    matrix, pairing = checked_similarity(similarity, image_of_caption)
-    reader = PlausibleReader(LabelDistances(labels, pairing, unlabelled), side, allowed)
-    read_rankings(matrix, side, reader)
+    gallery = Gallery.of(similarity, image_of_caption)
+    reader = PlausibleReader(LabelDistances(labels, gallery.image_of_caption, unlabelled), side, allowed)
+    read_rankings(gallery.similarity, side, reader)
     return PlausibleMatch(allowed, 100.0 * reader.r_precision, 100.0 * reader.recall_at_1)
 
 
@@ -150,42 +154,21 @@ def _checked_zetas(zetas: Sequence[int]) -> tuple[int, ...]:
         raise InputError(f"zetas is {zetas!r}; give a list such as (0, 1, 2).")
     for zeta in zetas:
         if isinstance(zeta, bool) or not isinstance(zeta, int | np.integer) or not 0 <= zeta < UNLABELLED:
-            raise InputError(f"zetas holds {zeta!r}; it is in how many labels a match may differ, from 0.")
+            raise InputError(
+                f"zetas holds {zeta!r}; it must be a number of labels in which a match may differ, from 0."
+            )
     return tuple(int(zeta) for zeta in zetas)
 
 
-@overload
 def pmrp(
-    similarity: ArrayLike,
-    labels: ArrayLike,
-    direction: str = ...,
-    zetas: Sequence[int] = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    unlabelled: str = ...,
-    per_query: Literal[False] = ...,
-) -> float: ...
-@overload
-def pmrp(
-    similarity: ArrayLike,
-    labels: ArrayLike,
-    direction: str = ...,
-    zetas: Sequence[int] = ...,
-    image_of_caption: ArrayLike | None = ...,
-    *,
-    unlabelled: str = ...,
-    per_query: Literal[True],
-) -> NDArray[np.float64]: ...
-def pmrp(
-    similarity: ArrayLike,
+    similarity: Similarity,
     labels: ArrayLike,
     direction: str = "i2t",
     zetas: Sequence[int] = ZETAS,
     image_of_caption: ArrayLike | None = None,
     *,
     unlabelled: str = "drop",
-    per_query: bool = False,
-) -> float | NDArray[np.float64]:
+) -> float:
     """Plausible-match R-precision (Chun et al. 2021, PCME), mean over queries and zetas.
 
     An item matches if the labels of its image differ from those of the query's image in at most zeta classes; a
@@ -194,21 +177,19 @@ def pmrp(
     over five folds, each scored alone, "5K" the whole. Equal scores are ordered by index, lower first.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
         labels: ``[images, classes]`` 0 or 1: which classes the image shows.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
-        zetas: In how many labels a match may differ, each from 0.
+        zetas: The numbers of labels in which a match may differ, each from 0.
         image_of_caption: ``[captions]`` image index of each caption; default equal image-major blocks.
-        unlabelled: Images without any label are neither queries nor items, nor are their captions (``"drop"``, as
-            released), or are refused (``"error"``). No other query can be without a match: its own item is one.
-        per_query: Return one value a query, the mean over zetas; NaN for a query that is left out.
+        unlabelled: Images without any label, and their captions, are neither queries nor items (``"drop"``, as
+            released), or are refused (``"error"``). Every other query has a match: its own item.
 
     Returns:
-        Percent, or ``[queries]`` percent.
+        Percent.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, labels are not 0 or 1, or no image has a label.
     """
     found = plausible_match(similarity, labels, direction, zetas, image_of_caption, unlabelled=unlabelled)
-    values = found.r_precision.mean(axis=0)
-    return values if per_query else float(np.nanmean(values))
+    return float(np.nanmean(found.r_precision.mean(axis=0)))

@@ -1,30 +1,27 @@
 """Retrieval against given lists of positives: CxC recall, ECCV Caption's R-precision and mAP@R.
 
 A query has any number of positives, and those from images to captions need not be those from captions to images.
-Queries without a positive are no queries here: they are left out unless ``empty`` says otherwise.
+Queries without a positive are left out unless ``empty`` says otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import (
-    best_first,
-    blocks_of_queries,
-    checked_choice,
-    checked_cutoffs,
-    mean_over_queries,
-)
-from fivesentences.retrieval.matrices import Direction, checked_direction
+from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
+from fivesentences.metrics.ranking import best_first, blocks_of_queries
+from fivesentences.retrieval.arguments import checked_cutoffs, checked_direction
+from fivesentences.retrieval.gallery import Similarity, checked_similarity
 
-PerQuery = dict[int, NDArray[np.float64]]
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +29,10 @@ class Positives:
     """Which pairs of an image and a caption count as a match.
 
     Attributes:
-        i2t: Sparse bool ``[images, captions]``, the captions that are right for an image as a query.
-        t2i: Sparse bool ``[images, captions]``, the images that are right for a caption as a query.
-        outside_i2t: ``[images]`` further positives of each image that the gallery lacks; they can never be retrieved
-            but count in the number R of positives. Default none.
+        i2t: Sparse bool ``[images, captions]``, the captions that are correct for an image as a query.
+        t2i: Sparse bool ``[images, captions]``, the images that are correct for a caption as a query.
+        outside_i2t: ``[images]`` further positives of each image that are not in the gallery; they can never be
+            retrieved but count in the number R of positives. Default none.
         outside_t2i: ``[captions]`` the same for captions as queries.
 
     Raises:
@@ -86,7 +83,7 @@ class Positives:
         return flipped
 
     def number(self, direction: Direction) -> NDArray[np.int64]:
-        """``[queries]`` R, the positives of each query, those outside the gallery included."""
+        """``[queries]`` R, the number of positives of each query, including those outside the gallery."""
         outside = self.outside_i2t if direction == "i2t" else self.outside_t2i
         return np.asarray(np.diff(self.of_queries(direction).indptr).astype(np.int64) + outside)
 
@@ -97,8 +94,8 @@ class Hits:
 
     Attributes:
         direction: Which side the queries are.
-        n_queries: All queries, those without a positive included.
-        queries: ``[some]`` those that have one, ascending.
+        n_queries: All queries, including those without a positive.
+        queries: ``[some]`` the queries that have one, ascending.
         hit: ``[some, depth]`` whether the item at this place of the ranking is positive.
         number: ``[some]`` R.
         n_gallery: Items of the gallery.
@@ -133,15 +130,26 @@ class Hits:
         precision = np.cumsum(counted, axis=1) / np.arange(1, counted.shape[1] + 1)
         return np.asarray((precision * counted).sum(axis=1) / self.number)
 
-    def mean(self, values: NDArray[np.float64], empty: str, per_query: bool) -> float | NDArray[np.float64]:
-        """Percent of all queries after the policy for those without a positive, from ``[some]`` fractions."""
-        everyone = np.zeros(self.n_queries)
+    def scores(self, values: NDArray[np.float64], empty: str) -> Scores:
+        """``[queries]`` fractions of all queries, and which have no positive, from ``[some]`` fractions.
+
+        Raises:
+            InputError: If no query has a positive and ``empty`` leaves such queries out.
+        """
+        everyone, is_empty = np.zeros(self.n_queries), np.ones(self.n_queries, dtype=bool)
         everyone[self.queries] = values
-        is_empty = np.ones(self.n_queries, dtype=bool)
         is_empty[self.queries] = False
         if not len(self.queries) and empty == "skip":
             raise InputError(f"no query of {self.direction} has a positive; do the ids of the lists fit the gallery?")
-        return mean_over_queries(everyone, is_empty, empty, per_query, self.direction)
+        return everyone, is_empty
+
+    def mean(self, values: NDArray[np.float64], empty: str) -> float:
+        """Percent, from ``[some]`` fractions.
+
+        Raises:
+            InputError: As the policy ``empty`` says.
+        """
+        return percent(after_policy(self.scores(values, empty), empty, self.direction))
 
     def _until_r(self) -> NDArray[np.bool_]:
         most = int(self.number.max(initial=0))
@@ -152,30 +160,28 @@ class Hits:
         return self.hit & (np.arange(self.hit.shape[1]) < self.number[:, None])
 
 
-def find_hits(similarity: ArrayLike, positives: Positives, direction: str, depth: int = 1, to_r: bool = False) -> Hits:
-    """Rank the gallery for every query that has a positive, and look the first items up.
+def find_hits(similarity: Similarity, positives: Positives, direction: str, depth: int = 1, to_r: bool = False) -> Hits:
+    """Rank the gallery for every query that has a positive, and look its first items up in the lists.
 
     Equal scores are ordered by index, lower first.
 
     Args:
-        similarity: ``[images, captions]``.
+        similarity: ``[images, captions]``, or a ``Gallery``.
         positives: Of this gallery.
         direction: ``"i2t"`` or ``"t2i"``.
         depth: How many items to look at.
-        to_r: Whether to look at as many as the query with most positives has, where that is more.
+        to_r: Whether to look at as many items as the query with the most positives has positives, if that is more.
 
     Raises:
         InputError: If the shapes disagree or a value is not finite.
     """
     side = checked_direction(direction)
-    matrix = np.asarray(similarity)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or matrix.shape != positives.shape:
+    matrix = checked_similarity(similarity, positives.shape)
+    if matrix.shape != positives.shape:
         images, captions = positives.shape
-        flipped = matrix.shape == (captions, images)
-        cure = "pass similarity.T." if flipped else "the ids of the lists are of another gallery."
         raise InputError(
             f"similarity is {matrix.dtype} {list(matrix.shape)} but the positives are of {images} images and "
-            f"{captions} captions; {cure}"
+            f"{captions} captions; the ids of the lists are of another gallery."
         )
     wanted = positives.of_queries(side)
     number = positives.number(side)
@@ -185,7 +191,7 @@ def find_hits(similarity: ArrayLike, positives: Positives, direction: str, depth
         depth = max(depth, int(number.max()))
     depth = min(depth, n_gallery)
     items = np.empty((len(queries), depth), dtype=np.int64)
-    for part, block in blocks_of_queries(matrix, side, "similarity"):
+    for part, block in blocks_of_queries(matrix, side):
         begin, end = np.searchsorted(queries, [part.start, part.stop])
         if begin < end:
             items[begin:end] = best_first(block[queries[begin:end] - part.start], depth)
@@ -193,7 +199,7 @@ def find_hits(similarity: ArrayLike, positives: Positives, direction: str, depth
 
 
 def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: str) -> Hits:
-    """The same from rankings of all queries that are there already.
+    """``find_hits`` from rankings of all queries that have been made already.
 
     Args:
         items: ``[queries, depth]`` gallery indices, best first.
@@ -212,128 +218,64 @@ def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: s
     return Hits(side, len(number), queries, hit, number[queries], wanted.shape[1])
 
 
-@overload
 def recall_of_positives(
-    similarity: ArrayLike,
-    positives: Positives,
-    ks: Sequence[int] = ...,
-    direction: str = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[False] = ...,
-) -> dict[int, float]: ...
-@overload
-def recall_of_positives(
-    similarity: ArrayLike,
-    positives: Positives,
-    ks: Sequence[int] = ...,
-    direction: str = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[True],
-) -> PerQuery: ...
-def recall_of_positives(
-    similarity: ArrayLike,
+    similarity: Similarity,
     positives: Positives,
     ks: Sequence[int] = (1, 5, 10),
     direction: str = "i2t",
     *,
     empty: str = "skip",
-    per_query: bool = False,
-) -> dict[int, float] | PerQuery:
+) -> dict[int, float]:
     """Share of queries with at least one positive among the first k: CxC recall, ECCV R@k.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
         positives: Of the same images and captions.
         ks: Cut-offs, each at least 1; beyond the gallery the whole gallery counts.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions.
-        empty: A query without positives is left out (``"skip"``, NaN per query: as CxC and ECCV Caption do), counts 0
-            (``"zero"``) or is an error (``"error"``).
-        per_query: Return one value a query.
+        empty: A query without positives is left out (``"skip"``, as in CxC and ECCV Caption), counts 0 (``"zero"``) or
+            is an error (``"error"``).
 
     Returns:
-        Percent for each cut-off, or ``[queries]`` percent (0, 100 or NaN).
+        Percent for each cut-off.
 
     Raises:
         InputError: If shapes disagree, a value is not finite, or no query has a positive.
     """
     cutoffs = checked_cutoffs(ks)
-    checked_choice("empty", empty, ("zero", "skip", "error"))
+    checked_policy(empty)
     hits = find_hits(similarity, positives, direction, max(cutoffs))
-    return {k: hits.mean(hits.recall(k), empty, per_query) for k in cutoffs}  # type: ignore[return-value]
+    return {k: hits.mean(hits.recall(k), empty) for k in cutoffs}
 
 
-@overload
-def map_at_r(
-    similarity: ArrayLike,
-    positives: Positives,
-    direction: str = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[False] = ...,
-) -> float: ...
-@overload
-def map_at_r(
-    similarity: ArrayLike, positives: Positives, direction: str = ..., *, empty: str = ..., per_query: Literal[True]
-) -> NDArray[np.float64]: ...
-def map_at_r(
-    similarity: ArrayLike,
-    positives: Positives,
-    direction: str = "i2t",
-    *,
-    empty: str = "skip",
-    per_query: bool = False,
-) -> float | NDArray[np.float64]:
+def map_at_r(similarity: Similarity, positives: Positives, direction: str = "i2t", *, empty: str = "skip") -> float:
     """Mean average precision at R (Musgrave et al. 2020; ECCV Caption, Chun et al. 2022).
 
-    R is the number of positives of the query, those outside the gallery included; the average runs over the places 1
-    to R, of the precision there where the item is positive and 0 where it is not. Arguments and errors as in
+    R is the number of positives of the query, including those outside the gallery; the average runs over the places 1
+    to R, of the precision there if the item is positive and 0 if it is not. Arguments and errors as in
     ``recall_of_positives``.
 
     Returns:
-        A fraction, or ``[queries]`` fractions.
+        A fraction.
     """
-    checked_choice("empty", empty, ("zero", "skip", "error"))
+    checked_policy(empty)
     hits = find_hits(similarity, positives, direction, to_r=True)
-    return _fraction(hits.mean(hits.average_precision_at_r(), empty, per_query))
+    return hits.mean(hits.average_precision_at_r(), empty) / 100.0
 
 
-@overload
 def r_precision_of(
-    similarity: ArrayLike,
-    positives: Positives,
-    direction: str = ...,
-    *,
-    empty: str = ...,
-    per_query: Literal[False] = ...,
-) -> float: ...
-@overload
-def r_precision_of(
-    similarity: ArrayLike, positives: Positives, direction: str = ..., *, empty: str = ..., per_query: Literal[True]
-) -> NDArray[np.float64]: ...
-def r_precision_of(
-    similarity: ArrayLike,
-    positives: Positives,
-    direction: str = "i2t",
-    *,
-    empty: str = "skip",
-    per_query: bool = False,
-) -> float | NDArray[np.float64]:
+    similarity: Similarity, positives: Positives, direction: str = "i2t", *, empty: str = "skip"
+) -> float:
     """Share of positives among the first R items, R being the number of positives of the query.
 
     Arguments and errors as in ``recall_of_positives``.
 
     Returns:
-        A fraction, or ``[queries]`` fractions.
+        A fraction.
     """
-    checked_choice("empty", empty, ("zero", "skip", "error"))
+    checked_policy(empty)
     hits = find_hits(similarity, positives, direction, to_r=True)
-    return _fraction(hits.mean(hits.r_precision(), empty, per_query))
-
-
-def _fraction(percent: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
-    return percent / 100.0
+    return hits.mean(hits.r_precision(), empty) / 100.0
 
 
 def _contains(

@@ -1,33 +1,35 @@
-"""What phi says about a gallery: the best items of every query, and the images that are alike.
+"""What phi says about a gallery: the best items of every query, and the images that are most alike.
 
-Made once for a phi matrix and used for every similarity matrix, cut-off and m.
+Computed once for a phi matrix and used for every similarity matrix, cut-off and m.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, rank
-from fivesentences.retrieval.matrices import Direction
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 NEIGHBOURS_PER_CAPTION = 30  # images that the released code reads from each caption's row
 
 
 class Relevance:
-    """Rankings of the gallery by phi, made when first asked for and kept.
+    """Rankings of the gallery by phi, computed when first asked for and kept.
 
     Args:
-        phi: ``[captions or more, images]``; rows beyond ``pairing`` belong to no image of the gallery and take
-            part in nothing but the ideal of an image.
+        phi: ``[captions or more, images]``, checked; rows beyond ``pairing`` belong to no image of the gallery and
+            take part in nothing but the ideal of an image.
         pairing: ``[captions]`` image of each caption.
-        name: What to call phi where a value is not finite.
     """
 
-    def __init__(self, phi: NDArray, pairing: NDArray[np.int64], name: str = "phi"):
-        self.phi, self.pairing, self.name = phi, pairing, name
+    def __init__(self, phi: NDArray, pairing: NDArray[np.int64]):
+        self.phi, self.pairing = phi, pairing
         self.n_captions, self.n_images = len(pairing), phi.shape[1]
         self._ideal: dict[Direction, Ranking] = {}
         self._neighbours: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
@@ -41,7 +43,7 @@ class Relevance:
         depth = depth_needed(k, self.pairing, direction)
         known = self._ideal.get(direction)
         if known is None or known.items.shape[1] < min(depth, known.n_gallery):
-            known = rank(self.phi.T, self.pairing, direction, depth, self.name, find_ground_truth=False)
+            known = rank(self.phi.T, self.pairing, direction, depth, find_ground_truth=False)
             self._ideal[direction] = known
         return known
 
@@ -63,10 +65,10 @@ class Relevance:
         return self._blank
 
     def neighbours(self, m: int, keep_ground_truth: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The ``m`` images most alike to each image, as released.
+        """The ``m`` images most like each image, as released.
 
-        Each caption of an image names the 30 images of highest phi in its row; phi is summed per image over these
-        lists, and the images are ordered by the sum. The image itself is left out unless ground truth is kept.
+        Each caption of an image names the 30 images with the highest phi in its row; phi is summed per image over
+        these lists, and the images are ordered by the sum. The image itself is left out unless ground truth is kept.
 
         Returns:
             ``[images, at most m]`` image indices, -1 where there are fewer, and their sums (0 there).
@@ -85,7 +87,7 @@ class Relevance:
         return images[:, :m], sums[:, :m]
 
     def _find_neighbours(self, m: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The same with ground truth."""
+        """The neighbours and sums with ground truth kept."""
         lists = self.ideal("t2i", NEIGHBOURS_PER_CAPTION).items[:, :NEIGHBOURS_PER_CAPTION]
         phi_of_lists = self.values(lists, "t2i")
         m = min(m, self.n_images)
@@ -130,13 +132,13 @@ class Relevance:
 
 
 def slots(items: NDArray[np.int64], lists: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each item stands in its row's list: ``[rows, items]``, the list's length where it does not.
+    """``[rows, items]`` position of each item in its row's list; the list's length if it is not in it.
 
-    -1 stands nowhere, in neither.
+    -1 marks a missing item in either, which matches nothing.
     """
     width = lists.shape[1]
     found = np.full(items.shape, width, dtype=np.int64)
-    for slot in reversed(range(width)):  # so that the first of equal ones stands
+    for slot in reversed(range(width)):  # so that the first of equal items counts
         found[items == lists[:, slot, None]] = slot
     found[items < 0] = width
     return found

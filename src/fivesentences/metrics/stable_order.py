@@ -14,7 +14,7 @@ def stable_order(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Indices of all scores of each row, largest first, equal ones by index.
 
     numpy sorts 16-bit integers by their digits, in linear time and without changing the order of equal ones; so the
-    scores are turned into integers whose order is theirs reversed, and sorted by 16 bits after 16 bits.
+    scores are mapped to integers in the reverse order, which are sorted 16 bits at a time.
 
     Args:
         scores: ``[rows, items]``; minus infinity is allowed, NaN is not.
@@ -29,7 +29,7 @@ def stable_order(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     order = np.empty(scores.shape, dtype=np.int64)
     for rows in parts(scores):
         keys = (scores[rows] + scores.dtype.type(0)).view(signed)  # minus zero becomes zero
-        # Of a negative number all bits ascend as it falls; of any other they must be turned round, all but the sign.
+        # As integers, negative floats already have the reverse order; of the others all bits but the sign are inverted.
         keys ^= ~(keys >> (bits - 1)) & np.iinfo(signed).max
         found = keys.astype(np.uint16).argsort(axis=1, kind="stable")
         for shift in range(16, bits, 16):
@@ -41,7 +41,7 @@ def stable_order(scores: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def parts(block: NDArray) -> Iterator[slice]:
-    """Consecutive rows of a block, so few that they stay in the processor's cache."""
+    """Consecutive rows of a block, few enough to stay in the processor's cache."""
     step = max(1, ELEMENTS_AT_ONCE // max(1, block.shape[1]))
     for start in range(0, len(block), step):
         yield slice(start, min(len(block), start + step))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fivesentences.errors import InputError
-from fivesentences.plan.exhibits import ColumnSpec, is_semantic
+from fivesentences.metrics.registry import metric_of
+from fivesentences.plan.exhibits import ColumnSpec
 
 NEEDED = (
     "run", "split", "images", "captions", "tie_rule", "labels", "inference",
@@ -95,7 +96,7 @@ class Results:
         for line in frame.to_dict("records"):
             run, inference, metric = str(line["run"]), str(line["inference"]), str(line["metric"])
             measure = Measure(metric, str(line["direction"]))
-            if is_semantic(metric):
+            if metric_of(metric).needs_phi:
                 formula, ground_truth = str(line["formula"]), str(line["ground_truth"])
                 details = (formula, ground_truth, int(line["m"]), str(line["style"]), str(line["phi"]))
                 measure = Measure(metric, measure.direction, *details)

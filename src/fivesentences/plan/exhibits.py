@@ -22,8 +22,9 @@ from fivesentences.config import (
     Variant,
     as_list,
 )
+from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 
-METRICS = r"^((R|N|SR|true R)@[1-9]\d*|Rsum|Nsum|Med r|Mean r|ASP|PMRP|hubs (0|1|>=2|>=5|>=10|max|skewness|Gini))$"
+REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What an exhibit is made from: the numbers of the runs in its rows, or of every run of the scale; the retrievals of two
 # of its rows; the judges' correlations with each phi, or their judged pairs; statistics of each phi over captions.
@@ -61,7 +62,7 @@ class RowSpec(Strict):
 class ColumnSpec(Strict):
     """One column: a metric as the evaluation names it."""
 
-    metric: str = Field(pattern=METRICS)
+    metric: str = Field(pattern=REPORTED)
     direction: Direction | None = None
     formula: Variant = "released"
     ground_truth: Literal["kept", "removed"] = "kept"
@@ -81,12 +82,7 @@ class ColumnSpec(Strict):
     @property
     def is_semantic(self) -> bool:
         """Whether the metric depends on phi."""
-        return is_semantic(self.metric)
-
-
-def is_semantic(metric: str) -> bool:
-    """Whether a metric depends on phi."""
-    return metric.startswith(("N@", "SR@")) or metric in ("Nsum", "ASP")
+        return metric_of(self.metric).needs_phi
 
 
 class Exhibit(Strict):

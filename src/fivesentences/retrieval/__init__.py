@@ -1,21 +1,24 @@
-"""From embeddings to scores: similarity in blocks, re-scoring at inference, and what hubs there are.
+"""From embeddings to scores: similarity in blocks, similarity normalisation at inference, and hubness.
 
-Everywhere ``similarity`` is ``[images, captions]`` and each image stands there once. Inverted softmax, CSLS and
-assignment are transductive: they read all queries of the test set. Needs neither torch nor the metrics.
+Everywhere ``similarity`` is ``[images, captions]`` with one row per image, or a ``Gallery``, which has been checked.
+Inverted softmax, CSLS and assignment are transductive: they read all queries of the test set. Needs neither torch nor
+the metrics.
 """
 
 from fivesentences.retrieval.assignment import Assignment, assignment, best_assignment
+from fivesentences.retrieval.cosine import cosine_similarity, unique_images
 from fivesentences.retrieval.csls import csls
+from fivesentences.retrieval.gallery import Gallery
 from fivesentences.retrieval.hubness import Hubness, hubness, hubness_of_ranking
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
 from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
-from fivesentences.retrieval.similarity import cosine_similarity, unique_images
 
 __all__ = [
     "INFERENCE",
     "PER_DIRECTION",
     "TRANSDUCTIVE",
     "Assignment",
+    "Gallery",
     "Hubness",
     "assignment",
     "best_assignment",

@@ -1,7 +1,7 @@
 """One image for every caption, no image more often than it has captions, with the largest total similarity.
 
-The Hungarian inference that the kNN-margin paper suggests and did not try, with as many places at an image as it has
-captions.
+The Hungarian inference that the kNN-margin paper suggests but does not try, in which each image has as many places as
+it has captions.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.retrieval.arguments import checked_choice, checked_count
 from fivesentences.retrieval.auction import Auction, best_possible
-from fivesentences.retrieval.matrices import Output, blocks_of_rows, checked_count, checked_similarity, filled
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
+from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
 from fivesentences.semantics.validation import checked_pairing
 
 SOLVERS = ("auto", "exact", "auction")
@@ -44,18 +46,18 @@ class Assignment:
 
     @property
     def gap(self) -> float:
-        """How much the mean similarity of the assigned pairs is below the best one, at most."""
+        """An upper bound on how far the mean similarity of the assigned pairs is below the best possible one."""
         return max(0.0, self.bound - self.total) / len(self.image_of_caption)
 
 
 def assignment(
-    similarity: ArrayLike,
+    similarity: Similarity,
     captions_per_image: int | None = None,
     out: Output = None,
     image_of_caption: ArrayLike | None = None,
     solver: str = "auto",
 ) -> NDArray[np.floating]:
-    """The similarity with the assigned pairs in front: each caption's image first for it, each image's captions too.
+    """The similarity with the assigned pairs in front: the assigned image leads its caption's ranking, and vice versa.
 
     Transductive, and more so than inverted softmax or CSLS: it reads all queries and the whole gallery, and it knows
     how many captions each image has (not which); say so beside the numbers. Assigned pairs are raised by five
@@ -63,10 +65,12 @@ def assignment(
     themselves; all other scores stay.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
-        captions_per_image: How many captions an image may have. Default: captions over images, where that is whole.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``, each image of which may have as many captions as it has.
+        captions_per_image: How many captions an image may have. Default: captions over images, if that is a whole
+            number.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill (``similarity``
-            itself may be).
+            itself is allowed).
         image_of_caption: ``[captions]`` image index, of which only the number of captions of each image is read;
             instead of ``captions_per_image``.
         solver: As in ``best_assignment``.
@@ -78,7 +82,7 @@ def assignment(
         InputError: As ``best_assignment``, or if ``out`` does not fit.
     """
     matrix = checked_similarity(similarity)
-    found = best_assignment(matrix, captions_per_image, image_of_caption, solver)
+    found = best_assignment(similarity, captions_per_image, image_of_caption, solver)
     lowest, highest = _extremes(matrix)
     lift = 1.25 * (highest - lowest) or 1.0
     order = np.argsort(found.image_of_caption, kind="stable")
@@ -94,7 +98,7 @@ def assignment(
 
 
 def best_assignment(
-    similarity: ArrayLike,
+    similarity: Similarity,
     captions_per_image: int | None = None,
     image_of_caption: ArrayLike | None = None,
     solver: str = "auto",
@@ -102,23 +106,26 @@ def best_assignment(
     """An image for every caption with the largest total similarity, no image more often than it has places.
 
     ``"exact"`` repeats every image for each of its places and solves the dense problem with scipy; memory grows with
-    the square of the number of places (5 GB and hours for 25,000), so ``"auto"`` takes it up to 2,000 places.
+    the square of the number of places (5 GB and hours for 25,000), so ``"auto"`` uses it for up to 2,000 places.
     ``"auction"`` is nearly exact: the mean similarity of its pairs is at most a hundred-millionth of the range of the
     scores below the best one, and ``Assignment.bound`` proves it for the matrix at hand.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
-        captions_per_image: How many captions an image may have. Default: captions over images, where that is whole.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``, each image of which may have as many captions as it has.
+        captions_per_image: How many captions an image may have. Default: captions over images, if that is a whole
+            number.
         image_of_caption: ``[captions]`` image index, of which only the number of captions of each image is read.
         solver: ``"auto"``, ``"exact"`` or ``"auction"``.
 
     Raises:
-        InputError: If ``similarity`` is transposed, repeats its images or is not finite, the number of places is not
-            given by the arguments or too small for the captions, or the solver is unknown.
+        InputError: If ``similarity`` is transposed, repeats its images or is not finite, the number of places does not
+            follow from the arguments or is too small for the captions, or the solver is unknown.
     """
-    if solver not in SOLVERS:
-        raise InputError(f"solver is {solver!r}; expected {' or '.join(map(repr, SOLVERS))}.")
+    checked_choice("solver", solver, SOLVERS)
     matrix = checked_similarity(similarity)
+    if isinstance(similarity, Gallery) and captions_per_image is None and image_of_caption is None:
+        image_of_caption = similarity.image_of_caption
     places = _places(matrix.shape, captions_per_image, image_of_caption)
     lowest, highest = _extremes(matrix)
     if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
@@ -129,7 +136,7 @@ def best_assignment(
         total = _total(matrix, image)
         return Assignment(image, places, total, total, "exact")
     span = highest - lowest
-    if span == 0:  # every assignment is as good
+    if span == 0:  # all assignments are equally good
         image = np.repeat(np.arange(len(matrix)), places)[: matrix.shape[1]]
         total = _total(matrix, image)
         return Assignment(image, places, total, total, "auction")
@@ -151,14 +158,19 @@ def _places(
         if n_captions % n_images:
             raise InputError(
                 f"similarity is {[n_images, n_captions]}: {n_captions} captions are not equal shares for {n_images} "
-                "images; pass captions_per_image, or image_of_caption."
+                "images",
+                cure=Cure(
+                    "pass captions_per_image, or image_of_caption",
+                    "give --captions-per-image N or --image-of-caption FILE",
+                ),
             )
         captions_per_image = n_captions // n_images
     each = checked_count("captions_per_image", captions_per_image)
     if each * n_images < n_captions:
         raise InputError(
-            f"captions_per_image is {each}, which gives {n_images} images room for {each * n_images} captions but "
-            f"there are {n_captions}; it must be at least {-(-n_captions // n_images)}."
+            f"is {each}, which gives {n_images} images room for {each * n_images} captions, but there are "
+            f"{n_captions}; it must be at least {-(-n_captions // n_images)}.",
+            where=Argument("captions_per_image"),
         )
     return np.full(n_images, min(each, n_captions))
 

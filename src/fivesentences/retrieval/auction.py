@@ -1,9 +1,9 @@
-"""An auction in which captions bid for places at images: nearly the best assignment, with a proof of how near.
+"""An auction in which captions bid for places at images: nearly the best assignment, with a bound on the distance.
 
-Bertsekas and Castañón (1989), the auction algorithm for transportation problems, with epsilon scaling: prices are per
-image, an image sells as many places as it may have captions, and all captions that have none bid at once. A caption
-bids among a short list of images and knows what the best image off its list was worth when the list was made; prices
-only rise, so the list serves until its best image is worth less than that.
+Bertsekas and Castañón (1989), the auction algorithm for transportation problems, with epsilon scaling: each image has
+one price and sells as many places as it may have captions, and all captions without a place bid at once. A caption
+chooses among a short list of images and remembers what the best image off its list was worth when the list was made;
+prices only rise, so the list serves until its best image is worth less than that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.retrieval.matrices import blocks_of_columns, blocks_of_rows
+from fivesentences.retrieval.blocks import blocks_of_columns, blocks_of_rows
 
 LISTED = 48  # images on a caption's list
 STEP = 5.0  # epsilon of a round over that of the next
@@ -22,12 +22,12 @@ CAPTIONS_AT_A_TIME = 256
 
 @dataclass(frozen=True, eq=False)
 class Sale:
-    """What an auction ended with.
+    """The outcome of an auction.
 
     Attributes:
         image: ``[captions]`` image that each caption got.
         prices: ``[images]``.
-        rounds: How often all captions without a place bid.
+        rounds: How many times all captions without a place bid.
     """
 
     image: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Auction:
     def __init__(self, matrix: NDArray, places: NDArray[np.int64]):
         self.matrix, self.places = matrix, places
         self.n_images, self.n_captions = matrix.shape
-        # Places that stay free are taken by nobodies, who like every image alike.
+        # Places that stay free go to dummy bidders, to whom all images are worth the same.
         self.n_bidders = int(places.sum())
         self.prices = np.zeros(self.n_images)
         self.listed = min(LISTED, self.n_images)
@@ -65,8 +65,8 @@ class Auction:
         """Sell every place.
 
         Args:
-            first: The first epsilon, by which every bid rises at least.
-            last: The last one: the assignment is within ``last`` per caption of the best.
+            first: The first epsilon, the least by which a bid rises.
+            last: The last one: the assignment is within ``last`` per caption of the best one.
         """
         for part, block in blocks_of_columns(self.matrix):
             self._list(np.arange(part.start, part.stop), block.astype(np.float64))
@@ -83,14 +83,14 @@ class Auction:
             waiting = self._release(epsilon)
 
     def _list(self, bidders: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Make the lists of ``bidders`` anew at today's prices; ``scores`` ``[bidders, images]``."""
+        """Make new lists for ``bidders`` at the current prices; ``scores`` ``[bidders, images]``."""
         worth = scores - self.prices
         if self.listed == self.n_images:
             self.images[bidders] = np.arange(self.n_images)
             self.scores[bidders] = scores
             return
-        # Equal worth is made unequal, in another way for each bidder: the selection would be slow otherwise, and who
-        # likes many images alike would bid for the same one as everybody else.
+        # Equal worth is made unequal, differently for each bidder: the selection would be slow otherwise, and bidders
+        # to whom many images are worth the same would all bid for the same one.
         blur = np.abs(worth).max() * 1e-9
         worth_and_taste = worth + blur * self.taste[bidders % self.n_images]
         order = np.argpartition(worth_and_taste, self.n_images - self.listed, axis=1)
@@ -125,10 +125,10 @@ class Auction:
         return self.images[bidders, best].astype(np.int64), most, second
 
     def _bid(self, bidders: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """One round; returns who has no place after it."""
+        """One round; returns the bidders without a place after it."""
         self.rounds += 1
         wanted, most, second = self._two_best(bidders)
-        second = np.where(np.isfinite(second), second, most)  # there is no second image
+        second = np.where(np.isfinite(second), second, most)  # if there is no second image
         bid = self.prices[wanted] + (most - second) + epsilon
 
         affected = np.unique(wanted)
@@ -154,7 +154,7 @@ class Auction:
         return np.asarray(out)
 
     def _release(self, epsilon: float) -> NDArray[np.int64]:
-        """Begin with a smaller epsilon: whoever is too far from their best image gives the place back."""
+        """Begin with a smaller epsilon: bidders who are too far from their best image give their place back."""
         self.base = self.prices.copy()
         everybody = np.arange(self.n_bidders)
         _, most, _ = self._two_best(everybody)
@@ -175,7 +175,7 @@ class Auction:
 
 
 def best_possible(matrix: NDArray, places: NDArray[np.int64], prices: NDArray[np.float64]) -> float:
-    """A total that no assignment exceeds, by linear programming duality; any ``prices`` give one.
+    """A total that no assignment exceeds, by linear programming duality; any ``prices`` give such a bound.
 
     Args:
         matrix: ``[images, captions]``.
@@ -186,6 +186,6 @@ def best_possible(matrix: NDArray, places: NDArray[np.int64], prices: NDArray[np
     for part, block in blocks_of_rows(matrix):
         block -= prices[part, None]
         np.maximum(best, block.max(axis=0), out=best)
-    # Who takes the places that stay free likes every image alike, at 0.
+    # To the dummy bidders, who take the places that stay free, every image is worth 0.
     free = int(places.sum()) - matrix.shape[1]
     return float(best.sum() + (places * prices).sum() - free * prices.min())

@@ -1,26 +1,30 @@
-"""Cross-domain similarity local scaling: a score counts against how close both sides are to everything."""
+"""Cross-domain similarity local scaling: scores relative to how close both items are to their nearest neighbours."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from fivesentences.retrieval.arguments import checked_count
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
+from fivesentences.retrieval.gallery import Similarity, checked_similarity
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
-from fivesentences.retrieval.matrices import Output, blocks_of_rows, checked_count, checked_similarity, filled
 
 
-def csls(similarity: ArrayLike, k: int = 10, out: Output = None) -> NDArray[np.floating]:
+def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.floating]:
     """CSLS (Conneau et al. 2018; kNN-margin eq. 6), which lowers the scores of hubs in both directions at once.
 
-    Transductive: it reads all queries and the whole gallery of the test set; say so beside the numbers.
+    Transductive: it reads all queries and the whole gallery of the test set; say so beside the numbers. The value is
     ``2 S[i, t]`` minus the mean of the k largest scores of caption t over images, minus the mean of the k largest of
-    image i over captions. The pair itself may be among the k. Within one query's ranking its own mean is a constant.
+    image i over captions. The pair itself may be among the k. Within one query's ranking the query's own mean is a
+    constant.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``.
         k: Neighbours on either side, 10 in the paper; where there are fewer items, all of them.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill (``similarity``
-            itself may be).
+            itself is allowed).
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar; it serves both directions.
@@ -44,11 +48,7 @@ def csls(similarity: ArrayLike, k: int = 10, out: Output = None) -> NDArray[np.f
 
 
 def neighbourhood_means(matrix: NDArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the k largest scores (of all, where there are fewer) of each image and of each caption.
-
-    Raises:
-        InputError: If a value is not finite.
-    """
+    """Mean of the k largest scores (of all, where there are fewer) of each image and of each caption."""
     n_images, n_captions = matrix.shape
     image_means, caption_means = np.empty(n_images), np.empty(n_captions)
     for part, block in blocks_of_rows(matrix, dtype=None):

@@ -1,4 +1,4 @@
-"""Hubs: items of a gallery that stand among the first k of very many queries, and items that never do."""
+"""Hubs: items of a gallery that are among the first k of very many queries, and items that never are."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.retrieval.arguments import checked_count, checked_direction
+from fivesentences.retrieval.blocks import blocks_of_rows, kept_type
+from fivesentences.retrieval.gallery import Similarity, checked_similarity
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
-from fivesentences.retrieval.matrices import (
-    blocks_of_rows,
-    checked_count,
-    checked_direction,
-    checked_similarity,
-    kept_type,
-)
-from fivesentences.semantics.validation import checked_pairing
 
 CLASSES = ("0", "1", ">=2", ">=5", ">=10")  # of the k-occurrence, as in the paper's Table 5
 
 
 @dataclass(frozen=True, eq=False)
 class Hubness:
-    """k-occurrences N_k of a gallery: for how many queries an item is among the first k.
+    """k-occurrences N_k of a gallery: for how many queries each item is among the first k.
 
     Attributes:
         counts: ``[gallery]`` N_k of each item; they sum to ``n_queries * min(k, gallery)``.
@@ -46,18 +41,16 @@ class Hubness:
     gini: float
 
 
-def hubness(
-    similarity: ArrayLike, direction: str = "i2t", k: int = 1, image_of_caption: ArrayLike | None = None
-) -> Hubness:
+def hubness(similarity: Similarity, direction: str = "i2t", k: int = 1) -> Hubness:
     """How often each item of the gallery is among the first k of a query (kNN-margin Table 5 with k = 1).
 
     Equal scores are ordered by index, lower first.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``.
         direction: ``"i2t"`` queries with images and counts captions, ``"t2i"`` the other way round.
         k: Items of each ranking that count, 1 in the paper; beyond the gallery all count.
-        image_of_caption: ``[captions]`` image index; only its shape is checked, it changes no count.
 
     Raises:
         InputError: If ``similarity`` is transposed, repeats its images or is not finite, or k is below 1.
@@ -65,14 +58,12 @@ def hubness(
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
     k = checked_count("k", k)
-    if image_of_caption is not None:
-        checked_pairing(image_of_caption, matrix.shape[1], matrix.shape[0])
     counts = _counts_of_captions(matrix, k) if side == "i2t" else _counts_of_images(matrix, k)
-    return statistics_of(counts, k, n_queries=matrix.shape[0 if side == "i2t" else 1])
+    return hubness_of_counts(counts, k, n_queries=matrix.shape[0 if side == "i2t" else 1])
 
 
 def hubness_of_ranking(items: ArrayLike, n_gallery: int, k: int = 1) -> Hubness:
-    """The same from rankings that are there already.
+    """``hubness`` of rankings that have been made already.
 
     Args:
         items: ``[queries, k or more]`` gallery indices, best first.
@@ -80,7 +71,7 @@ def hubness_of_ranking(items: ArrayLike, n_gallery: int, k: int = 1) -> Hubness:
         k: Items of each ranking that count; beyond the gallery all count.
 
     Raises:
-        InputError: If the rankings are shorter than k or name an item that the gallery has not.
+        InputError: If the rankings are shorter than k or name an item that is not in the gallery.
     """
     k = checked_count("k", k)
     ranked = np.asarray(items)
@@ -93,11 +84,11 @@ def hubness_of_ranking(items: ArrayLike, n_gallery: int, k: int = 1) -> Hubness:
     if first.min() < 0 or first.max() >= n_gallery:
         wrong = int(first.min() if first.min() < 0 else first.max())
         raise InputError(f"items holds {wrong}; the gallery has items 0 to {n_gallery - 1}.")
-    return statistics_of(np.bincount(first.ravel(), minlength=n_gallery), k, len(ranked))
+    return hubness_of_counts(np.bincount(first.ravel(), minlength=n_gallery), k, len(ranked))
 
 
-def statistics_of(counts: NDArray[np.int64], k: int, n_queries: int) -> Hubness:
-    """What the k-occurrences ``[gallery]`` say."""
+def hubness_of_counts(counts: NDArray[np.int64], k: int, n_queries: int) -> Hubness:
+    """Statistics of the k-occurrences ``[gallery]``."""
     numbers = {
         "0": int(np.count_nonzero(counts == 0)),
         "1": int(np.count_nonzero(counts == 1)),
@@ -116,14 +107,14 @@ def _skewness(counts: NDArray[np.int64]) -> float:
 
 
 def _gini(counts: NDArray[np.int64]) -> float:
-    """Mean absolute difference of two items over twice the mean."""
+    """Mean absolute difference between two items, over twice the mean."""
     n, total = len(counts), int(counts.sum())
     weighted = int((np.sort(counts) * (2 * np.arange(1, n + 1) - n - 1)).sum())
     return weighted / (n * total)
 
 
 def _counts_of_captions(matrix: NDArray, k: int) -> NDArray[np.int64]:
-    """``[captions]`` for how many images each is among the first k captions."""
+    """``[captions]`` for how many images each caption is among the first k."""
     n_captions = matrix.shape[1]
     counts = np.zeros(n_captions, dtype=np.int64)
     for _, block in blocks_of_rows(matrix, dtype=None):
@@ -140,7 +131,7 @@ def _counts_of_captions(matrix: NDArray, k: int) -> NDArray[np.int64]:
 
 
 def _counts_of_images(matrix: NDArray, k: int) -> NDArray[np.int64]:
-    """``[images]`` for how many captions each is among the first k images."""
+    """``[images]`` for how many captions each image is among the first k."""
     n_images, n_captions = matrix.shape
     k = min(k, n_images)
     bound = np.empty(n_captions, dtype=kept_type(matrix))

@@ -1,25 +1,21 @@
-"""Inverted softmax: a score counts against what the item scores with all other queries."""
+"""Inverted softmax: a score relative to the item's scores with all other queries."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.retrieval.arguments import checked_direction
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
+from fivesentences.retrieval.gallery import Similarity, checked_similarity
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
-from fivesentences.retrieval.matrices import (
-    Output,
-    blocks_of_rows,
-    checked_direction,
-    checked_similarity,
-    filled,
-)
 
 
 def inverted_softmax(
-    similarity: ArrayLike,
+    similarity: Similarity,
     beta: float = 30.0,
     direction: str = "i2t",
     include_self: bool = False,
@@ -27,37 +23,41 @@ def inverted_softmax(
 ) -> NDArray[np.floating]:
     """Logarithm of the inverted softmax (kNN-margin eq. 5), which lowers the scores of hubs.
 
-    Transductive: the score of a query depends on all other queries of the test set, so that a system could not
-    answer them one by one; say so beside the numbers. From images to captions,
+    Transductive: the scores of a query depend on all other queries of the test set, so a system could not answer them
+    one by one; say so beside the numbers. From images to captions,
     ``log s'(i, t) = beta S[i, t] - log sum over other images i' of exp(beta S[i', t])``; from captions to images the
     sum runs over the other captions of row i. Computed in log space in float64: no beta overflows, and the sum over
     the others is exact also where the query itself outweighs them all.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``.
         beta: Inverse temperature, above 0; 30 in the paper, for cosines.
         direction: ``"i2t"`` queries with images, ``"t2i"`` with captions. The result serves this direction only.
-        include_self: Whether the query itself is in the sum, which gives log probabilities over the queries. With p
+        include_self: Whether the query itself is in the sum, which gives log probabilities over the queries. If p is
             such a probability, the paper's form is p / (1 - p): every ranking and every recall is the same.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill (``similarity``
-            itself may be).
+            itself is allowed).
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
 
     Raises:
         InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, there
-            is but one query and ``include_self`` is off, or ``out`` does not fit.
+            is only one query and ``include_self`` is off, or ``out`` does not fit.
     """
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
     if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < math.inf:
-        raise InputError(f"beta is {beta!r}; it must be a number above 0 (30 in the paper).")
+        raise InputError(f"is {beta!r}; it must be a number above 0 (30 in the paper).", where=Argument("beta"))
     n_queries = matrix.shape[0 if side == "i2t" else 1]
     if n_queries == 1 and not include_self:
         raise InputError(
-            "there is one query, so no other one that inverted softmax could compare with; pass include_self=True "
-            "or use the similarity as it is."
+            "there is only one query, so inverted softmax has no other one to compare it with",
+            cure=Cure(
+                "pass include_self=True or use the similarity as it is",
+                "give --include-self or use the similarity as it is",
+            ),
         )
     beta = float(beta)
 
@@ -76,8 +76,8 @@ def inverted_softmax(
 
 
 # For every item: the largest of its scores with the queries, the second largest (equal to it in a tie), and the sum of
-# exp(beta (score - second)) over all queries but the one with the largest. From these the sum over the others follows
-# for every query without subtracting nearly equal numbers.
+# exp(beta (score - second)) over all queries except the one with the largest. From these the sum over the other queries
+# follows for every query without subtracting nearly equal numbers.
 
 
 def _column_sums(matrix: NDArray, beta: float) -> tuple[NDArray, NDArray, NDArray]:
@@ -118,7 +118,7 @@ def _log_scores(
         block *= beta
         block -= everything
         return block
-    is_first = block > second  # nowhere in a tie for the first place, where the other form holds as well
+    is_first = block > second  # nowhere in a tie for first place, where the other form holds as well
     block -= second
     block *= beta
     others = np.exp(np.minimum(block, 0.0))

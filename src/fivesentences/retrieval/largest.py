@@ -1,7 +1,7 @@
 """The k largest values of rows or columns, at a cost that does not depend on the values.
 
-``numpy.partition`` takes fifteen times as long where most values are equal; here a small k is found by insertion of
-whole vectors, a large one by sorting.
+``numpy.partition`` takes fifteen times as long where most values are equal; here the values for a small k are found by
+inserting whole vectors, those for a large k by sorting.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.retrieval.matrices import blocks_of_columns, blocks_of_rows, kept_type
+from fivesentences.retrieval.blocks import blocks_of_columns, blocks_of_rows, kept_type
 
-INSERTED = 40  # up to this k insertion is the faster one
+INSERTED = 40  # up to this k, insertion is faster
 LANES = 64
 
 
 def insert(top: NDArray, values: NDArray) -> None:
-    """Put ``values`` ``[...]`` into ``top`` ``[k, ...]``, in place: largest first, the smallest falls out."""
+    """Insert ``values`` ``[...]`` into ``top`` ``[k, ...]`` in place: largest first, and the smallest drops out."""
     rest = values
     for place in top:
         smaller = np.minimum(place, rest)
@@ -27,7 +27,12 @@ def insert(top: NDArray, values: NDArray) -> None:
 
 
 def largest_of_rows(block: NDArray, k: int) -> NDArray:
-    """``[k, rows]`` the k largest values of each row of a floating ``block``, largest first; k at most its width."""
+    """``[k, rows]`` the k largest values of each row of a floating ``block``, largest first.
+
+    Args:
+        block: ``[rows, width]``.
+        k: How many values, at most ``width``.
+    """
     n_rows, width = block.shape
     if k == 1:
         return np.asarray(block.max(axis=1)[None])
@@ -44,14 +49,11 @@ def largest_of_rows(block: NDArray, k: int) -> NDArray:
 
 
 def largest_of_columns(matrix: NDArray, k: int) -> Iterator[tuple[slice, NDArray]]:
-    """``[k, columns]`` the k largest values of some columns after the other, largest first; k at most the rows.
+    """``[k, columns]`` the k largest values of each column, some columns at a time, largest first.
 
     Args:
-        matrix: Any real matrix; read in blocks.
-        k: How many values.
-
-    Raises:
-        InputError: If a value is not finite.
+        matrix: Any matrix of finite real numbers; read in blocks.
+        k: How many values, at most as many as there are rows.
     """
     if k > INSERTED:
         for part, block in blocks_of_columns(matrix):

@@ -1,4 +1,7 @@
-"""Inference methods by name: what a study's table lists as rows."""
+"""Inference methods by name, which a study's table has as rows: the similarity as it is, or re-scored.
+
+Inverted softmax and CSLS are known as similarity normalisation.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.retrieval.arguments import checked_choice, checked_direction
 from fivesentences.retrieval.assignment import assignment
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
 from fivesentences.retrieval.csls import csls
+from fivesentences.retrieval.gallery import Similarity, checked_similarity
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
-from fivesentences.retrieval.matrices import Output, blocks_of_rows, checked_direction, checked_similarity, filled
 
 
-def naive(similarity: ArrayLike, out: Output = None) -> NDArray[np.floating]:
-    """The similarity as it is, as float32: rank by the scores (kNN-margin eq. 1).
+def naive(similarity: Similarity, out: Output = None) -> NDArray[np.floating]:
+    """The similarity as it is, as float32: items are ranked by their scores (kNN-margin eq. 1).
 
-    The only method here that is not transductive. Arguments and errors as ``csls``.
+    The only method here that is not transductive. Arguments and errors as in ``csls``.
     """
     matrix = checked_similarity(similarity)
 
@@ -36,32 +41,32 @@ INFERENCE: dict[str, Callable[..., NDArray[np.floating]]] = {
     "csls": csls,
     "assignment": assignment,
 }
-PER_DIRECTION = ("inverted_softmax",)  # whose result serves one direction only
-TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")  # which read all queries of the test set
+PER_DIRECTION = ("inverted_softmax",)  # methods whose result serves one direction only
+TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")  # methods that read all queries of the test set
 
 
 def rescore(
-    similarity: ArrayLike, method: str, direction: str = "i2t", out: Output = None, **options: Any
+    similarity: Similarity, method: str, direction: str = "i2t", out: Output = None, **options: Any
 ) -> NDArray[np.floating]:
     """The similarity after an inference method.
 
     Args:
-        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once.
+        similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Or a
+            ``Gallery``.
         method: A name in ``INFERENCE``: ``"naive"``, ``"inverted_softmax"``, ``"csls"`` or ``"assignment"``.
-        direction: ``"i2t"`` or ``"t2i"``; only inverted softmax gives another matrix for each.
+        direction: ``"i2t"`` or ``"t2i"``; only inverted softmax gives a different matrix for each.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
-        options: What the method takes: ``beta`` and ``include_self``; ``k``; ``captions_per_image``,
+        options: The method's own: ``beta`` and ``include_self``; ``k``; ``captions_per_image``,
             ``image_of_caption`` and ``solver``.
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
 
     Raises:
-        InputError: If there is no such method or option, or as the method.
+        InputError: If there is no such method or option, or as raised by the method.
     """
     side = checked_direction(direction)
-    if method not in INFERENCE:
-        raise InputError(f"method is {method!r}; expected {' or '.join(map(repr, INFERENCE))}.")
+    checked_choice("method", method, tuple(INFERENCE))
     known = list(inspect.signature(INFERENCE[method]).parameters)[1:]
     for name in options:
         if name not in known or name == "direction":

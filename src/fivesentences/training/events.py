@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 
 
 class Events:
@@ -30,7 +30,7 @@ class Events:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise InputError(
-                'the history as TensorBoard events needs its package; pip install "fivesentences[tensorboard]".'
+                "the history as TensorBoard events needs the package tensorboard", cure=install("tensorboard")
             ) from None
         self._writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
 

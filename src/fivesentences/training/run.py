@@ -12,7 +12,7 @@ import torch
 import yaml
 
 from fivesentences.config import check, read_yaml
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, InputError
 from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
@@ -103,9 +103,9 @@ def device_of(name: str) -> torch.device:
     """
     found = torch.cuda.is_available()
     if name not in ("cpu", "cuda", "auto"):
-        raise InputError(f"device is '{name}'; it is 'cpu', 'cuda' or 'auto'.")
+        raise InputError(f"is '{name}'; it is 'cpu', 'cuda' or 'auto'.", where=Argument("device"))
     if name == "cuda" and not found:
-        raise InputError("device is 'cuda', but torch finds no CUDA device here; use 'cpu' or 'auto'.")
+        raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
     return torch.device("cuda" if name != "cpu" and found else "cpu")
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, key, panel_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.results import Results
@@ -23,7 +23,6 @@ from fivesentences.paper.text.notes import notes_of_data, notes_on_missing
 from fivesentences.plan.exhibits import RowSpec, Source
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
-from fivesentences.storage import read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -59,7 +58,7 @@ class HubnessFigure(FigureKind):
     def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
         """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
         study, scale, rows = context.study, context.scale, context.rows(self)
-        data = tidy(rows, {one["run"]: one for path in numbers for one in read_json(path)})
+        data = tidy(rows, {one["run"]: one for one in read_evaluations(numbers)})
         notes = notes_of_data(study, scale, rows, Results(collect(numbers, scale.scale)))
         if not data.empty:
             methods = unique(row.inference for row in rows if row.left_out is None)

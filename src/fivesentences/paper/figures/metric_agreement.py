@@ -14,7 +14,7 @@ from pydantic import Field
 
 from fivesentences.config import Scale, check
 from fivesentences.corpus import Photographs
-from fivesentences.evaluation import collect
+from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
 from fivesentences.paper.results import Measure, Results
@@ -22,7 +22,6 @@ from fivesentences.paper.text.names import listed, phi_in_words, unique
 from fivesentences.plan.exhibits import ColumnSpec, Source
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
-from fivesentences.storage import read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -49,7 +48,7 @@ class MetricAgreementFigure(FigureKind):
     def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
         """Collect the values of every run; see ``FigureKind``."""
         study, scale = context.study, context.scale
-        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for path in numbers for one in read_json(path)}
+        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in read_evaluations(numbers)}
         data = tidy(self, study, scale, runs, collect(numbers, scale.scale))
         said = notes(data, self, study, scale) if not data.empty else []
         return Drawing(data, [*said, *self.notes], None if data.empty else lambda canvas: draw(canvas, study, data))

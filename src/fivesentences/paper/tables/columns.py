@@ -5,33 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fivesentences.config import Scale
+from fivesentences.metrics.registry import Better, metric_of
 from fivesentences.paper.results import Measure
 from fivesentences.paper.tables.table import Best, Column
 from fivesentences.paper.text.names import phi_in_words
-from fivesentences.plan.exhibits import ColumnSpec, is_semantic
+from fivesentences.plan.exhibits import ColumnSpec
 
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
-# Of the gallery's N₁: in print's order, as a reader sees them. Fewer items that nobody finds, and smaller hubs, are
-# better; of the classes between nothing can be said.
-HUBS = {
-    "0": "0",
-    "1": "1",
-    ">=2": "≥ 2",
-    ">=5": "≥ 5",
-    ">=10": "≥ 10",
-    "max": "largest",
-    "skewness": "skew",
-    "Gini": "Gini",
-}
-BEST: dict[str, Best] = {
-    "Med r": "lowest",
-    "Mean r": "lowest",
-    "hubs 0": "lowest",
-    "hubs max": "lowest",
-    "hubs skewness": "lowest",
-    "hubs Gini": "lowest",
-}
-DECIMALS = {"hubs skewness": 2, "hubs Gini": 2}
+BEST: dict[Better, Best] = {"higher": "highest", "lower": "lowest", "neither": "none"}
+UNITLESS_DECIMALS = 2  # of skewness and the Gini coefficient; everything else has the table's own
 
 
 def kept_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
@@ -45,10 +27,10 @@ def columns_of(measures: Sequence[Measure], labels: Mapping[str, str]) -> tuple[
     several = len(set(families)) > 1 or any(not family.startswith("Recall") for family in families)
     columns = []
     for measure, family in zip(measures, families, strict=True):
-        heading = _heading(measure, labels)
-        best = BEST.get(measure.metric, "none" if measure.metric.startswith("hubs") else "highest")
-        headings = (family if several else "", DIRECTIONS.get(measure.direction, ""), heading)
-        columns.append(Column(headings, label_of(measure, labels), vars(measure), best, DECIMALS.get(measure.metric)))
+        metric = metric_of(measure.metric)
+        headings = (family if several else "", DIRECTIONS.get(measure.direction, ""), _heading(measure, labels))
+        decimals = UNITLESS_DECIMALS if metric.unit == "none" else None
+        columns.append(Column(headings, label_of(measure, labels), vars(measure), BEST[metric.better], decimals))
     return tuple(columns)
 
 
@@ -56,7 +38,7 @@ def label_of(measure: Measure, labels: Mapping[str, str]) -> str:
     """All of a column in one, such as ``N@1 (CIDEr) i2t``."""
     named = _phi(measure, labels) + (", paper" if measure.formula == "paper" else "")
     heading = measure.metric if measure.metric == "ASP" else _heading(measure, labels)
-    if measure.metric.startswith("hubs"):
+    if metric_of(measure.metric).is_hubness:
         heading = f"N₁ {heading}"
     return f"{heading}{f' ({named})' if named else ''} {measure.direction}".strip()
 
@@ -78,25 +60,19 @@ def _phi(measure: Measure, labels: Mapping[str, str]) -> str:
 
 def _family(measure: Measure, labels: Mapping[str, str]) -> str:
     """Which kind of metric, with the phi that was used."""
-    if measure.metric == "ASP":
-        return "Average semantic precision by φ"
-    if measure.metric == "PMRP":
-        return "By labels"
-    if measure.metric.startswith("hubs"):
-        return "N₁ of items: how many queries have an item as their nearest"
-    if not is_semantic(measure.metric):
-        return "Recall"
-    kind = "Semantic recall" if measure.metric.startswith("SR@") else "Normalised cumulative semantic score"
+    metric = metric_of(measure.metric)
+    if not metric.needs_phi or metric.name == "ASP":
+        return metric.family
     formula = ", formula of the paper" if measure.formula == "paper" else ""
-    return f"{kind} ({_phi(measure, labels)}{formula})"
+    return f"{metric.family} ({_phi(measure, labels)}{formula})"
 
 
 def _heading(measure: Measure, labels: Mapping[str, str]) -> str:
     """The metric, such as ``R@1``; a column with the query's own items removed says so."""
     if measure.metric == "ASP":
         return _phi(measure, labels)
-    if measure.metric.startswith("hubs"):
-        return HUBS[measure.metric.removeprefix("hubs ")]
+    if heading := metric_of(measure.metric).heading:
+        return heading
     details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]
     removed = measure.ground_truth == "removed" and not measure.m
     details.append("own removed" if removed else "")

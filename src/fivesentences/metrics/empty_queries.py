@@ -1,0 +1,57 @@
+"""From a value per query to one number, and what becomes of queries that have nothing to find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.retrieval.arguments import checked_choice
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
+
+POLICIES = ("zero", "skip", "error")
+Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, and which queries have nothing to find
+
+
+def checked_policy(empty: str) -> None:
+    """Refuse a policy that there is not.
+
+    Raises:
+        InputError: If there is no such policy.
+    """
+    checked_choice("empty", empty, POLICIES)
+
+
+def after_policy(scores: Scores, empty: str, direction: Direction) -> NDArray[np.float64]:
+    """``[queries]`` fractions after the policy for queries that have nothing to find; NaN where one is left out.
+
+    Args:
+        scores: ``[queries]`` fractions, and ``[queries]`` which queries have no relevant item or an ideal sum of zero.
+        empty: ``"zero"`` counts them 0, ``"skip"`` leaves them out, ``"error"`` refuses.
+        direction: Which side the queries are, for the error's words.
+
+    Raises:
+        InputError: If there is such a query and ``empty`` is ``"error"``, or if ``"skip"`` leaves no query.
+    """
+    values, is_empty = scores
+    if not is_empty.any():
+        return values
+    if empty == "error":
+        first = int(np.flatnonzero(is_empty)[0])
+        query = f"{'image' if direction == 'i2t' else 'caption'} {first}"
+        raise InputError(
+            f"{int(is_empty.sum())} of {len(is_empty)} queries have no relevant item or an ideal of zero, the first is "
+            f"{query}; pass empty='zero' to count them 0 or empty='skip' to leave them out."
+        )
+    if empty == "skip" and is_empty.all():
+        raise InputError("no query has a relevant item, so empty='skip' leaves none; check phi.")
+    return np.where(is_empty, np.nan if empty == "skip" else 0.0, values)
+
+
+def percent(fractions: NDArray[np.float64]) -> float:
+    """The mean over the queries that count, in percent."""
+    return float(100.0 * np.nanmean(fractions))

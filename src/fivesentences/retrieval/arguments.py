@@ -1,0 +1,101 @@
+"""Arguments that many functions take: directions, choices, counts and cut-offs, each checked with one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fivesentences.errors import Argument, InputError
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
+
+DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
+
+
+def checked_direction(direction: str) -> Direction:
+    """``direction``, if it is one.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if direction == "i2t":
+        return "i2t"
+    if direction == "t2i":
+        return "t2i"
+    raise InputError(
+        f"is {direction!r}; expected 'i2t' (images as queries) or 't2i' (captions as queries).",
+        where=Argument("direction"),
+    )
+
+
+def checked_directions(directions: Sequence[str]) -> list[Direction]:
+    """``directions`` as a list, if each of them is one.
+
+    Raises:
+        InputError: If one is not, or they are no list.
+    """
+    if isinstance(directions, str) or not len(directions):
+        raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
+    return [checked_direction(direction) for direction in directions]
+
+
+def checked_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:
+    """Refuse a value of the argument ``name`` that is not among ``choices``.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if value not in choices:
+        raise InputError(f"is {value!r}; expected {' or '.join(map(repr, choices))}.", where=Argument(name))
+
+
+def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[str | None]) -> tuple[str | None, ...]:
+    """Some of ``choices``, the argument ``name``.
+
+    Raises:
+        InputError: If one is not among them, or they are no list.
+    """
+    if isinstance(values, str):
+        raise InputError(f"is {values!r}; give a list such as {choices!r}.", where=Argument(name))
+    for value in values:
+        checked_choice(name, value, choices)
+    return tuple(values)
+
+
+def checked_count(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least ``least``, the argument ``name``.
+
+    Raises:
+        InputError: If it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"is {value!r}; it must be a whole number of at least {least}.", where=Argument(name))
+    return int(value)
+
+
+def checked_share(name: str, value: float) -> float:
+    """A number between 0 and 1, neither included, the argument ``name``.
+
+    Raises:
+        InputError: If it is none.
+    """
+    if not 0 < value < 1:
+        raise InputError(f"is {value}; it must lie between 0 and 1, such as 0.95.", where=Argument(name))
+    return float(value)
+
+
+def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
+    """Cut-offs as a tuple of ints, the argument ``name``.
+
+    Raises:
+        InputError: If there is none, or one is not a whole number of at least 1.
+    """
+    if isinstance(ks, str | bytes) or not isinstance(ks, Sequence | np.ndarray) or not len(ks):
+        raise InputError(f"is {ks!r}; give a list of cut-offs such as (1, 5, 10).", where=Argument(name))
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"holds {k!r}; a cut-off is a whole number of at least 1.", where=Argument(name))
+    return tuple(int(k) for k in ks)

@@ -1,0 +1,92 @@
+"""A checked similarity matrix read in blocks of rows or columns, and a new one written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.errors import InputError
+from fivesentences.semantics.scoring import new_array
+from fivesentences.storage import replacing
+
+Output = str | Path | NDArray[np.floating] | None
+
+ELEMENTS_PER_BLOCK = 500_000  # temporaries of this size stay near the processor
+ROWS_PER_BLOCK = 16  # at least: a cache line of a column-major matrix holds this many float32
+COLUMNS_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
+
+
+def blocks_of_rows(
+    matrix: NDArray[Any], dtype: type[np.floating] | None = np.float64
+) -> Iterator[tuple[slice, NDArray]]:
+    """Consecutive rows of a matrix as C-ordered copies.
+
+    Args:
+        matrix: Any real matrix.
+        dtype: What to convert to; None keeps float32 and float64, and makes float32 of float16, float64 of integers.
+    """
+    step = max(ROWS_PER_BLOCK, ELEMENTS_PER_BLOCK // matrix.shape[1])
+    for start in range(0, len(matrix), step):
+        part = slice(start, min(len(matrix), start + step))
+        yield part, np.array(matrix[part], dtype=dtype or kept_type(matrix), order="C")
+
+
+def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
+    """Consecutive columns of a matrix as the rows of C-ordered copies ``[columns, rows]``."""
+    n_rows, n_columns = matrix.shape
+    step = max(COLUMNS_PER_BLOCK, ELEMENTS_PER_BLOCK // n_rows)
+    for start in range(0, n_columns, step):
+        part = slice(start, min(n_columns, start + step))
+        yield part, np.array(matrix[:, part].T, dtype=kept_type(matrix), order="C")
+
+
+def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
+    """The floating type in which the values of ``matrix`` keep their order and ties."""
+    return np.float32 if matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 else np.float64
+
+
+def filled(
+    out: Output, shape: tuple[int, ...], fill: Callable[[NDArray], None], given: NDArray | None = None
+) -> NDArray[np.floating]:
+    """A new matrix, or ``out``, after ``fill`` has written all of it.
+
+    Args:
+        out: None, the path of a ``.npy`` file (float32, memory-mapped, replaced when complete) or a floating array.
+        shape: Of the matrix.
+        fill: Writes into the array that it is called with.
+        given: What ``fill`` reads; ``out`` may be exactly this array, but must not overlap it otherwise.
+
+    Returns:
+        float32, or what ``out`` names.
+
+    Raises:
+        InputError: If ``out`` does not fit, cannot be written, or the disk has no room.
+    """
+    if out is None:
+        out = np.empty(shape, dtype=np.float32)
+    if isinstance(out, np.ndarray):
+        if out.shape != shape or out.dtype.kind != "f":
+            raise InputError(f"out is {out.dtype} {list(out.shape)}; a floating array {list(shape)} is needed.")
+        if not out.flags.writeable:
+            raise InputError("out is read-only; open it for writing (mmap_mode='r+') or leave it out.")
+        if given is not None and not _is_same(out, given) and np.may_share_memory(out, given):
+            raise InputError("out overlaps the similarity without being the same array; pass another array.")
+        fill(out)
+        return out
+    path = Path(out)
+    if path.suffix != ".npy":
+        raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
+    with replacing(path) as temporary:
+        array = new_array(temporary, np.float32, shape)
+        fill(array)
+        array.flush()
+    matrix: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return matrix
+
+
+def _is_same(a: NDArray, b: NDArray) -> bool:
+    return (a.ctypes.data, a.shape, a.strides, a.dtype) == (b.ctypes.data, b.shape, b.strides, b.dtype)

@@ -1,0 +1,419 @@
+"""A checked gallery: a similarity matrix, whose caption each of its columns is, and the phi matrices that fit it.
+
+Whatever can be wrong with these matrices is refused here, once, with one sentence per mistake. The rooms to the right
+(metrics, evaluation, commands), and re-scoring, are given a ``Gallery`` and trust it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import Cure, InputError
+from fivesentences.semantics.validation import checked_pairing
+
+UNNAMED = "phi"  # name of a phi that is given without one
+CELLS_AT_ONCE = 1 << 18  # of which it is looked whether they are finite: they stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a phi was read from, for messages.
+
+    Attributes:
+        file: The file.
+        origin: Says which captions the matrix seems to be made of; called only if the matrix does not fit.
+    """
+
+    file: str
+    origin: Callable[[], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """Images, their captions, and what a model and phi say of each pair; made by ``Gallery.of``, which checks it.
+
+    All values are finite, every image stands there once and has at least one caption.
+
+    Attributes:
+        similarity: ``[images, captions]``, larger is more similar; any real dtype.
+        image_of_caption: ``[captions]`` image index of each caption.
+        phis: By name, ``[captions, images]``; with ``more_rows`` perhaps further captions below those of the gallery.
+        name: What messages call the similarity; a ``Path`` if it was read from that file.
+    """
+
+    similarity: NDArray[Any]
+    image_of_caption: NDArray[np.int64]
+    phis: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    name: str | Path = "similarity"
+
+    @classmethod
+    def of(
+        cls,
+        similarity: ArrayLike | Gallery,
+        image_of_caption: ArrayLike | None = None,
+        phis: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        *,
+        more_rows: bool = False,
+        name: str | Path = "similarity",
+    ) -> Gallery:
+        """Check what is given, and put it together.
+
+        Args:
+            similarity: ``[images, captions]``, larger is more similar; any real dtype, finite; each image once. Memory
+                maps and torch tensors, on any device, are accepted. A gallery is taken as it is.
+            image_of_caption: ``[captions]`` image index of each caption; default equal, image-major blocks.
+            phis: ``[captions, images]`` by name, one matrix (which is called "phi"), or None.
+            more_rows: As in ``with_phis``.
+            name: What messages call the similarity.
+
+        Raises:
+            InputError: If ``similarity`` is no matrix of finite real numbers, looks transposed or repeats its images;
+                if ``image_of_caption`` is missing or does not fit; or as ``with_phis``.
+        """
+        if not isinstance(similarity, Gallery):
+            gallery = cls(*_checked_pair(similarity, image_of_caption, name), name=name)
+        elif image_of_caption is not None:
+            raise InputError("a gallery says already whose each caption is; leave image_of_caption out.")
+        else:
+            gallery = similarity
+        return gallery if phis is None else gallery.with_phis(phis, more_rows=more_rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Images and captions."""
+        return self.n_images, self.n_captions
+
+    @property
+    def n_images(self) -> int:
+        """How many images there are."""
+        return int(self.similarity.shape[0])
+
+    @property
+    def n_captions(self) -> int:
+        """How many captions there are."""
+        return int(self.similarity.shape[1])
+
+    def with_phis(
+        self,
+        phis: Mapping[str, ArrayLike] | ArrayLike,
+        *,
+        more_rows: bool = False,
+        split: tuple[int, int] | None = None,
+        sources: Mapping[str, Source] | None = None,
+    ) -> Gallery:
+        """The same gallery with these phi matrices in place of its own.
+
+        Args:
+            phis: ``[captions, images]`` by name, or one matrix, which is called "phi"; any real dtype, finite.
+            more_rows: Whether a phi may have further captions below those of the gallery.
+            split: Images and captions of a larger split that the gallery is the beginning of. With ``more_rows``, a
+                phi of all of it is cut to the images of the gallery.
+            sources: Where a phi was read from, by its name.
+
+        Raises:
+            InputError: If a phi has no name, is no matrix of finite real numbers, does not fit or looks transposed.
+        """
+        named = phis if isinstance(phis, Mapping) else {UNNAMED: phis}
+        for name in named:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"a phi is named {name!r}; give every phi a name such as 'CIDEr'.")
+        known, whose = sources or {}, self.name if isinstance(self.name, Path) else "similarity"
+        fitting = {
+            name: checked_phi(
+                phi, self.shape, name, more_rows=more_rows, split=split, source=known.get(name), whose=whose
+            )
+            for name, phi in named.items()
+        }
+        return replace(self, phis=fitting)
+
+    def and_phis(self, phis: Mapping[str, NDArray[Any]]) -> Gallery:
+        """The same gallery with further phi matrices that were computed for it, so that they need no check."""
+        return replace(self, phis={**self.phis, **phis})
+
+    def with_similarity(self, similarity: Similarity, name: str | Path | None = None) -> Gallery:
+        """The same images, captions and phi matrices with another similarity, such as a re-scored one.
+
+        Args:
+            similarity: ``[images, captions]`` of the same images and captions, or a gallery that has it.
+            name: What messages call it; default the name of the gallery's own.
+
+        Raises:
+            InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
+        """
+        called = similarity.name if isinstance(similarity, Gallery) else name or self.name
+        matrix = checked_similarity(similarity, self.shape, called)
+        if matrix.shape != self.shape:
+            raise InputError(
+                f"{called} is {list(matrix.shape)} but {self.name} is {list(self.shape)}; both must be of the same "
+                "images and captions."
+            )
+        return replace(self, similarity=matrix, name=called)
+
+    def part(self, images: slice, every_row: bool = False) -> Gallery:
+        """The gallery of some consecutive images and their captions.
+
+        Nothing is copied where the captions stand together too.
+
+        Args:
+            images: Which images.
+            every_row: Whether the captions of all other images follow those of the part in every phi.
+        """
+        if images == slice(0, self.n_images):
+            return self
+        captions = self.captions_of(images)
+        first = isinstance(captions, slice) and captions.start == 0
+        phis = {}
+        for name, phi in self.phis.items():
+            if not every_row:
+                phis[name] = phi[captions, images]
+            elif first:
+                phis[name] = phi[:, images]  # the part's captions come first as it is
+            else:
+                rows = np.arange(len(phi))
+                phis[name] = phi[np.concatenate([rows[captions], np.delete(rows, captions)]), images]
+        return replace(
+            self,
+            similarity=self.similarity[images][:, captions],
+            image_of_caption=self.image_of_caption[captions] - images.start,
+            phis=phis,
+        )
+
+    def captions_of(self, images: slice) -> slice | NDArray[np.int64]:
+        """The captions of some consecutive images: a slice if they stand together, so that nothing is copied."""
+        chosen = np.flatnonzero((self.image_of_caption >= images.start) & (self.image_of_caption < images.stop))
+        if chosen[-1] - chosen[0] + 1 == len(chosen):
+            return slice(int(chosen[0]), int(chosen[-1]) + 1)
+        return chosen
+
+
+# What functions on a similarity take: an array, or a gallery that was checked before.
+Similarity = ArrayLike | Gallery
+
+
+def checked_similarity(
+    similarity: Similarity, shape: tuple[int, ...] | None = None, name: str | Path = "similarity"
+) -> NDArray[Any]:
+    """A similarity ``[images, captions]`` of finite real numbers, not transposed, each image once.
+
+    All that can be checked without knowing whose caption each column is; the matrix of a gallery is returned as it is.
+
+    Args:
+        similarity: The matrix, or a gallery.
+        shape: Images and captions that there must be, where that is known: a matrix of the reversed shape is
+            transposed. Default: a matrix with more rows than columns is, since every image has a caption.
+        name: What messages call it.
+
+    Raises:
+        InputError: If it is something else. Another shape, not reversed, is not refused here.
+    """
+    if isinstance(similarity, Gallery):
+        return similarity.similarity
+    matrix = checked_matrix(similarity, name)
+    n_images, n_captions = matrix.shape
+    turned = n_images > n_captions if shape is None else n_images != n_captions and matrix.shape == shape[::-1]
+    if turned:
+        raise InputError(
+            f"{name} is {[n_images, n_captions]} and looks transposed: rows are images and columns captions",
+            cure=Cure("pass similarity.T", "give --transposed"),
+        )
+    if n_images == n_captions:  # only then can each image stand there once for each of its captions
+        refuse_repeats(matrix, name)
+    if place := first_not_finite(matrix):
+        prefix = f"{name}: similarity" if isinstance(name, Path) else name
+        raise not_finite(
+            prefix, matrix, place, f"image {place[0]}, caption {place[1]}",
+            "score this pair again (an embedding of zeros divided by its length gives NaN, and float16 ends at 65504)",
+        )  # fmt: skip
+    return matrix
+
+
+def _checked_pair(
+    similarity: ArrayLike, image_of_caption: ArrayLike | None, name: str | Path
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A similarity, and whose caption each of its columns is."""
+    if image_of_caption is None:
+        matrix = checked_similarity(similarity, name=name)
+        n_images, n_captions = matrix.shape
+        if n_captions % n_images:
+            raise InputError(
+                f"{name} is {[n_images, n_captions]}: {n_captions} captions are not equal blocks for {n_images} images",
+                cure=Cure(
+                    "pass image_of_caption, the image index of each caption",
+                    "say whose each caption is with --image-of-caption FILE",
+                ),
+            )
+        return matrix, np.repeat(np.arange(n_images), n_captions // n_images)
+    owners = as_array(image_of_caption)
+    countable = owners.ndim == 1 and owners.size and owners.dtype.kind in "iuf" and np.isfinite(owners).all()
+    named = (int(owners.max()) + 1, len(owners)) if countable else (0, 0)
+    matrix = checked_similarity(similarity, named, name)
+    return matrix, checked_pairing(owners, matrix.shape[1], matrix.shape[0])
+
+
+def checked_phi(
+    phi: ArrayLike,
+    shape: tuple[int, ...],
+    name: str = UNNAMED,
+    *,
+    more_rows: bool = False,
+    split: tuple[int, int] | None = None,
+    source: Source | None = None,
+    whose: str | Path = "similarity",
+) -> NDArray[Any]:
+    """A phi ``[captions, images]`` of finite real numbers that fits a similarity.
+
+    Args:
+        phi: The matrix.
+        shape: Images and captions of the similarity.
+        name: What the phi is called.
+        more_rows: As in ``Gallery.with_phis``, and so all that follow.
+        split: Images and captions of a larger split.
+        source: Where the phi was read from.
+        whose: What messages call the similarity.
+
+    Raises:
+        InputError: If it is something else, does not fit, or looks transposed.
+    """
+    called = source.file if source else words_of_phi(name)
+    matrix = checked_matrix(phi, called)
+    n_images, n_captions = shape
+    if more_rows and split is not None and matrix.shape == split[::-1]:
+        matrix = matrix[:, :n_images]
+    rows, columns = matrix.shape
+    fit = f"{called} is [{rows}, {columns}] but {whose} has {n_images} images and {n_captions} captions"
+    if columns == n_images and (rows == n_captions or (more_rows and rows > n_captions)):
+        if place := first_not_finite(matrix):
+            prefix = f"{source.file}: phi" if source else UNNAMED if name == UNNAMED else f"{name}: {UNNAMED}"
+            cure = "make phi again, or put 0 where the metric says nothing"
+            raise not_finite(prefix, matrix, place, f"image {place[1]}, caption {place[0]}", cure)
+        return matrix
+    if (rows, columns) == (n_images, n_captions):
+        raise InputError(
+            f"{fit}: phi looks transposed, its rows are captions and its columns images",
+            cure=Cure("pass its transpose", "save its transpose"),
+        )
+    if columns == n_images and rows > n_captions and source is None:
+        raise InputError(
+            f"{fit}: to score a part of what phi covers keep its first {n_captions} rows, or choose the ideal pool "
+            "'given_rows' if the ideal of NCS is to be taken over all rows."
+        )
+    origin = source.origin() if source else "the caption file differs from the one phi was made of"
+    raise InputError(f"{fit}: {origin}; make phi of the captions that the similarity was made of.")
+
+
+def words_of_phi(name: str) -> str:
+    """What a message calls a phi: "phi", followed by its name if it has one of its own."""
+    return name if name == UNNAMED else f"{UNNAMED} {name}"
+
+
+# --- matrices -----------------------------------------------------------------------------------------------
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """A numpy array of what was given; a torch tensor is taken off its graph and its device, and torch is not needed.
+
+    A tensor on the CPU shares its memory with the array; bfloat16, which numpy lacks, becomes float32.
+    """
+    if not isinstance(values, np.ndarray) and hasattr(values, "detach") and hasattr(values, "cpu"):
+        values = values.detach().cpu()
+        if str(values.dtype) == "torch.bfloat16":
+            values = values.float()
+        values = values.numpy()
+    return np.asarray(values)
+
+
+def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArray[Any]:
+    """A matrix of real numbers, not yet known to be finite.
+
+    Raises:
+        InputError: If it is none.
+    """
+    matrix = as_array(values)
+    if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
+        )
+    return matrix
+
+
+def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
+    """Row and column of the first value that is NaN or infinite; None if all are finite."""
+    if matrix.dtype.kind != "f":
+        return None
+    if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:  # as the file of a transposed matrix lies
+        found = first_not_finite(matrix.T)
+        return None if found is None else (found[1], found[0])
+    step = max(1, CELLS_AT_ONCE // matrix.shape[1])
+    for start in range(0, len(matrix), step):
+        finite = np.isfinite(matrix[start : start + step])
+        if not finite.all():
+            row, column = np.unravel_index(int(finite.argmin()), finite.shape)
+            return start + int(row), int(column)
+    return None
+
+
+def not_finite(called: str, matrix: NDArray[Any], place: tuple[int, int], where: str, cure: str) -> InputError:
+    """The error of a value that is NaN or infinite.
+
+    Args:
+        called: What the matrix is called.
+        matrix: The matrix.
+        place: Row and column of the value.
+        where: The place in words.
+        cure: What to do.
+    """
+    row, column = place
+    return InputError(
+        f"{called}[{row}, {column}] is {float(matrix[place])} ({where}); every value must be finite: {cure}."
+    )
+
+
+# --- repeated images ----------------------------------------------------------------------------------------
+
+
+def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
+    """Refuse a matrix whose rows come in equal blocks, as where an image stands once for each of its captions.
+
+    VSE++ and its successors store image embeddings so. Rows that differ by rounding count as equal; one image alone,
+    or rows that are all equal, are accepted.
+
+    Raises:
+        InputError: If every row is repeated equally often.
+    """
+    times = repeats(matrix)
+    if times > 1:
+        keep = f"every image counts once: keep one row per image, every {times}th"
+        variable = "similarity" if isinstance(name, Path) else name
+        raise InputError(
+            f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
+            cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),
+        )
+
+
+def repeats(matrix: NDArray[Any]) -> int:
+    """How many consecutive rows are one image: 1, or the length of the equal blocks that all rows come in."""
+    n_rows = len(matrix)
+    if n_rows < 4 or not _nearly_equal(matrix[:1], matrix[1:2]):
+        return 1
+    times = 2
+    while times < n_rows and _nearly_equal(matrix[:1], matrix[times : times + 1]):
+        times += 1
+    if times == n_rows or n_rows % times:
+        return 1
+    for start in range(0, n_rows, times):
+        if not _nearly_equal(matrix[start : start + 1], matrix[start + 1 : start + times]):
+            return 1
+    return times
+
+
+def _nearly_equal(row: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Whether all ``others`` equal ``row`` up to rounding: the same image encoded in another batch."""
+    row, others = np.asarray(row, dtype=np.float64), np.asarray(others, dtype=np.float64)
+    tolerance = 1e-4 * np.abs(row).max()
+    return bool((np.abs(others - row) <= tolerance).all())
