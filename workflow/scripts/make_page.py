@@ -4,8 +4,8 @@ from pathlib import Path
 
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
-from fivesentences.paper.examples import read_examples
-from fivesentences.paper.page import write_page
+from fivesentences.paper.site.examples import read_examples
+from fivesentences.paper.site.page import write_page
 from fivesentences.paper.studies import PaperStudy
 
 with log_to(snakemake.log[0]):

@@ -6,13 +6,10 @@ from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.studies import PaperStudy
-from fivesentences.paper.tables.writing import write_table
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.table.split("/")
     scale = check(Scale, snakemake.params.scale, "the scale")
-    context = Context(study, read(PaperStudy, snakemake.input.study), scale)
-    table = context.study.exhibit(name).build(
-        context, [Path(path) for path in snakemake.input.numbers], Path(snakemake.params.folder)
-    )
-    write_table(table, Path(snakemake.output.html).with_suffix(""))
+    context = Context(study, read(PaperStudy, snakemake.input.study), scale, Path(snakemake.params.folder))
+    numbers = [Path(path) for path in snakemake.input.numbers]
+    context.study.exhibit(name).write(context, numbers, Path(snakemake.output.html).with_suffix(""))

@@ -1,10 +1,10 @@
-"""Some photographs of a dataset with their captions, for people to look at."""
+"""Some photographs of a dataset with their captions on one sheet."""
 
 from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.paper.examples import write_examples
+from fivesentences.paper.site.examples import write_examples
 
 with log_to(snakemake.log[0]):
     corpus = Corpus.read(snakemake.input.corpus).split("test")

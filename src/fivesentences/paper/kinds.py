@@ -1,14 +1,15 @@
-"""What every kind of table or figure can do: from what was measured to something that can be written.
+"""What every kind of table and figure can do: turn measured numbers into something that can be written.
 
 A kind is one file in ``paper/tables`` or ``paper/figures`` and one line in ``paper/studies.py``. Its class says what a
-study's file may set, what a plan must make for it (see ``plan.exhibits``), and how it is made.
+study's file may set, what a plan must make for it (see ``plan.exhibits``), and how it is made: a table is built whole,
+a figure is first collected as a ``Drawing``: its data, its notes and a function that draws.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,21 +28,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a table or figure stands.
+    """Where a table or figure stands, and what all kinds may read besides the numbers that they name.
 
     Attributes:
         study_name: File name of its study, without the suffix.
         study: Its study.
         scale: The scale at which it is made.
+        published: Folder of the published tables.
+        photographs: Photographs of the dataset that a figure shows, by the dataset's name; empty if there are none.
     """
 
     study_name: str
     study: Study
     scale: Scale
+    published: Path = Path("config/published")
+    photographs: Mapping[str, Photographs] = field(default_factory=dict)
 
     def rows(self, exhibit: Exhibit) -> list[Row]:
-        """The rows of runs of a table or figure, resolved at the scale; those left out are among them."""
+        """The rows of runs of a table or figure, resolved at the scale, including those that it leaves out."""
         return expand_rows(exhibit.row_specs(), self.study, self.scale)
+
+    def where(self, exhibit: Exhibit) -> str:
+        """The table or figure, for an error message."""
+        return f"{self.study_name}: {exhibit.name}"
 
 
 @dataclass(frozen=True)
@@ -49,9 +58,9 @@ class Drawing:
     """A figure before it is drawn.
 
     Attributes:
-        data: Everything that is drawn, as one tidy table: what the figure's CSV holds.
+        data: Everything that is drawn, as one tidy table; it becomes the figure's CSV.
         notes: Sentences below it.
-        draw: Gives an empty canvas its size and fills it; None where the scale has nothing to draw.
+        draw: Sets the size of an empty canvas and fills it; None where the scale has nothing to draw.
     """
 
     data: pd.DataFrame
@@ -63,31 +72,41 @@ class TableKind(Exhibit):
     """A kind of table."""
 
     @abstractmethod
-    def build(self, context: Context, numbers: Sequence[Path], published: Path) -> Table:
+    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
         """Fill the table.
 
         Args:
             context: Where it stands.
             numbers: The files that ``reads`` names, in the order of the plan.
-            published: Folder of the published tables, ``config/published``.
 
         Raises:
             InputError: If a number or a published row is missing.
         """
 
+    def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
+        """Build the table and write ``stem`` with the suffixes .csv, .md, .tex, .html and .json; see ``build``."""
+        from fivesentences.paper.tables.writing import write_table
+
+        write_table(self.build(context, numbers), stem)
+
 
 class FigureKind(Exhibit):
-    """A kind of figure. Matplotlib, which takes a second to import, is imported where a figure is drawn."""
+    """A kind of figure. Matplotlib, which takes a second to import, is imported by the functions that draw."""
 
     @abstractmethod
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
-        """Collect what is drawn, and how it is drawn.
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
+        """Collect what is drawn, and how.
 
         Args:
             context: Where it stands.
             numbers: The files that ``reads`` names, in the order of the plan.
-            photographs: Of the dataset whose photographs it shows, by name; empty for a figure without photographs.
 
         Raises:
             InputError: If a number or a photograph is missing.
         """
+
+    def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
+        """Draw the figure and write ``stem`` with the suffixes .png, .pdf, .csv and .json; see ``drawing``."""
+        from fivesentences.paper.figures.writing import write_drawing
+
+        write_drawing(stem, self.title, self.caption, self.drawing(context, numbers))

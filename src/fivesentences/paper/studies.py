@@ -1,4 +1,4 @@
-"""Studies with every kind of table and figure: what ``config/studies/*.yaml`` is read into.
+"""Studies with every kind of table and figure: what the files of ``config/studies`` are read into.
 
 A new kind is one file in ``paper/tables`` or ``paper/figures`` and one line here.
 """
@@ -50,7 +50,7 @@ class PaperStudy(Study):
 
 
 def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
-    """Studies by the names of their files in a folder, ``config/studies``.
+    """Studies by the names of their files in ``folder``, such as ``config/studies``.
 
     Raises:
         InputError: If a file is missing or wrong.
@@ -65,8 +65,8 @@ def plan_of(
 
     Args:
         scale: What is made.
-        config: The folder that holds ``studies/`` and ``published/``.
-        catalogue: Every file to download; default ``datasets.yaml`` of the folder.
+        config: The folder with ``studies/`` and ``published/``.
+        catalogue: Every file to download; default ``datasets.yaml`` of that folder.
         places: Where files are kept.
 
     Raises:

@@ -1,6 +1,6 @@
-"""What a plan knows of a table or figure: its texts, the rows of runs and the metrics it shows, and what it reads.
+"""What a plan knows about a table or figure: its texts, what it shows, and what it is made from.
 
-Each kind of table or figure is a class of its own in ``fivesentences.paper``; here is what they have in common.
+Each kind of table or figure is a subclass in ``fivesentences.paper``.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
-# What an exhibit is made from: the numbers of the runs in its rows, or of every run of the scale; the retrievals of two
-# of its rows; the judges' correlations with each phi, or their judged pairs; statistics of each phi over captions.
+# What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
+# its rows retrieve; correlations of each phi with the judges, or the pairs that they judged; statistics of each phi.
 Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics"]
 
 
 class RowSpec(Strict):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
-    Their order is features, model, fraction, captions_per_image, loss, inference.
+    The order of the keys is features, model, fraction, captions_per_image, loss, inference.
     """
 
     role: Name
@@ -45,7 +45,7 @@ class RowSpec(Strict):
     loss: Name | list[Name]
     fraction: Fraction | list[Fraction] = 1.0
     captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
-        default=None, description="only this many first captions of each training image; null: all"
+        default=None, description="only the first so many captions of each training image; null: all"
     )
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
@@ -70,7 +70,10 @@ class ColumnSpec(Strict):
     style: Literal["", "recall", "vse_recall"] = Field(default="", description="SR@k: share found, or any found")
     phi: EvaluationPhi | None = Field(default=None, description="of semantic metrics; null: the scale's evaluation_phi")
     ties: Literal["index", "average"] = Field(default="index", description="ASP: ranks of equal phi or similarity")
-    published: str | None = Field(default=None, description="name of the column in the paper, if not the metric's")
+    published: str | Literal[False] | None = Field(
+        default=None,
+        description="name of the column in the published CSV, if not the metric's; false: the paper has no such column",
+    )
 
     @model_validator(mode="after")
     def _semantic_recall_is_complete(self) -> ColumnSpec:
@@ -86,9 +89,9 @@ class ColumnSpec(Strict):
 
 
 class Exhibit(Strict):
-    """A table or figure of a study: its texts, and what a plan asks of it.
+    """A table or figure of a study: its texts, and what a plan must know about it.
 
-    Subclasses add ``kind``, a Literal by which a study's file chooses among them, and their own settings.
+    Subclasses add ``kind``, a Literal by which a study's file chooses among them, and settings of their own.
 
     Attributes:
         reads: What it is made from.
@@ -106,7 +109,7 @@ class Exhibit(Strict):
         return []
 
     def metrics(self) -> list[ColumnSpec]:
-        """The metrics that it shows by name."""
+        """The metrics that it names."""
         return []
 
     def judged(self) -> list[tuple[PhiName, References]]:
@@ -114,11 +117,11 @@ class Exhibit(Strict):
         return []
 
     def matrices(self) -> list[PhiName]:
-        """Every phi whose whole matrix it shows."""
+        """Each phi for which it needs the whole matrix of a test split."""
         return []
 
     def published_table(self) -> Name | None:
-        """File name, without its suffix, of the published numbers that it is compared with."""
+        """File name, without the suffix, of the published table that it is compared with."""
         return None
 
     def shows_photographs(self) -> bool:

@@ -15,7 +15,7 @@ from fivesentences.plan.exhibits import Exhibit
 class Study(Strict):
     """One paper: ``config/studies/<name>.yaml``.
 
-    ``fivesentences.paper`` has the subclass that knows every kind of table and figure, and reads such files.
+    ``fivesentences.paper.studies`` has the subclass that knows every kind of table and figure, and reads such files.
     """
 
     paper: str

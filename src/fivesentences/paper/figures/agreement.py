@@ -1,4 +1,4 @@
-"""The judge's score against phi: how phi is distributed over pairs that a judge scored alike, one panel a phi."""
+"""The judge's score against phi: how phi is distributed over pairs with equal scores, one panel per phi and judge."""
 
 from __future__ import annotations
 
@@ -13,25 +13,33 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import PhiName, References, Scale
-from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
-from fivesentences.paper.agreements import Agreements, read_agreements
-from fivesentences.paper.figures.canvas import FOREIGN, OWN, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.figures.canvas import (
+    OTHERS_COLOUR,
+    OWN_COLOUR,
+    SOFT,
+    WIDTH,
+    draw_grid,
+    legend_at,
+    panel_at,
+    text_at,
+)
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.tables.agreement import REFERENCES, note_on_judge, note_without_judges, notes_on_phi
+from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreements, read_agreements
+from fivesentences.paper.tables.agreement import REFERENCES
 from fivesentences.paper.tables.table import number
+from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import phi_in_words
-from fivesentences.paper.text.notes import notes_on_left_out
+from fivesentences.paper.text.phi_notes import note_on_left_out
 from fivesentences.plan.exhibits import Source
-from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-EXACT = 1e-6  # thirds are no exact numbers
+EXACT = 1e-6  # thirds are not exact in floating point
 # How each judge's scores are put into bins: upper ends (a score on an end belongs to the bin below it), what the bins
-# are called, and how the axis reads.
+# are called, and what they are.
 BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
     "cxc": (
         (0.5, 1.5, 2.5, 3.5, 4.5, 5.0),
@@ -55,12 +63,14 @@ BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
         "share of a caption’s claims that are true",
     ),
 }
-KINDS = {False: "foreign", True: "own"}
-FEW = 5  # fewer pairs are drawn as dots
+FEW = 5  # fewer pairs are drawn as a dot
 COLUMNS = ["judge", "dataset", "phi", "references", "score", "pairs", "count", "mean"]
 COLUMNS += ["low", "first_quartile", "median", "third_quartile", "high"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-COLOURED = [("■", FOREIGN, "captions of other images"), ("■", OWN, "captions of the image itself")]
+OWN = "own"
+# Of each kind of pair: its colour, how far its boxes are moved to the side, and where its counts stand below the axis.
+LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 15.5), OWN: (OWN_COLOUR, 0.2, 22.5)}
+LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), ("■", OWN_COLOUR, "captions of the image itself")]
 # Sizes in inches.
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 
@@ -78,172 +88,144 @@ class AgreementFigure(FigureKind):
         """Its phi."""
         return [(phi, self.references) for phi in self.phis]
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations; see ``FigureKind``."""
-        study, scale = context.study, context.scale
+        scale = context.scale
         agreements = read_agreements(path.with_suffix(".json") for path in numbers)
         pairs = {str(judge.judge): pd.read_parquet(path) for judge, path in zip(scale.judges, numbers, strict=True)}
-        data, notes = bin_pairs(self, scale, pairs), notes_of(self, study, scale, agreements)
-        fill = functools.partial(draw, spec=self, study=study, scale=scale, data=data, agreements=agreements)
-        return Drawing(data, notes, None if data.empty else fill)
+        data = self.bin_pairs(scale, pairs)
+        draw = functools.partial(self._draw, context=context, data=data, agreements=agreements)
+        return Drawing(data, self._notes(context, agreements), None if data.empty else draw)
 
+    def bin_pairs(self, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        """What is drawn: one line per judge, phi, bin of the judge's score and kind of pair (own or other images).
 
-def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What is drawn: one line a judge, phi, bin of the judge's score and kind of pair (own or foreign).
+        Args:
+            scale: The scale, whose judges are drawn.
+            pairs: Pairs of each judge by name, as ``evaluation.agreement`` writes them.
 
-    Args:
-        spec: The figure.
-        scale: The scale, whose judges are drawn.
-        pairs: Pairs of each judge by name, as ``evaluation.agreement`` writes them.
+        Raises:
+            InputError: If a judge's pairs or a phi's column is missing.
+        """
+        lines = []
+        for judge in scale.judges:
+            if judge.judge not in pairs:
+                raise InputError(f"the pairs of the judge '{judge.judge}' are missing; ask the judge again.")
+            frame = pairs[judge.judge]
+            ends, labels, _ = BINS[judge.judge]
+            place = np.minimum(np.searchsorted(ends, frame["human"].to_numpy()), len(labels) - 1)
+            own = frame["own"].to_numpy()
+            for phi in self._shown(scale):
+                column = column_of(phi, self.references)
+                if column not in frame:
+                    raise InputError(
+                        f"the pairs of the judge '{judge.judge}' have no phi '{column}'; ask the judge again."
+                    )
+                values = frame[column].to_numpy()
+                for index, label in enumerate(labels):
+                    for kind, of_kind in ((OTHER_IMAGES, ~own), (OWN, own)):
+                        part = values[(place == index) & of_kind & ~np.isnan(values)]
+                        if len(part):
+                            start = (judge.judge, judge.dataset, phi, self.references, label, kind, len(part))
+                            lines.append((*start, part.mean(), *np.quantile(part, QUANTILES)))
+        return pd.DataFrame(lines, columns=COLUMNS)
 
-    Raises:
-        InputError: If a judge's pairs or a phi's column is missing.
-    """
-    lines = []
-    for judge in scale.judges:
-        if judge.judge not in pairs:
-            raise InputError(f"the pairs of the judge '{judge.judge}' are missing; ask the judge again.")
-        frame = pairs[judge.judge]
-        ends, labels, _ = BINS[judge.judge]
-        place = np.minimum(np.searchsorted(ends, frame["human"].to_numpy()), len(labels) - 1)
-        for phi in _shown(spec, scale):
-            column = column_of(phi, spec.references)
-            if column not in frame:
-                raise InputError(f"the pairs of the judge '{judge.judge}' have no phi '{column}'; ask the judge again.")
-            values = frame[column].to_numpy()
-            for index, label in enumerate(labels):
-                for own, kind in KINDS.items():
-                    part = values[(place == index) & (frame["own"].to_numpy() == own) & ~np.isnan(values)]
-                    if not len(part):
-                        continue
-                    start = (judge.judge, judge.dataset, phi, spec.references, label, kind, len(part))
-                    lines.append((*start, part.mean(), *np.quantile(part, QUANTILES)))
-    return pd.DataFrame(lines, columns=COLUMNS)
+    def _shown(self, scale: Scale) -> list[str]:
+        return [phi for phi in self.phis if phi not in scale.leave_out.phis]
 
-
-def notes_of(spec: AgreementFigure, study: Study, scale: Scale, agreements: Agreements) -> list[str]:
-    """Who judged, what is drawn, and what is left out."""
-    notes = []
-    phis = _shown(spec, scale)
-    found = [one for judge in scale.judges for one in agreements.of(judge.judge, phis)]
-    if phis and scale.judges:
-        notes = [note_on_judge(study, judge, agreements.of(judge.judge, phis)) for judge in scale.judges]
-        notes.append(
-            "Boxes: the quartiles of phi, whiskers from 5% to 95%, dots where there are fewer than "
-            f"{FEW} pairs (their median); numbers below a panel count its pairs."
-        )
-        notes.append(
-            "Above each panel: Pearson’s r and Kendall’s τ-b over all pairs and, after the stroke, over foreign pairs; "
-            f"{REFERENCES[spec.references]}."
-        )
-        notes += notes_on_phi(found)
-    return [*notes, *note_without_judges(scale), *notes_on_left_out(spec.phis, scale), *spec.notes]
-
-
-def draw(
-    canvas: Canvas, spec: AgreementFigure, study: Study, scale: Scale, data: pd.DataFrame, agreements: Agreements
-) -> None:
-    """Three panels a line, judges one below the other; the key stands where the last line leaves room, or below it."""
-    phis = _shown(spec, scale)
-    places = [(LEFT + (index % 3) * (PANEL + GAP), HEADING + index // 3 * DOWN) for index in range(len(phis) + 1)]
-    below = len(phis) % 3 == 0
-    block = HEADING + -(-len(phis) // 3) * DOWN + below * KEY
-    canvas.set_size_inches(WIDTH, len(scale.judges) * block)
-    for place, judge in enumerate(scale.judges):
-        top = place * block
-        text_at(canvas, LEFT, top + 0.04, study.labels.get(judge.judge, judge.judge), fontsize=9, weight="bold")
-        of_judge = data[data["judge"] == judge.judge]
-        for phi, (left, down) in zip(phis, places, strict=False):
-            panel = panel_at(canvas, left, top + down + 0.3, PANEL, HEIGHT)
-            _panel(panel, of_judge[of_judge["phi"] == phi], judge.judge)
-            _title(panel, phi, judge.judge, spec.references, agreements)
-        across = f"Across: {BINS[judge.judge][2]}."
-        left, down = places[-1]
-        key(canvas, left, top + down + (0 if below else 0.5), COLOURED)
-        if below:
-            text_at(canvas, LEFT + PANEL + GAP, top + down, f"{across}\nUpwards: phi.", fontsize=7.5, color=SOFT)
-        else:
-            text_at(
-                canvas, left, top + down + 0.92, f"{textwrap.fill(across, 32)}\nUpwards: phi.", fontsize=7.5, color=SOFT
+    def _notes(self, context: Context, agreements: Agreements) -> list[str]:
+        """Who judged, what is drawn, and what is left out."""
+        scale, phis, notes = context.scale, self._shown(context.scale), []
+        if phis and scale.judges:
+            notes = notes_on_judges(context.study, scale, agreements, phis)
+            notes.append(
+                "Boxes: the quartiles of phi, whiskers from 5% to 95%, dots where there are fewer than "
+                f"{FEW} pairs (their median); numbers below a panel count its pairs."
             )
+            notes.append(
+                "Above each panel: Pearson’s r and Kendall’s τ-b over all pairs and, after the slash, over pairs of a "
+                f"caption with another image; {REFERENCES[self.references]}."
+            )
+            notes += notes_on_phi([one for judge in scale.judges for one in agreements.of(judge.judge, phis)])
+        return [*notes, *note_without_judges(scale), *note_on_left_out(self.phis, scale), *self.notes]
+
+    def _draw(self, canvas: Canvas, context: Context, data: pd.DataFrame, agreements: Agreements) -> None:
+        """Three panels per line, one judge below the other; the legend stands in the last line if it has room there."""
+        judges, phis = context.scale.judges, self._shown(context.scale)
+        places = [(LEFT + (index % 3) * (PANEL + GAP), HEADING + index // 3 * DOWN) for index in range(len(phis) + 1)]
+        below = len(phis) % 3 == 0
+        block = HEADING + -(-len(phis) // 3) * DOWN + below * KEY
+        canvas.set_size_inches(WIDTH, len(judges) * block)
+        for place, judge in enumerate(judges):
+            top = place * block
+            name = context.study.label_of(judge.judge)
+            text_at(canvas, LEFT, top + 0.04, name, fontsize=9, weight="bold")
+            of_judge = data[data["judge"] == judge.judge]
+            for phi, (left, down) in zip(phis, places, strict=False):
+                panel = panel_at(canvas, left, top + down + 0.3, PANEL, HEIGHT)
+                _draw_boxes(panel, of_judge[of_judge["phi"] == phi], BINS[judge.judge][1])
+                _draw_title(panel, phi, judge.judge, self.references, agreements)
+            left, down = places[-1]
+            legend_at(canvas, left, top + down + (0 if below else 0.5), LEGEND)
+            across = f"Across: {BINS[judge.judge][2]}."
+            if below:
+                left, down = LEFT + PANEL + GAP, down
+            else:
+                across, down = textwrap.fill(across, 32), down + 0.92
+            text_at(canvas, left, top + down, f"{across}\nUpwards: phi.", fontsize=7.5, color=SOFT)
 
 
-def _shown(spec: AgreementFigure, scale: Scale) -> list[str]:
-    return [phi for phi in spec.phis if phi not in scale.leave_out.phis]
-
-
-def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
+def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    labels = BINS[judge][1]
-    for kind, colour, shift in (("foreign", FOREIGN, -0.2), ("own", OWN, 0.2)):
+    for kind, (colour, shift, below) in LOOKS.items():
         part = data[data["pairs"] == kind]
         if part.empty:
             continue
-        places = np.array([labels.index(score) for score in part["score"]]) + shift
+        places = np.array([labels.index(score) for score in part["score"]])
         many = (part["count"] >= FEW).to_numpy()
-        boxes = [
-            {
-                "whislo": one.low,
-                "q1": one.first_quartile,
-                "med": one.median,
-                "q3": one.third_quartile,
-                "whishi": one.high,
-            }
-            for one in part[many].itertuples()
-        ]
-        line = {"color": colour, "linewidth": 0.8}
+        named = dict(zip(("whislo", "q1", "med", "q3", "whishi"), COLUMNS[-5:], strict=True))
+        boxes = [{name: line[column] for name, column in named.items()} for line in part[many].to_dict("records")]
         panel.bxp(
             boxes,
-            positions=places[many],
+            positions=places[many] + shift,
             widths=0.32,
             showfliers=False,
             patch_artist=True,
             manage_ticks=False,
             boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.35, "linewidth": 0.6},
             medianprops={"color": colour, "linewidth": 1.8, "solid_capstyle": "butt"},
-            whiskerprops=line,
+            whiskerprops={"color": colour, "linewidth": 0.8},
             showcaps=False,
         )
-        panel.plot(places[~many], part["median"][~many], "o", color=colour, markersize=2.5, alpha=0.8)
+        panel.plot(places[~many] + shift, part["median"][~many], "o", color=colour, markersize=2.5, alpha=0.8)
+        for place, count in zip(places, part["count"], strict=True):
+            panel.annotate(
+                f"{count:,}",
+                xy=(place, 0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, -below),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=5.5,
+                color=colour,
+                annotation_clip=False,
+            )
     panel.set_xlim(-0.6, len(labels) - 0.4)
     panel.set_xticks(range(len(labels)), labels, fontsize=7)
     panel.tick_params(axis="x", length=0, pad=2)
     panel.tick_params(axis="y", labelsize=7)
     panel.set_ylim(bottom=0)
     panel.yaxis.set_major_locator(MaxNLocator(4))
-    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
-    panel.set_axisbelow(True)
-    for one in data.itertuples():
-        below = 15.5 if one.pairs == "foreign" else 22.5  # the axis, in points
-        panel.annotate(
-            f"{one.count:,}",
-            xy=(labels.index(one.score), 0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, -below),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=5.5,
-            color=FOREIGN if one.pairs == "foreign" else OWN,
-            annotation_clip=False,
-        )
+    draw_grid(panel)
 
 
-def _title(panel: Any, phi: str, judge: str, references: str, agreements: Agreements) -> None:
-    said = []
+def _draw_title(panel: Any, phi: str, judge: str, references: str, agreements: Agreements) -> None:
+    shown = []
     for statistic, name in (("pearson", "r"), ("kendall_b", "τ-b")):
-        values = [agreements.one(judge, phi, references, pairs, statistic).value for pairs in ("all", "foreign")]
-        said.append(f"{name} " + " / ".join(number(value, 3) or "–" for value in values))
-    panel.annotate(
-        phi_in_words(phi), xy=(0, 1), xycoords="axes fraction", xytext=(0, 13), textcoords="offset points", fontsize=8.5
-    )
-    panel.annotate(
-        "    ".join(said),
-        xy=(0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 4.5),
-        textcoords="offset points",
-        fontsize=6.5,
-        color=SOFT,
-    )
+        values = [agreements.one(judge, phi, references, pairs, statistic).value for pairs in ("all", OTHER_IMAGES)]
+        shown.append(f"{name} " + " / ".join(number(value, 3) or "–" for value in values))
+    above: Any = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points"}
+    panel.annotate(phi_in_words(phi), xytext=(0, 13), fontsize=8.5, **above)
+    panel.annotate("    ".join(shown), xytext=(0, 4.5), fontsize=6.5, color=SOFT, **above)

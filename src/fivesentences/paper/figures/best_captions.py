@@ -12,12 +12,13 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import PhiName
-from fivesentences.corpus import Photographs, decode
-from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, panel_at, text_at
+from fivesentences.corpus import Photographs
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, photograph_at, rule_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.phi_statistics import notes_on_statistics, statistics_of
+from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
 from fivesentences.plan.exhibits import Source
 
 if TYPE_CHECKING:
@@ -47,50 +48,53 @@ class BestCaptionsFigure(FigureKind):
         """Of the scale's first dataset."""
         return True
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
-        """Show what phi says of each dataset; see ``FigureKind``."""
-        phis, found = statistics_of(self.phis, context.scale, numbers)
-        said = [*(notes(found) if found else []), *notes_on_statistics(found, self.phis, context.scale), *self.notes]
-        fill = functools.partial(draw, found=found, phis=phis, photographs=photographs)
-        return Drawing(tidy(found, phis), said, fill if found else None)
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
+        """Show some images of each dataset with their best captions; see ``FigureKind``."""
+        found = read_phi_statistics(self.phis, context.scale, numbers)
+        notes = [
+            *(_how_to_read(found.datasets) if found.datasets else []),
+            *notes_on_tuples(found),
+            *note_on_left_out(self.phis, context.scale),
+            *self.notes,
+        ]
+        draw = functools.partial(_draw, found=found, photographs=context.photographs)
+        return Drawing(_tidy(found), notes, draw if found.datasets else None)
 
 
-def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
-    """One line a caption shown; ``median_own`` is the median score of the image's own captions, each left out."""
+def _tidy(found: PhiStatistics) -> pd.DataFrame:
+    """One line per caption shown; ``median_own`` is the median score of the image's own captions, each left out."""
     lines = []
-    for one in found:
+    for one in found.datasets:
         for image in one["chosen"]:
-            for phi in phis:
-                for place, caption in enumerate(image["foreign"][phi], start=1):
+            for phi in found.phis:
+                for place, caption in enumerate(image[OTHERS][phi], start=1):
                     start = (one["dataset"], one["split"], image["rank"], image["image_id"], phi, place)
                     shown = (caption["score"], caption["caption"], caption["image_id"], _median_own(image, phi))
                     lines.append((*start, *shown))
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def notes(found: Sequence[dict[str, Any]]) -> list[str]:
+def _how_to_read(datasets: Sequence[dict[str, Any]]) -> list[str]:
     """How the images were chosen and what stands beside them."""
-    said = [
-        f"{len(one['chosen'])} of {one['images']:,} images of {one['dataset']}/{one['split']}, chosen by rule: all are "
-        f"ordered by the score of their best foreign caption under {phi_in_words(one['ranked_by'])}, and those shown "
-        "are spread evenly from first to last."
-        for one in found
-    ]
     return [
-        *said,
+        *(
+            f"{len(one['chosen'])} of {one['images']:,} images of {one['dataset']}/{one['split']}, chosen by rule: all "
+            f"are ordered by the {phi_in_words(one['ranked_by'])} of their best caption of another image, and those "
+            "shown are spread evenly from first to last."
+            for one in datasets
+        ),
         "Numbers are phi of a caption against the image’s own captions. Grey: the median of the image’s own captions, "
-        "each compared with the others alone; green: foreign captions above that. Words that several captions share "
-        "are shown once.",
+        "each compared with the others alone; green: captions of other images that score higher. Words that several "
+        "captions share are shown once.",
     ]
 
 
-def draw(
-    canvas: Canvas, found: Sequence[dict[str, Any]], phis: Sequence[str], photographs: Mapping[str, Photographs]
-) -> None:
-    """A line an image: the photograph, its own captions, and a column a phi."""
+def _draw(canvas: Canvas, found: PhiStatistics, photographs: Mapping[str, Photographs]) -> None:
+    """One line per image: the photograph, its own captions, and a column for each phi."""
+    phis = found.phis
     column = (WIDTH - PHOTOGRAPH - (len(phis) + 1) * GAP) / (len(phis) + 1)
     width = int(column * CHARACTERS)
-    rows = [(one, image, _texts(image, phis, width)) for one in found for image in one["chosen"]]
+    rows = [(one, image, _cells(image, phis, width)) for one in found.datasets for image in one["chosen"]]
     heights = [
         max(PHOTOGRAPH * 0.8, *(LINE * sum(text.count("\n") + 1.5 for _, text, _ in cell) for cell in cells)) + PAD
         for _, _, cells in rows
@@ -102,29 +106,39 @@ def draw(
     text_at(canvas, lefts[1], 0.04, "best captions of other images by", fontsize=7.5, color=SOFT)
     top = HEADING
     for (one, image, cells), height in zip(rows, heights, strict=True):
-        rule(canvas, top - PAD / 2)
-        _photograph(canvas, top, height - PAD, image, photographs.get(one["dataset"]))
+        rule_at(canvas, top - PAD / 2)
+        photograph_at(
+            canvas,
+            (0, top, PHOTOGRAPH, height - PAD),
+            image["filename"],
+            photographs.get(one["dataset"]),
+            longest_side=LONGEST_SIDE,
+            fontsize=SIZE,
+        )
         for left, cell in zip(lefts, cells, strict=True):
-            down = top + 0.075  # of the first line's foot
-            for label, text, colour in cell:
-                lines = text.split("\n")
-                text_at(canvas, left, down, label, fontsize=SIZE, color=colour, weight="bold", va="baseline")
-                for line in lines:
-                    ink = SOFT if colour == SOFT and label else "black"
-                    text_at(canvas, left + (0.3 if label else 0), down, line, fontsize=SIZE, color=ink, va="baseline")
-                    down += LINE
-                down += LINE / 2
+            _draw_cell(canvas, left, top, cell)
         top += height
 
 
-def _texts(image: dict[str, Any], phis: Sequence[str], width: int) -> list[list[tuple[str, str, str]]]:
-    """The cells of a line, each (number, caption, colour of the number) one below the other."""
+def _draw_cell(canvas: Canvas, left: float, top: float, cell: Sequence[tuple[str, str, str]]) -> None:
+    down = top + 0.075  # of the first line's foot
+    for number, text, colour in cell:
+        text_at(canvas, left, down, number, fontsize=SIZE, color=colour, weight="bold", va="baseline")
+        ink = SOFT if colour == SOFT and number else "black"
+        for line in text.split("\n"):
+            text_at(canvas, left + (0.3 if number else 0), down, line, fontsize=SIZE, color=ink, va="baseline")
+            down += LINE
+        down += LINE / 2
+
+
+def _cells(image: dict[str, Any], phis: Sequence[str], width: int) -> list[list[tuple[str, str, str]]]:
+    """The cells of a line; each consists of entries (number, text, colour of the number), one below the other."""
     cells = [[("", wrapped(caption, width, LINES), SOFT) for caption in image["captions"]]]
     narrower = width - int(0.3 * CHARACTERS)
     for phi in phis:
         typical = _median_own(image, phi)
         cell = [] if typical is None else [(f"{typical:.2f}", "median of its own", SOFT)]
-        for caption in image["foreign"][phi]:
+        for caption in image[OTHERS][phi]:
             better = typical is not None and caption["score"] > typical
             text = wrapped(caption["caption"], narrower, LINES)
             cell.append((f"{caption['score']:.2f}", text, BETTER if better else "black"))
@@ -135,25 +149,3 @@ def _texts(image: dict[str, Any], phis: Sequence[str], width: int) -> list[list[
 def _median_own(image: dict[str, Any], phi: str) -> float | None:
     scores = [score for score in image["own"][phi].get("own_left_out", []) if score is not None]
     return statistics.median(scores) if scores else None
-
-
-def rule(canvas: Canvas, top: float) -> None:
-    """A thin line across the canvas, so many inches from its top."""
-    from matplotlib.lines import Line2D
-
-    height = 1 - top / canvas.get_size_inches()[1]
-    canvas.add_artist(Line2D([0, 1], [height, height], color="#c9c9c9", linewidth=0.5))
-
-
-def _photograph(
-    canvas: Canvas, top: float, height: float, image: dict[str, Any], photographs: Photographs | None
-) -> None:
-    if photographs is None:
-        text_at(canvas, 0, top, f"{image['image_id']}\n(no photographs here)", fontsize=SIZE, color=SOFT)
-        return
-    picture = decode(photographs.read(image["filename"]), image["filename"])
-    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    panel = panel_at(canvas, 0, top, PHOTOGRAPH, height)
-    panel.imshow(picture)
-    panel.set_axis_off()
-    panel.set_anchor("NW")

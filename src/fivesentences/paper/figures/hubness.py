@@ -1,7 +1,8 @@
-"""How often items are the nearest of a query: a panel a model and direction, a line an inference method."""
+"""How often items are the nearest of a query: one panel per loss and direction, one line per inference method."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -10,16 +11,15 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect, read_evaluations
-from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.results import Results
-from fivesentences.paper.tables.columns import DIRECTIONS
+from fivesentences.paper.numbers.results import Results
+from fivesentences.paper.text.labels import Part, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference
-from fivesentences.paper.text.names import INFERENCES, unique
-from fivesentences.paper.text.notes import notes_of_data, notes_on_missing
+from fivesentences.paper.text.names import DIRECTIONS, INFERENCES, unique
+from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.plan.exhibits import RowSpec, Source
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
@@ -31,15 +31,16 @@ COLUMNS = [
     "role", "dataset", "model", "loss", "fraction", "inference", "direction", "at_least", "percent", "spread", "seeds",
     "by_chance",
 ]  # fmt: skip
-ORDER = ("t2i", "i2t")  # print counts images, so these come first
+ORDER = ("t2i", "i2t")  # the paper counts images, so this comes first
+SETTING: tuple[Part, ...] = ("dataset", "model", "loss", "fraction")  # each has a column of panels
 # Sizes in inches.
 LEFT, GAP, DOWN, HEIGHT, TOP, KEY = 0.62, 0.28, 0.45, 1.75, 0.42, 0.4
 CHANCE = "#8f8f8f"
 HOW_TO_READ = [
     "Both axes are logarithmic. Where a line begins is the percentage of items that are the nearest of any "
     "query; where it ends is the largest hub of any seed. Lines are means over seeds.",
-    "Dashed: what chance gives, if every query drew its nearest item at random. If every answer were right, all "
-    "images would be the nearest of exactly their own captions, as assignment makes them.",
+    "Dashed: by chance, if every query drew its nearest item at random. If every answer were right, each image would "
+    "be the nearest of exactly its own captions, as the assignment makes it.",
 ]
 
 
@@ -55,19 +56,18 @@ class HubnessFigure(FigureKind):
         """Its rows."""
         return self.rows
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
         study, scale, rows = context.study, context.scale, context.rows(self)
-        data = tidy(rows, {one["run"]: one for one in read_evaluations(numbers)})
-        notes = notes_of_data(study, scale, rows, Results(collect(numbers, scale.scale)))
+        data = _tidy(rows, {one["run"]: one for one in read_evaluations(numbers)})
+        notes = notes_on_data(study, rows, Results(collect(numbers, scale.scale)))
         if not data.empty:
-            methods = unique(row.inference for row in rows if row.left_out is None)
-            notes += [*HOW_TO_READ, *notes_on_inference(methods)]
+            notes += [*HOW_TO_READ, *notes_on_inference(unique(data["inference"]))]
         notes += [*notes_on_missing(study, scale, rows), *self.notes]
-        return Drawing(data, notes, None if data.empty else lambda canvas: draw(canvas, study, data))
+        return Drawing(data, notes, None if data.empty else functools.partial(_draw, study=study, data=data))
 
 
-def tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def _tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """One line per point: the percentage of the gallery that is the nearest item of at least so many queries.
 
     ``percent`` is the mean and ``spread`` the sample standard deviation over seeds; ``by_chance`` is the percentage if
@@ -75,7 +75,7 @@ def tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.D
 
     Args:
         rows: The rows of the figure.
-        contents: What was stored of each run, by its name.
+        contents: What was stored about each run, by its name.
 
     Raises:
         InputError: If a run was not evaluated by an inference method.
@@ -95,20 +95,20 @@ def tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.D
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
-    """Two rows (caption queries, as in print, and image queries) by a column for each model and loss."""
-    settings = list(dict.fromkeys(zip(data["dataset"], data["model"], data["loss"], data["fraction"], strict=True)))
+def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
+    """Two rows (caption queries, as in the paper, and image queries) by a column for each model and loss."""
+    settings = list(dict.fromkeys(data[list(SETTING)].itertuples(index=False, name=None)))
     methods = unique(data["inference"])
     width = (WIDTH - LEFT - GAP * len(settings)) / len(settings)
     canvas.set_size_inches(WIDTH, TOP + len(ORDER) * (HEIGHT + DOWN) + KEY)
     for across, setting in enumerate(settings):
-        of_setting = data[(data[["dataset", "model", "loss", "fraction"]] == list(setting)).all(axis=1)]
+        of_setting = data[(data[list(SETTING)] == list(setting)).all(axis=1)]
         for down, direction in enumerate(ORDER):
             left, top = LEFT + across * (width + GAP), TOP + down * (HEIGHT + DOWN)
             panel = panel_at(canvas, left, top, width, HEIGHT)
             part = of_setting[of_setting["direction"] == direction]
             limits = data[data["direction"] == direction]
-            _lines(panel, part, methods, limits["at_least"].max())
+            _draw_lines(panel, part, methods, limits["at_least"].max())
             panel.set_xlim(0.9, limits["at_least"].max() * 1.15)
             panel.set_ylim(max(limits.loc[limits["percent"] > 0, "percent"].min() * 0.7, 1e-3), 130)
             if across:
@@ -123,10 +123,10 @@ def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     bottom = TOP + len(ORDER) * (HEIGHT + DOWN) + 0.12
     entries = [("●", COLOURS[index], INFERENCES.get(name, name)) for index, name in enumerate(methods)]
     for place, entry in enumerate([*entries, ("╌", CHANCE, "chance")]):
-        key(canvas, LEFT + place * 1.25, bottom, [entry])
+        legend_at(canvas, LEFT + place * 1.25, bottom, [entry])
 
 
-def _lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int) -> None:
+def _draw_lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     panel.set_xscale("log")
@@ -148,15 +148,15 @@ def _lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int)
         axis.set_minor_formatter(NullFormatter())
     if longest < 50:
         panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
-    panel.set_axisbelow(True)
+    draw_grid(panel)
 
 
 def _title(setting: tuple[Any, ...], settings: Sequence[tuple[Any, ...]], study: Study) -> str:
     """What tells a setting from the others; the loss if nothing does."""
-    telling = [index for index in range(4) if len({one[index] for one in settings}) > 1] or [2]
-    said = [f"{setting[i]:.0%}" if i == 3 else study.label_of(str(setting[i])) for i in telling]
-    return ", ".join(said)
+    telling = [part for index, part in enumerate(SETTING) if len({one[index] for one in settings}) > 1] or ["loss"]
+    return ", ".join(
+        label_of(study, part, value) for part, value in zip(SETTING, setting, strict=True) if part in telling
+    )
 
 
 def _histogram(contents: Mapping[str, Mapping[str, Any]], run: str, row: Row, direction: str) -> list[int]:
@@ -164,12 +164,12 @@ def _histogram(contents: Mapping[str, Mapping[str, Any]], run: str, row: Row, di
         return [int(count) for count in contents[run]["hubs"][row.inference][direction]]
     except KeyError:
         raise InputError(
-            f"the run '{run}' has no numbers of hubs by the inference method {row.inference}; evaluate it again."
+            f"the run '{run}' has no counts of hubs by the inference method {row.inference}; evaluate it again."
         ) from None
 
 
 def _share_at_least(histogram: Sequence[int]) -> np.ndarray:
-    """``[0 ... maximum]`` percent of items that are the nearest of at least so many queries."""
+    """``[maximum + 1]`` percentages of items that are the nearest of at least 0, 1, 2 ... queries."""
     counts = np.asarray(histogram, dtype=np.float64)
     return np.asarray(100.0 * counts[::-1].cumsum()[::-1] / counts.sum())
 
@@ -180,5 +180,5 @@ def _by_chance(histogram: Sequence[int], longest: int) -> np.ndarray:
     items = sum(histogram)
     queries = sum(times * count for times, count in enumerate(histogram))
     found = 100.0 * binom.sf(np.arange(longest) - 1, queries, 1.0 / items)
-    # Less than a thousandth of an item is nothing to draw.
+    # Less than a thousandth of an item is not drawn.
     return np.where(found * items / 100.0 > 1e-3, found, 0.0)

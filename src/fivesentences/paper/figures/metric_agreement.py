@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,12 +13,12 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from fivesentences.config import Scale, check
-from fivesentences.corpus import Photographs
+from fivesentences.config import check
 from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.results import Measure, Results
+from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
+from fivesentences.paper.text.labels import label_of, phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
 from fivesentences.plan.exhibits import ColumnSpec, Source
 from fivesentences.plan.runs import RunSpec
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 COLUMNS = [
     "dataset", "fraction", "first", "second", "runs", "spearman", "kendall_b", "settings", "pairs", "swapped",
 ]  # fmt: skip
-FEWEST = 5  # runs of which a rank correlation says something
+FEWEST = 5  # runs for which a rank correlation says something
+Group = tuple[str, float | None]  # a dataset and a training fraction, or all fractions
+BOTH_NAN = (float("nan"), float("nan"))
 LABELS, CELL, GAP, TOP = 1.62, 0.34, 0.3, 0.55  # inches
 
 
@@ -45,73 +48,84 @@ class MetricAgreementFigure(FigureKind):
         """The metrics that are compared."""
         return self.columns
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the values of every run; see ``FigureKind``."""
-        study, scale = context.study, context.scale
         runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in read_evaluations(numbers)}
-        data = tidy(self, study, scale, runs, collect(numbers, scale.scale))
-        said = notes(data, self, study, scale) if not data.empty else []
-        return Drawing(data, [*said, *self.notes], None if data.empty else lambda canvas: draw(canvas, study, data))
+        data = self._tidy(context, runs, Results(collect(numbers, context.scale.scale)))
+        draw = functools.partial(_draw, study=context.study, data=data)
+        return Drawing(data, [*self._how_to_read(context, data), *self.notes], None if data.empty else draw)
 
+    def _tidy(self, context: Context, runs: Mapping[str, RunSpec], results: Results) -> pd.DataFrame:
+        """One line per pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
 
-def tidy(
-    spec: MetricAgreementFigure, study: Study, scale: Scale, runs: Mapping[str, RunSpec], frame: pd.DataFrame
-) -> pd.DataFrame:
-    """One line a pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
-
-    ``spearman`` and ``kendall_b`` are over single runs. ``settings`` (all that a run is made of but its seed) are
-    ranked by their mean over seeds: of ``pairs`` of them, ``swapped`` stand one way round by the first metric and the
-    other way by the second. On lines where ``first`` and ``second`` are the same metric the correlations are those of
-    its values at one seed with its values at another, over settings, mean over pairs of seeds: how far a metric agrees
-    with itself when training is repeated. All is NaN where a metric is constant or fewer than 5 runs stand behind it.
-    """
-    results = Results(frame)
-    measures = {label_of(column, scale, study): column for column in kept_metrics(spec, scale, runs, results)}
-    lines: list[tuple[Any, ...]] = []
-    for (dataset, fraction), of_group in _groups(runs.values()).items():
-        values = {
-            label: [
-                results.over_directions(run.name, Measure.of_column(column, scale.evaluation_phi)) for run in of_group
-            ]
-            for label, column in measures.items()
+        ``spearman`` and ``kendall_b`` are over single runs. ``settings`` (all that a run consists of but its seed) are
+        ranked by their mean over seeds: of ``pairs`` of them, ``swapped`` have one order by the first metric and the
+        opposite one by the second. On lines where ``first`` and ``second`` are the same metric the correlations are
+        those of its values at one seed with its values at another, over settings, mean over pairs of seeds: how far a
+        metric agrees with itself when training is repeated. All are NaN where a metric is constant or there are fewer
+        than 5 runs.
+        """
+        labels = all(results.gallery(name).labels for name in runs)
+        measures = {
+            _label(column, context): Measure.of_column(column, context.scale.evaluation_phi)
+            for column in evaluated_columns(self.columns, context.scale)
+            if labels or column.metric != "PMRP"
         }
-        settings = [run.model_copy(update={"seed": 0}).name for run in of_group]
-        by_setting = pd.DataFrame(values).groupby(settings, sort=False).mean()
-        by_seed = {
-            label: pd.DataFrame({"setting": settings, "seed": [run.seed for run in of_group], "value": numbers}).pivot(
-                index="setting", columns="seed", values="value"
+        lines: list[tuple[Any, ...]] = []
+        for group, of_group in _groups(runs.values()).items():
+            values = pd.DataFrame(
+                {
+                    label: [results.over_directions(run.name, measure) for run in of_group]
+                    for label, measure in measures.items()
+                }
             )
-            for label, numbers in values.items()
-        }
-        for first, second in itertools.combinations_with_replacement(measures, 2):
-            if first == second:
-                spearman, kendall = _between_seeds(by_seed[first])
-                pairs = swapped = 0
-            else:
-                spearman, kendall = _correlations(values[first], values[second])
-                pairs, swapped = _swapped(by_setting[first].to_numpy(), by_setting[second].to_numpy())
-            start = (dataset, fraction, first, second, len(of_group))
-            lines.append((*start, spearman, kendall, len(by_setting), pairs, swapped))
-    return pd.DataFrame(lines, columns=COLUMNS)
+            setting = [run.model_copy(update={"seed": 0}).name for run in of_group]
+            by_setting = values.groupby(setting, sort=False).mean()
+            by_seed = values.assign(setting=setting, seed=[run.seed for run in of_group])
+            for first, second in itertools.combinations_with_replacement(measures, 2):
+                if first == second:
+                    spearman, kendall = _between_seeds(by_seed.pivot(index="setting", columns="seed", values=first))
+                    pairs = swapped = 0
+                else:
+                    spearman, kendall = _correlations(values[first], values[second])
+                    pairs, swapped = _swapped(by_setting[first].to_numpy(), by_setting[second].to_numpy())
+                start = (*group, first, second, len(of_group))
+                lines.append((*start, spearman, kendall, len(by_setting), pairs, swapped))
+        return pd.DataFrame(lines, columns=COLUMNS)
+
+    def _how_to_read(self, context: Context, data: pd.DataFrame) -> list[str]:
+        """How the picture is read, how often recall and the other metrics disagree, and what is missing."""
+        if data.empty:
+            return []
+        study, scale, groups = context.study, context.scale, _shown_groups(data)
+        notes = [
+            "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
+            "diagonal, in italics: τ-b of a metric at one seed with itself at another, over settings: how much "
+            "training alone changes the ranking. Two metrics of the same runs share that luck, so they can agree more "
+            "with each other than one does with itself.",
+            f"Semantic metrics: {phi_in_words(scale.evaluation_phi)} as φ, released formula, unless another φ is "
+            "named. SR, ASP and PMRP: mean of both directions; SR: the share found of the items of m other images; "
+            "ASP: equal φ ordered by index.",
+            "Runs that differ in training data differ in every metric, which raises the correlations over all runs; "
+            "those within one fraction say whether metrics agree on losses.",
+        ]
+        for group in groups:
+            if group[1] is not None or len(groups) == data["dataset"].nunique():
+                notes += _note_on_swapped(data, group, study)
+        shown = unique([*data["first"], *data["second"]])
+        missing = [label for column in self.columns if (label := _label(column, context)) not in shown]
+        if missing:
+            notes.append(
+                f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
+            )
+        return notes
 
 
-def kept_metrics(
-    spec: MetricAgreementFigure, scale: Scale, runs: Mapping[str, RunSpec], results: Results
-) -> list[ColumnSpec]:
-    """Metrics that every run of the scale has: its phi is evaluated with, and (PMRP) there are labels."""
-    labels = all(results.gallery(name).labels for name in runs)
-    return [
-        column
-        for column in spec.columns
-        if (column.phi is None or column.phi in scale.phis) and (labels or column.metric != "PMRP")
-    ]
-
-
-def label_of(column: ColumnSpec, scale: Scale, study: Study) -> str:
+def _label(column: ColumnSpec, context: Context) -> str:
     """A metric as a reader knows it, such as ``Nsum, own removed``; its phi is named where it is not the main one."""
     details = []
-    if column.phi is not None and column.phi != scale.evaluation_phi:
-        details.append(study.labels.get(column.phi) or phi_in_words(column.phi))
+    if column.phi is not None and column.phi != context.scale.evaluation_phi:
+        details.append(phi_label(context.study, column.phi))
     if column.m:
         details.append(f"m = {column.m}")
     elif column.is_semantic and column.metric != "ASP":
@@ -121,9 +135,19 @@ def label_of(column: ColumnSpec, scale: Scale, study: Study) -> str:
     return ", ".join([column.metric, *details])
 
 
-def shown_groups(data: pd.DataFrame) -> list[tuple[str, float | None]]:
+def _groups(runs: Iterable[RunSpec]) -> dict[Group, list[RunSpec]]:
+    """All runs on each dataset, and those of each fraction, where there are enough."""
+    found: dict[Group, list[RunSpec]] = {}
+    for run in runs:
+        found.setdefault((run.dataset, None), []).append(run)
+        if run.captions_per_image is None:  # fewer captions of each image are other training data
+            found.setdefault((run.dataset, run.fraction), []).append(run)
+    return {group: of_group for group, of_group in found.items() if len(of_group) >= FEWEST}
+
+
+def _shown_groups(data: pd.DataFrame) -> list[Group]:
     """Groups that are drawn: of each dataset all runs, and the fraction with the most (the largest of equals)."""
-    found: list[tuple[str, float | None]] = []
+    found: list[Group] = []
     for dataset in unique(data["dataset"]):
         of_dataset = data[data["dataset"] == dataset]
         parts = of_dataset.dropna(subset="fraction").groupby("fraction")["runs"].first()
@@ -133,46 +157,27 @@ def shown_groups(data: pd.DataFrame) -> list[tuple[str, float | None]]:
     return found
 
 
-def notes(data: pd.DataFrame, spec: MetricAgreementFigure, study: Study, scale: Scale) -> list[str]:
-    """How the picture is read, what is missing, and how often recall and the other metrics disagree."""
-    said = [
-        "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
-        "diagonal, in italics: τ-b of a metric at one seed with itself at another, over settings: how much training "
-        "by itself moves the ranking. Two metrics of the same runs share that luck, so they can agree more than one "
-        "does with itself.",
-        f"Semantic metrics: {phi_in_words(scale.evaluation_phi)} as φ, released formula, unless another φ is named. "
-        "SR, ASP and PMRP: mean of both directions; SR: the share found of the items of m foreign images; ASP: equal "
-        "φ ordered by index.",
-        "Runs that differ in training data differ in every metric, which lifts the correlations over all runs; those "
-        "within one fraction say whether metrics agree on losses.",
-    ]
-    for dataset, fraction in shown_groups(data):
-        if fraction is not None or len(shown_groups(data)) == len(unique(data["dataset"])):
-            said += _on_swapped(data, dataset, fraction, study)
-    kept = unique([*data["first"], *data["second"]])
-    missing = [label for column in spec.columns if (label := label_of(column, scale, study)) not in kept]
-    if missing and not data.empty:
-        said.append(
-            f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
-        )
-    return said
+def _of_group(data: pd.DataFrame, group: Group) -> pd.DataFrame:
+    dataset, fraction = group
+    of_fraction = data["fraction"].isna() if fraction is None else data["fraction"].eq(fraction)
+    return data[(data["dataset"] == dataset) & of_fraction]
 
 
-def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
+def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     """A matrix for each group that is drawn, side by side."""
-    groups = shown_groups(data)
+    groups = _shown_groups(data)
     labels = unique([*data["first"], *data["second"]])
     lines = -(-len(groups) // 2)
     across = min(2, len(groups))
     cell = min(CELL, (WIDTH - LABELS - GAP * across) / (across * len(labels)))
     side = cell * len(labels)
     canvas.set_size_inches(WIDTH, lines * (side + TOP + 0.15) + 0.05)
-    for place, (dataset, fraction) in enumerate(groups):
+    for place, group in enumerate(groups):
         left, top = LABELS + (place % 2) * (side + GAP), (place // 2) * (side + TOP + 0.15) + TOP
         panel = panel_at(canvas, left, top, side, side)
-        part = data[(data["dataset"] == dataset) & _is_fraction(data, fraction)]
-        _matrix(panel, part, labels)
-        text_at(canvas, left, top - 0.45, _title(dataset, fraction, part, study), fontsize=8)
+        part = _of_group(data, group)
+        _draw_matrix(panel, part, labels)
+        text_at(canvas, left, top - 0.45, _title(group, part, study), fontsize=8)
         for index, label in enumerate(labels):
             if place % 2 == 0:
                 middle = top + (index + 0.5) * cell
@@ -183,7 +188,7 @@ def draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
             text_at(canvas, left + (index + 0.5) * cell, top - 0.05, str(index + 1), **numbered)
 
 
-def _matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
+def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
@@ -213,67 +218,51 @@ def _matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
     panel.set_axis_off()
 
 
-def _title(dataset: str, fraction: float | None, data: pd.DataFrame, study: Study) -> str:
+def _title(group: Group, data: pd.DataFrame, study: Study) -> str:
+    dataset, fraction = group
     runs, settings = (int(data[name].iloc[0]) for name in ("runs", "settings"))
-    which = "" if fraction is None else f", {_part(fraction)}"
-    return f"{study.labels.get(dataset, dataset)}{which}: {runs} runs of {settings} settings"
+    which = "" if fraction is None else f", {_fraction_in_words(fraction)}"
+    return f"{label_of(study, 'dataset', dataset)}{which}: {runs} runs of {settings} settings"
 
 
-def _part(fraction: float) -> str:
+def _fraction_in_words(fraction: float | None) -> str:
+    if fraction is None:
+        return "all runs"
     return "all captions" if fraction == 1 else f"{fraction:.0%} of the captions"
 
 
-def _groups(runs: Any) -> dict[tuple[str, float | None], list[RunSpec]]:
-    """All runs on each dataset, and those of each fraction, where there are enough."""
-    found: dict[tuple[str, float | None], list[RunSpec]] = {}
-    for run in runs:
-        found.setdefault((run.dataset, None), []).append(run)
-        if run.captions_per_image is None:  # fewer captions of each image are other training data
-            found.setdefault((run.dataset, run.fraction), []).append(run)
-    return {group: of_group for group, of_group in found.items() if len(of_group) >= FEWEST}
-
-
-def _is_fraction(data: pd.DataFrame, fraction: float | None) -> pd.Series:
-    return data["fraction"].isna() if fraction is None else data["fraction"].eq(fraction)
-
-
-def _correlations(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+def _correlations(first: pd.Series, second: pd.Series) -> tuple[float, float]:
     """Spearman's rho and Kendall's tau-b; NaN where one is constant or there are too few values."""
     from scipy.stats import kendalltau, spearmanr
 
-    if len(first) < FEWEST or len(set(first)) < 2 or len(set(second)) < 2:
-        return float("nan"), float("nan")
+    if len(first) < FEWEST or first.nunique() < 2 or second.nunique() < 2:
+        return BOTH_NAN
     return float(spearmanr(first, second).statistic), float(kendalltau(first, second).statistic)
 
 
 def _between_seeds(values: pd.DataFrame) -> tuple[float, float]:
     """A metric with itself: ``[settings, seeds]``, mean over pairs of seeds, over the settings that have both."""
-    found = []
-    for one, other in itertools.combinations(values.columns, 2):
-        both = values[[one, other]].dropna()
-        found.append(_correlations(both[one].tolist(), both[other].tolist()))
+    both = (values[list(pair)].dropna() for pair in itertools.combinations(values.columns, 2))
+    found = [_correlations(pair.iloc[:, 0], pair.iloc[:, 1]) for pair in both]
     known = [pair for pair in found if not math.isnan(pair[0])]
-    if not known:
-        return float("nan"), float("nan")
-    return float(np.mean([pair[0] for pair in known])), float(np.mean([pair[1] for pair in known]))
+    return (float(np.mean([rho for rho, _ in known])), float(np.mean([tau for _, tau in known]))) if known else BOTH_NAN
 
 
 def _swapped(first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
-    """Pairs of settings, and how many of them two metrics order the other way round (equal values are not)."""
+    """Pairs of settings, and how many of them two metrics put in opposite orders (equal values are no order)."""
     pairs = list(itertools.combinations(range(len(first)), 2))
     product = [(first[a] - first[b]) * (second[a] - second[b]) for a, b in pairs]
     return len(pairs), sum(value < 0 for value in product)
 
 
-def _on_swapped(data: pd.DataFrame, dataset: str, fraction: float | None, study: Study) -> list[str]:
-    part = data[(data["dataset"] == dataset) & _is_fraction(data, fraction) & (data["first"] != data["second"])]
-    part = part[(part["first"] == "Rsum") & (part["pairs"] > 0)]
+def _note_on_swapped(data: pd.DataFrame, group: Group, study: Study) -> list[str]:
+    part = _of_group(data, group)
+    part = part[(part["first"] == "Rsum") & (part["second"] != "Rsum") & (part["pairs"] > 0)]
     if part.empty:
         return []
     found = [f"{line['second']} {line['swapped']}" for line in part.to_dict("records")]
-    which = "all runs" if fraction is None else _part(fraction)
     pairs = int(part["pairs"].iloc[0])
     return [
-        f"Of the {pairs} pairs of settings on {study.labels.get(dataset, dataset)} ({which}; means over seeds), these "
-        f"many stand the other way round than by Rsum: {'; '.join(found)}."
+        f"Of the {pairs} pairs of settings on {label_of(study, 'dataset', group[0])} ({_fraction_in_words(group[1])}; "
+        f"means over seeds), each metric puts so many in the opposite order to Rsum: {'; '.join(found)}."
     ]

@@ -1,9 +1,9 @@
-"""How phi is distributed over captions with their own and with foreign images, one panel a phi."""
+"""How phi is distributed over captions with their own image and with other images, one panel per phi."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,29 +12,32 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import PhiName
-from fivesentences.corpus import Photographs
-from fivesentences.paper.figures.canvas import FOREIGN, OWN, SOFT, WIDTH, key, panel_at, text_at
+from fivesentences.paper.figures.canvas import OTHERS_COLOUR, OWN_COLOUR, SOFT, WIDTH, legend_at, panel_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.phi_statistics import notes_on_statistics, statistics_of
+from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
 from fivesentences.plan.exhibits import Source
 from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-KINDS = {"own_left_out": "own caption left out", "kept": "own captions kept"}
+OWN_KINDS = ("own_left_out", "kept")  # own captions, each left out of its references or kept among them
 COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 COLUMNS = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
+LEGEND = [
+    ("■", OTHERS_COLOUR, "captions with other images"),
+    ("■", OWN_COLOUR, "captions with their own image, the caption kept among its references"),
+    ("┅", OWN_COLOUR, "captions with their own image, the caption left out of its references"),
+]
 # Sizes in inches.
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.62, 2.98, 0.7, 1.55, 2.15, 0.24, 0.55
-
-
 HOW_TO_READ = [
     "Upwards, in powers of ten: the share of pairs of a caption and an image that fall into a bin; each histogram "
     "adds up to 100%. Exact zeros are in the first bin.",
-    "“Kept”: an image’s own captions, each compared with references that it is one of itself, which lifts its "
-    "score. “Left out”: each compared with the others of its image only. Foreign scores are the same for both.",
+    "“Kept”: an image’s own captions, each compared with references that include it, which raises its score. “Left "
+    "out”: each compared with the other captions of its image only. Scores with other images are the same for both.",
     "Captions: share of the captions c of an image i whose highest phi with any other image is higher than the "
     "lowest phi that i gives one of its own captions.",
     "Images: share of the images i for which the highest phi of a caption of another image is higher than the "
@@ -54,71 +57,62 @@ class PhiHistogramFigure(FigureKind):
         """Those that are shown."""
         return self.phis
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
-        """Show what phi says of each dataset; see ``FigureKind``."""
-        phis, found = statistics_of(self.phis, context.scale, numbers)
-        said = [*(HOW_TO_READ if found else []), *notes_on_statistics(found, self.phis, context.scale), *self.notes]
-        fill = functools.partial(draw, study=context.study, found=found, phis=phis)
-        return Drawing(tidy(found, phis), said, fill if found else None)
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
+        """Collect the histograms of each dataset; see ``FigureKind``."""
+        found = read_phi_statistics(self.phis, context.scale, numbers)
+        notes = [
+            *(HOW_TO_READ if found.datasets else []),
+            *notes_on_tuples(found),
+            *note_on_left_out(self.phis, context.scale),
+            *self.notes,
+        ]
+        draw = functools.partial(_draw, study=context.study, found=found)
+        return Drawing(_tidy(found), notes, draw if found.datasets else None)
 
 
-def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
-    """One line a bin of a histogram (``what`` is foreign, kept or own_left_out) and a line for each count."""
+def _tidy(found: PhiStatistics) -> pd.DataFrame:
+    """One line per bin of a histogram (``what``: captions of other images, or a kind of own ones) and per count."""
     lines: list[tuple[Any, ...]] = []
-    for one in found:
-        for phi in phis:
+    for one in found.datasets:
+        for phi in found.phis:
             numbers = one["phis"][phi]
             start = (one["dataset"], one["split"], phi)
             for what, counts in _histograms(numbers).items():
                 bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
                 lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
-                zero = numbers["foreign_zero"] if what == "foreign" else numbers[what]["own_zero"]
+                zero = numbers[f"{OTHERS}_zero"] if what == OTHERS else numbers[what]["own_zero"]
                 lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
-            for kind in KINDS:
-                if kind in numbers:
-                    lines += [
-                        (
-                            *start,
-                            f"{kind}: {count}",
-                            None,
-                            None,
-                            numbers[kind][count],
-                            numbers[kind][count.split("_")[0]],
-                        )
-                        for count in COUNTS
-                    ]
+            for kind, name in ((kind, name) for kind in OWN_KINDS if kind in numbers for name in COUNTS):
+                of_kind = numbers[kind]
+                total = of_kind[name.split("_")[0]]  # all captions or all images
+                lines.append((*start, f"{kind}: {name}", None, None, of_kind[name], total))
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def draw(canvas: Canvas, study: Study, found: Sequence[dict[str, Any]], phis: Sequence[str]) -> None:
-    """Two panels a line, datasets one below the other, the key at the bottom."""
-    lines = -(-len(phis) // 2)
+def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
+    own = {kind: numbers[kind]["own"] for kind in OWN_KINDS if kind in numbers}
+    return {OTHERS: numbers[OTHERS]} | own
+
+
+def _draw(canvas: Canvas, study: Study, found: PhiStatistics) -> None:
+    """Two panels per line, one dataset below the other, the legend at the bottom."""
+    lines = -(-len(found.phis) // 2)
     block = HEADING + lines * DOWN
-    canvas.set_size_inches(WIDTH, len(found) * block + KEY)
-    for place, one in enumerate(found):
+    canvas.set_size_inches(WIDTH, len(found.datasets) * block + KEY)
+    for place, one in enumerate(found.datasets):
         top = place * block
-        dataset = study.labels.get(one["dataset"], one["dataset"])
+        dataset = study.label_of(one["dataset"])
         what = f"{dataset}, {one['split']} split: {one['captions']:,} captions, {one['images']:,} images"
         text_at(canvas, LEFT, top + 0.06, what, fontsize=9, weight="bold")
-        for index, phi in enumerate(phis):
+        for index, phi in enumerate(found.phis):
             left, line = LEFT + (index % 2) * (PANEL + GAP), index // 2
             panel = panel_at(canvas, left, top + HEADING + 0.25 + line * DOWN, PANEL, HEIGHT)
-            _panel(panel, one["phis"][phi])
+            _draw_histograms(panel, one["phis"][phi])
             panel.set_title(phi_in_words(phi), loc="left", pad=4)
-    entries = [
-        ("■", FOREIGN, "captions with foreign images"),
-        ("■", OWN, "captions with their own image, the caption kept among its references"),
-        ("┅", OWN, "captions with their own image, the caption left out of its references"),
-    ]
-    key(canvas, LEFT, len(found) * block + 0.03, entries)
+    legend_at(canvas, LEFT, len(found.datasets) * block + 0.03, LEGEND)
 
 
-def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
-    own = {kind: numbers[kind]["own"] for kind in KINDS if kind in numbers}
-    return {"foreign": numbers["foreign"]} | own
-
-
-def _panel(panel: Any, numbers: dict[str, Any]) -> None:
+def _draw_histograms(panel: Any, numbers: dict[str, Any]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     edges = np.array(numbers["edges"])
@@ -126,7 +120,7 @@ def _panel(panel: Any, numbers: dict[str, Any]) -> None:
     for what, counts in _histograms(numbers).items():
         share = np.array(counts) / sum(counts)
         smallest = min(smallest, share[share > 0].min())
-        colour = FOREIGN if what == "foreign" else OWN
+        colour = OTHERS_COLOUR if what == OTHERS else OWN_COLOUR
         if what == "own_left_out":
             panel.stairs(share, edges, color=colour, linewidth=1.0, linestyle=(0, (2, 1)), baseline=0, zorder=4)
         else:
@@ -142,13 +136,13 @@ def _panel(panel: Any, numbers: dict[str, Any]) -> None:
     panel.tick_params(labelsize=7)
     panel.tick_params(axis="y", which="minor", length=0)
     panel.set_xlabel("phi", fontsize=7.5, labelpad=1)
-    _shares(panel, numbers)
+    _draw_shares(panel, numbers)
 
 
-def _shares(panel: Any, numbers: dict[str, Any]) -> None:
-    """A small table in the upper right corner: how much of it a foreign caption or image beats."""
+def _draw_shares(panel: Any, numbers: dict[str, Any]) -> None:
+    """A small table in the upper right corner: the share of captions and images with a better score elsewhere."""
 
-    def say(right: float, line: int, text: str, **how: Any) -> None:
+    def write(right: float, line: int, text: str, **how: Any) -> None:
         place = {
             "xycoords": "axes fraction",
             "textcoords": "offset points",
@@ -158,17 +152,17 @@ def _shares(panel: Any, numbers: dict[str, Any]) -> None:
         }
         panel.annotate(text, xy=(right, 1), xytext=(0, -1 - 8.5 * line), **(place | how))
 
-    say(0.66, 0, "higher than the worst own:", color=SOFT)
+    write(0.66, 0, "higher than the worst own:", color=SOFT)
     for line, (what, count) in enumerate((("captions", "captions_beat_own"), ("images", "images_beaten")), start=1):
-        say(0.66, line, what)
+        write(0.66, line, what)
         for right, kind in ((0.83, "kept"), (1.0, "own_left_out")):
             if kind in numbers:
-                say(right, line, f"{100 * numbers[kind][count] / numbers[kind][what]:.1f}%", weight="bold")
-    say(0.83, 0, "kept", color=SOFT)
+                write(right, line, f"{100 * numbers[kind][count] / numbers[kind][what]:.1f}%", weight="bold")
+    write(0.83, 0, "kept", color=SOFT)
     if "own_left_out" in numbers:
-        say(1.0, 0, "left out", color=SOFT)
+        write(1.0, 0, "left out", color=SOFT)
 
 
 def _percent(share: float, _: object = None) -> str:
-    """A share in percent without an exponent, whatever its size; nothing above 100%."""
+    """A share in percent without an exponent, whatever its size; empty above 100%."""
     return f"{100 * share:.12f}".rstrip("0").rstrip(".") + "%" if share <= 1 else ""

@@ -11,18 +11,17 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from fivesentences.config import Direction
-from fivesentences.corpus import Photographs, decode
+from fivesentences.corpus import Photographs
+from fivesentences.errors import InputError
 from fivesentences.evaluation.retrievals import read_retrievals
-from fivesentences.paper.figures.best_captions import rule
-from fivesentences.paper.figures.canvas import OWN, SOFT, WIDTH, panel_at, text_at
-from fivesentences.paper.figures.semantic_recall import labels_of_lines
+from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, photograph_at, rule_at, text_at
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.tables.columns import DIRECTIONS
 from fivesentences.paper.text.captions import wrapped
-from fivesentences.paper.text.names import phi_in_words
-from fivesentences.paper.text.notes import notes_on_missing
+from fivesentences.paper.text.labels import line_labels
+from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
+from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.plan.exhibits import RowSpec, Source, inferences_of
-from fivesentences.plan.rows import compared_rows
+from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -44,7 +43,7 @@ TITLE, VALUE = 0.2, 0.3
 
 
 class RetrievalsFigure(FigureKind):
-    """Queries that two rows answer equally well by recall and unequally by phi, with what they retrieved."""
+    """Queries that two rows answer equally well by recall and differently by phi, with what they retrieve."""
 
     reads: ClassVar[Source] = "retrievals"
 
@@ -57,7 +56,7 @@ class RetrievalsFigure(FigureKind):
     @model_validator(mode="after")
     def _retrievals_are_naive(self) -> RetrievalsFigure:
         if inferences_of(self.rows) != ["naive"]:
-            raise ValueError("rows of retrievals are read from the similarity as it is; leave inference out")
+            raise ValueError("retrievals are read from the naive similarity; leave inference out of the rows")
         return self
 
     def row_specs(self) -> list[RowSpec]:
@@ -68,21 +67,27 @@ class RetrievalsFigure(FigureKind):
         """Of the dataset that the two rows were trained on."""
         return True
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Show the retrievals that the evaluation chose; see ``FigureKind``."""
-        study, scale = context.study, context.scale
-        missing = [*notes_on_missing(study, scale, context.rows(self)), *self.notes]
+        study, rows = context.study, context.rows(self)
+        missing = [*notes_on_missing(study, context.scale, rows), *self.notes]
         if not numbers:
-            return Drawing(tidy({"chosen": []}), missing, None)
+            return Drawing(_tidy({"chosen": []}), missing, None)
         found = read_retrievals(numbers[0])
-        found["models"] = labels_of_lines(compared_rows(self, study, scale), study)
-        data, pictures = tidy(found), photographs.get(found["dataset"])
-        fill = functools.partial(draw, found=found, photographs=pictures)
-        return Drawing(data, [*notes(found, study.labels), *missing], None if data.empty else fill)
+        row_of = {run.name: row for row in reversed(rows) for run in row.runs}
+        strange = [run for run in found["models"] if run not in row_of]
+        if strange:
+            raise InputError(
+                f"{numbers[0]}: the run '{strange[0]}' is in no row of {context.where(self)}; compare again."
+            )
+        found["models"] = line_labels([row_of[run] for run in found["models"]], study)
+        data, photographs = _tidy(found), context.photographs.get(found["dataset"])
+        draw = functools.partial(_draw, found=found, photographs=photographs)
+        return Drawing(data, [*_how_to_read(found, study), *missing], None if data.empty else draw)
 
 
-def tidy(found: Mapping[str, Any]) -> pd.DataFrame:
-    """One line an item that a model retrieved for a query that is shown."""
+def _tidy(found: Mapping[str, Any]) -> pd.DataFrame:
+    """One line per item that a model retrieves for a query that is shown."""
     lines: list[tuple[Any, ...]] = []
     for query in found["chosen"]:
         start = (found["dataset"], query["direction"], query["outcome"], query["query"], query["image_id"])
@@ -93,11 +98,11 @@ def tidy(found: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def notes(found: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+def _how_to_read(found: Mapping[str, Any], study: Study) -> list[str]:
     """How queries were chosen, how many there are, and what the numbers are."""
     k, phi = found["k"], phi_in_words(found["phi"])
-    said = [
-        f"Queries of {labels.get(found['dataset'], found['dataset'])}/{found['split']} for which both models find the "
+    notes = [
+        f"Queries of {study.label_of(found['dataset'])}/{found['split']} for which both models find the "
         f"same own items, or none, among their first {k}: recall cannot tell the two apart. Shown are those whose NCS "
         f"at {k} ({phi}, released formula, own items kept) differs most, whichever model it favours; one seed each.",
         f"Numbers beside captions and below photographs are φ ({phi}) of the caption against the image’s own "
@@ -108,16 +113,16 @@ def notes(found: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
         equal = sum(one["equal"] for one in of_direction.values())
         much = sum(one["much"] for one in of_direction.values())
         better = [sum(one[side] for one in of_direction.values()) for side in ("first_better", "second_better")]
-        way = f"{DIRECTIONS[direction][:1].upper()}{DIRECTIONS[direction][1:]}"
-        said.append(
-            f"{way}: the same own items, or none, on {equal:,} of {total:,} queries. On {better[0]:,} of these φ "
-            f"prefers the first model, on {better[1]:,} the second; on {much:,} by 10 points of NCS or more."
+        notes.append(
+            f"{capitalised(DIRECTIONS[direction])}: the same own items, or none, on {equal:,} of {total:,} queries. "
+            f"On {better[0]:,} of these φ prefers the first model, on {better[1]:,} the second; on {much:,} by 10 "
+            "points of NCS or more."
         )
-    return [*said, f"{found['tie_rule'][:1].upper()}{found['tie_rule'][1:]}."]
+    return [*notes, f"{capitalised(found['tie_rule'])}."]
 
 
-def draw(canvas: Canvas, found: Mapping[str, Any], photographs: Photographs | None) -> None:
-    """A block a query: the query at the left, and a column a model with what it retrieved."""
+def _draw(canvas: Canvas, found: Mapping[str, Any], photographs: Photographs | None) -> None:
+    """One block per query: the query at the left, and for each model a column with what it retrieves."""
     column = (WIDTH - QUERY - 2 * GAP) / 2
     lefts = [QUERY + GAP, QUERY + 2 * GAP + column]
     blocks = [(query, _height(query, column)) for query in found["chosen"]]
@@ -127,17 +132,17 @@ def draw(canvas: Canvas, found: Mapping[str, Any], photographs: Photographs | No
         text_at(canvas, left, 0.08, model, fontsize=8.5, weight="bold")
     top = HEADING
     for query, height in blocks:
-        rule(canvas, top - PAD / 2)
+        rule_at(canvas, top - PAD / 2)
         outcome = OUTCOMES[query["direction"], query["outcome"]].format(k=found["k"])
         text_at(canvas, 0, top, f"{DIRECTIONS[query['direction']]}, {outcome}", fontsize=7, color=SOFT)
         down = top + TITLE
-        _query(canvas, down, height - TITLE - PAD, query, photographs)
+        _draw_query(canvas, down, height - TITLE - PAD, query, photographs)
         for left, answer in zip(lefts, query["answers"], strict=True):
             text_at(canvas, left, down, f"NCS {answer['ncs']:.1f}", fontsize=7.5, weight="bold")
             if query["direction"] == "i2t":
-                _captions(canvas, left, down + 0.24, column, answer["items"])
+                _draw_captions(canvas, left, down + 0.24, column, answer["items"])
             else:
-                _pictures(canvas, left, down + 0.18, column, answer["items"], photographs)
+                _draw_photographs(canvas, left, down + 0.18, column, answer["items"], photographs)
         top += height
 
 
@@ -153,20 +158,21 @@ def _height(query: Mapping[str, Any], column: float) -> float:
     return TITLE + max(QUERY * 0.8, 0.2 + max(answers)) + PAD
 
 
-def _query(
+def _draw_query(
     canvas: Canvas, top: float, height: float, query: Mapping[str, Any], photographs: Photographs | None
 ) -> None:
     if query["direction"] == "i2t":
-        _picture(canvas, 0, top, QUERY, height, query["filename"], photographs)
+        at = (0, top, QUERY, height)
+        photograph_at(canvas, at, query["filename"], photographs, longest_side=LONGEST_SIDE, fontsize=SIZE)
         return
     for index, line in enumerate(wrapped(query["captions"][0], _characters(QUERY), 9).split("\n")):
         text_at(canvas, 0, top + 0.02 + index * LINE * 1.15, line, fontsize=7)
 
 
-def _captions(canvas: Canvas, left: float, top: float, column: float, items: Sequence[Mapping[str, Any]]) -> None:
+def _draw_captions(canvas: Canvas, left: float, top: float, column: float, items: Sequence[Mapping[str, Any]]) -> None:
     down = top
     for item in items:
-        colour = OWN if item["own"] else "black"
+        colour = OWN_COLOUR if item["own"] else "black"
         text_at(canvas, left, down, f"{item['phi']:.2f}", fontsize=SIZE, color=colour, weight="bold", va="baseline")
         for line in _caption(item, column).split("\n"):
             text_at(canvas, left + VALUE, down, line, fontsize=SIZE, color=colour, va="baseline")
@@ -174,7 +180,7 @@ def _captions(canvas: Canvas, left: float, top: float, column: float, items: Seq
         down += LINE * 0.45
 
 
-def _pictures(
+def _draw_photographs(
     canvas: Canvas,
     left: float,
     top: float,
@@ -187,34 +193,15 @@ def _pictures(
     each = column / len(items)
     for place, item in enumerate(items):
         at = (left + place * each, top, each - 0.05, each * 0.78)
-        panel = _picture(canvas, *at, item["filename"], photographs, anchor="N")
+        panel = photograph_at(
+            canvas, at, item["filename"], photographs, longest_side=LONGEST_SIDE, fontsize=SIZE, anchor="N"
+        )
         if item["own"] and panel is not None:
-            whole = Rectangle((0, 0), 1, 1, transform=panel.transAxes, fill=False, edgecolor=OWN, linewidth=2.2)
-            panel.add_patch(whole)
-        value: Any = {"fontsize": SIZE, "ha": "center", "weight": "bold", "color": OWN if item["own"] else "black"}
-        text_at(canvas, left + (place + 0.5) * each - 0.025, top + each * 0.78 + 0.02, f"{item['phi']:.2f}", **value)
-
-
-def _picture(
-    canvas: Canvas,
-    left: float,
-    top: float,
-    width: float,
-    height: float,
-    filename: str,
-    photographs: Photographs | None,
-    anchor: str = "NW",
-) -> Any:
-    if photographs is None:
-        text_at(canvas, left, top, f"{filename}\n(no photographs here)", fontsize=SIZE, color=SOFT)
-        return None
-    picture = decode(photographs.read(filename), filename)
-    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    panel = panel_at(canvas, left, top, width, height)
-    panel.imshow(picture)
-    panel.set_axis_off()
-    panel.set_anchor(anchor)
-    return panel
+            look: Any = {"fill": False, "edgecolor": OWN_COLOUR, "linewidth": 2.2}
+            panel.add_patch(Rectangle((0, 0), 1, 1, transform=panel.transAxes, **look))
+        how: Any = {"fontsize": SIZE, "ha": "center", "weight": "bold"}
+        how["color"] = OWN_COLOUR if item["own"] else "black"
+        text_at(canvas, left + (place + 0.5) * each - 0.025, top + each * 0.78 + 0.02, f"{item['phi']:.2f}", **how)
 
 
 def _caption(item: Mapping[str, Any], column: float) -> str:

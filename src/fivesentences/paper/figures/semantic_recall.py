@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,18 +14,17 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import Variant
-from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
-from fivesentences.paper.figures.canvas import COLOURS, WIDTH
+from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid
 from fivesentences.paper.kinds import Context, Drawing, FigureKind
-from fivesentences.paper.results import Measure, Results
+from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.metric_notes import notes_on_inference
-from fivesentences.paper.text.names import INFERENCES, phi_in_words, unique
-from fivesentences.paper.text.notes import notes_of_data, notes_on_missing
+from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
+from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.plan.exhibits import RowSpec, Source
 from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 HEIGHT, PANEL, APART, LABEL_SIZE = 4.9, 1.97, 0.21, 7.5  # inches: of the canvas, a panel, between labels; points
 LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
+ORDER = ("t2i", "i2t")  # the paper draws text to image, so this comes first
 STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
+COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "direction", "style", "k", "m"]
+COLUMNS += ["mean", "spread", "seeds"]
 
 
 class SemanticRecallFigure(FigureKind):
-    """Recall and semantic recall without the query's own items, over the number of relevant ones; one line per row."""
+    """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
 
     reads: ClassVar[Source] = "runs"
 
@@ -48,92 +52,66 @@ class SemanticRecallFigure(FigureKind):
         """Its rows."""
         return self.rows
 
-    def drawing(self, context: Context, numbers: Sequence[Path], photographs: Mapping[str, Photographs]) -> Drawing:
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
         return self.collected(context, collect(numbers, context.scale.scale))
 
     def collected(self, context: Context, frame: pd.DataFrame) -> Drawing:
         """As ``drawing``, from the tidy table of results.
 
-        ``data`` has one line per point: label, role, dataset, model, loss, fraction, direction, style, k, m, mean,
-        spread (sample standard deviation; NaN with fewer than two seeds) and seeds.
-
         Raises:
             InputError: If a run or a value is missing (named), or runs were evaluated at different m.
         """
         study, scale, rows = context.study, context.scale, context.rows(self)
+        made = [row for row in rows if row.left_out is None]
         results = Results(frame)
-        data = _semantic_recall_over_m(self, study, scale.evaluation_phi, rows, results)
-        phi = phi_in_words(scale.evaluation_phi)
+        data = self._tidy(made, line_labels(made, study), results, scale.evaluation_phi)
         notes = [
-            *notes_of_data(study, scale, rows, results),
-            f"Closeness in meaning: {phi}, {self.formula} formula, the query's own items removed.",
-            *notes_on_inference(unique(row.inference for row in rows if row.left_out is None)),
+            *notes_on_data(study, rows, results),
+            f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, {self.formula} formula, the query's own "
+            "items removed.",
+            *notes_on_inference(unique(row.inference for row in made)),
             *notes_on_missing(study, scale, rows),
             *self.notes,
         ]
-        return Drawing(data, notes, None if data.empty else lambda canvas: draw(canvas, data))
+        return Drawing(data, notes, None if data.empty else functools.partial(_draw, data=data))
+
+    def _tidy(self, rows: Sequence[Row], labels: Sequence[str], results: Results, phi: str) -> pd.DataFrame:
+        """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
+        measures = [
+            Measure(f"SR@{self.k}", direction, self.formula, "removed", 0, style, phi)
+            for direction in ("i2t", "t2i")
+            for style in STYLES
+        ]
+        counts = _relevant_counts(rows, measures, results)
+        lines: list[tuple[Any, ...]] = []
+        for row, label in zip(rows, labels, strict=True):
+            start = (label, row.role, row.dataset, row.model, row.loss, row.fraction)
+            for measure, m in itertools.product(measures, counts):
+                at_m = replace(measure, m=m)
+                values = pd.Series([results.value(run.name, at_m, row.inference) for run in row.runs])
+                spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+                point = (measure.direction, measure.style, self.k, m, float(values.mean()), spread, len(values))
+                lines.append((*start, *point))
+        return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def labels_of_lines(rows: Sequence[Row], study: Study, always: str = "loss") -> list[str]:
-    """What the lines of a figure are called: by whatever tells them apart, be it model, loss, fraction or dataset."""
-    parts = ("dataset", "model", "loss", "fraction", "inference")
-    telling = [part for part in parts if len({getattr(row, part) for row in rows}) > 1] or [always]
-    labels = (", ".join(_in_words(row, part, study) for part in telling) for row in rows)
-    return [label.replace(", + ", " + ") for label in labels]  # "VSE++ + SAM"
-
-
-def _in_words(row: Row, part: str, study: Study) -> str:
-    name = getattr(row, part)
-    return f"{name:.0%}" if part == "fraction" else study.label_of(str(name), INFERENCES.get(name))
-
-
-def _semantic_recall_over_m(
-    spec: SemanticRecallFigure, study: Study, phi: str, rows: Sequence[Row], results: Results
-) -> pd.DataFrame:
-    lines = []
+def _relevant_counts(rows: Sequence[Row], measures: Sequence[Measure], results: Results) -> list[int]:
+    """The values of m at which all runs were evaluated."""
     counts: list[int] = []
-    kept = [row for row in rows if row.left_out is None]
-    for row, label in zip(kept, labels_of_lines(kept, study), strict=True):
-        for direction in ("i2t", "t2i"):
-            for style in ("vse_recall", "recall"):
-                measure = Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, phi)
-                for run in row.runs:
-                    found = results.relevant_counts(run.name, measure)
-                    counts = counts or found
-                    if found != counts:
-                        raise InputError(
-                            f"the run '{run.name}' was evaluated at m = {found}, others at {counts}; evaluate it again."
-                        )
-                for m in counts:
-                    at_m = Measure(**{**vars(measure), "m": m})
-                    values = pd.Series([results.value(run.name, at_m, row.inference) for run in row.runs])
-                    lines.append(
-                        {
-                            "label": label,
-                            "role": row.role,
-                            "dataset": row.dataset,
-                            "model": row.model,
-                            "loss": row.loss,
-                            "fraction": row.fraction,
-                            "direction": direction,
-                            "style": style,
-                            "k": spec.k,
-                            "m": m,
-                            "mean": float(values.mean()),
-                            "spread": float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
-                            "seeds": len(values),
-                        }
-                    )
-    names = ["label", "role", "dataset", "model", "loss", "fraction", "direction", "style", "k", "m"]
-    return pd.DataFrame(lines, columns=[*names, "mean", "spread", "seeds"])
+    for run, measure in itertools.product((run.name for row in rows for run in row.runs), measures):
+        found = results.relevant_counts(run, measure)
+        counts = counts or found
+        if found != counts:
+            raise InputError(f"the run '{run}' was evaluated at m = {found}, others at {counts}; evaluate it again.")
+    return counts
 
 
-def draw(canvas: Canvas, data: pd.DataFrame) -> None:
-    """Two rows (text to image as in print, and image to text) by two columns (recall, semantic recall)."""
+def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
+    """Two rows (text to image as in the paper, and image to text) by two columns (recall, semantic recall)."""
     from matplotlib.textpath import TextPath
 
-    # Labels stand below each other beside a panel; many of them need a higher one.
+    # Labels stand below each other beside a panel, so many of them need a higher one.
     height = max(HEIGHT, 2 * APART * data["label"].nunique() + HEIGHT - 2 * PANEL)
     canvas.set_size_inches(WIDTH, height)
     axes = canvas.subplots(2, 2, sharex=True)
@@ -142,23 +120,23 @@ def draw(canvas: Canvas, data: pd.DataFrame) -> None:
     right = 1 - (widest / 72 + 0.22) / WIDTH
     canvas.subplots_adjust(left=0.07, right=right, top=0.93, bottom=0.085, wspace=0.18, hspace=0.16)
     k = int(data["k"].iloc[0])
-    for row, (direction, where) in enumerate(DIRECTIONS.items()):
+    for row, direction in enumerate(ORDER):
         for column, (style, title) in enumerate(STYLES.items()):
             panel = axes[row, column]
             part = data[(data["direction"] == direction) & (data["style"] == style)]
-            ends = _lines(panel, part)
+            ends = _draw_lines(panel, part)
             if row == 0:
                 panel.set_title(title.format(k=k), loc="left", pad=8)
             if row == 1:
                 panel.set_xlabel("relevant images m")
             if column == 0:
-                panel.set_ylabel(f"{where} (%)")
+                panel.set_ylabel(f"{DIRECTIONS[direction]} (%)")
             if column == 1:
-                _label_ends(panel, ends)
+                _draw_labels(panel, ends)
 
 
-def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
-    """Draw one line a row with its band; return (label, colour, last m, last mean) of each."""
+def _draw_lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
+    """Draw one line per row with its band; return (label, colour, last m, last mean) of each."""
     from matplotlib.ticker import MaxNLocator
 
     ends = []
@@ -172,30 +150,29 @@ def _lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]
         ends.append((str(label), colour, float(m[-1]), float(mean[-1])))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.yaxis.set_major_locator(MaxNLocator(5))
-    panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
-    panel.set_axisbelow(True)
+    draw_grid(panel)
     panel.margins(x=0.04)
     return ends
 
 
 def looks_of_lines(data: pd.DataFrame) -> list[tuple[int, int]]:
-    """Number of colour and marker, and of dashes, of each line in its order; no two lines look alike.
+    """Index of colour and marker, and index of dashes, of each line in its order; no two lines look alike.
 
-    Of several models each has its colour and marker, and dashes tell its lines apart. Lines of one model have colours
-    of their own, and dashes once these are used up.
+    With several models, each has its colour and marker, and dashes tell its lines apart. With one model, each line has
+    its own colour, and dashes once these are used up.
     """
     models = data.drop_duplicates("label")["model"].tolist()
     several = list(dict.fromkeys(models))
     if len(several) == 1:
         return [(line, line // len(COLOURS)) for line in range(len(models))]
     looks = [(several.index(model), models[:line].count(model)) for line, model in enumerate(models)]
-    # An eighth model has the colour of the first one, and dashes behind those that a model of that colour needs.
+    # An eighth model has the colour of the first one, and dashes after those that the models of that colour need.
     most = max(dashes for _, dashes in looks) + 1
     return [(look, dashes + most * (look // len(COLOURS))) for look, dashes in looks]
 
 
-def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
-    """Write every label at the right of its line's end, moved apart where ends are close, with a thin leader."""
+def _draw_labels(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
+    """Write each label to the right of its line's end, with a thin leader, moved apart where ends are close."""
     low, high = panel.get_ylim()
     apart = (high - low) * min(0.105, 1.04 / len(ends))
     ends = sorted(ends, key=lambda end: end[3])
@@ -223,11 +200,11 @@ def _label_ends(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
 
 
 def spread_apart(values: list[float], apart: float, low: float, high: float) -> list[float]:
-    """Rising values moved so that neighbours are at least ``apart``, as little as possible in least squares.
+    """Rising values moved so that neighbours are at least ``apart``, with the least squared movement.
 
-    The result stays inside [low, high] where that many fit.
+    The result stays inside [low, high] if that many fit.
     """
-    # With the spacing taken out, what is left to solve is isotonic regression: pool neighbours that are out of order.
+    # With the spacing subtracted this is isotonic regression: pool neighbours that are out of order.
     blocks: list[list[float]] = []
     for index, value in enumerate(values):
         blocks.append([value - index * apart])

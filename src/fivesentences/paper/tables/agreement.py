@@ -1,22 +1,23 @@
-"""Table 1 at a scale: how well each phi agrees with the scale's judges, beside the correlations in print."""
+"""How well each phi agrees with the judges of a scale, beside the published correlations (Table 1)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from fivesentences.config import Judge, JudgeSpec, Name, PhiName, References, Scale, Statistic, Strict
-from fivesentences.paper.agreements import Agreement, Agreements, read_agreements
+from fivesentences.config import Judge, JudgeSpec, Name, PhiName, References, Statistic, Strict
 from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.published import PrintedRow, printed_row, read_published
+from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreement, Agreements, Pairs, read_agreements
+from fivesentences.paper.numbers.published import PublishedRow, published_row, read_published
 from fivesentences.paper.tables.table import UNDEFINED, Cell, Column, Group, Table, TableRow, mark_best
+from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import metric_in_words, tokens_in_words, unique
-from fivesentences.paper.text.notes import notes_on_left_out
+from fivesentences.paper.text.phi_notes import note_on_left_out
 from fivesentences.plan.exhibits import Source
-from fivesentences.plan.studies import Study
 
 STATISTICS = {
     "pearson": ("Pearson’s r", "r"),
@@ -24,19 +25,19 @@ STATISTICS = {
     "kendall_b": ("Kendall’s τ-b", "τ-b"),
     "kendall_c": ("Kendall’s τ-c", "τ-c"),
 }
-PAIRS = {"all": "all pairs", "foreign": "foreign pairs"}
+PAIRS = {"all": "all pairs", OTHER_IMAGES: "other images"}
 REFERENCES = {"kept": "own captions among the references", "own_left_out": "own caption taken out of its references"}
-# Where a column's numbers stand in print.
-PRINTED_PAIRS = {"all": "All", "foreign": "Non-GT"}
-PRINTED_STATISTICS = {"pearson": "pearson_r"}
-# Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
+# Where the paper has a column's numbers.
+PUBLISHED_PAIRS = {"all": "All", OTHER_IMAGES: "Non-GT"}
+PUBLISHED_STATISTICS = {"pearson": "pearson_r"}
+# Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
-    *((key, "") for key in ("judge", "dataset", "references", "row", "phi", "printed_row", "statistic", "pairs")),
+    *((key, "") for key in ("judge", "dataset", "references", "row", "phi", "published_row", "statistic", "pairs")),
     ("value", "value"),
     ("low", "low"),
     ("high", "high"),
     ("n_pairs", "count"),
-    ("print", "published"),
+    ("published", "published"),
     ("difference", "difference"),
 )
 DECIMALS = 3
@@ -54,7 +55,7 @@ class AgreementColumnSpec(Strict):
     """One column: a correlation with the judge over all pairs, or over those of a caption with another image."""
 
     statistic: Statistic
-    pairs: Literal["all", "foreign"]
+    pairs: Pairs
 
 
 class AgreementSetting(Strict):
@@ -65,7 +66,7 @@ class AgreementSetting(Strict):
 
 
 class AgreementTable(TableKind):
-    """How well each phi agrees with the judges that a scale has: one group per judge and kind of references."""
+    """How well each phi agrees with the judges of a scale: one group per judge and kind of references."""
 
     reads: ClassVar[Source] = "correlations"
 
@@ -83,30 +84,132 @@ class AgreementTable(TableKind):
         """File name of the published table."""
         return self.published
 
-    def build(self, context: Context, numbers: Sequence[Path], published: Path) -> Table:
-        """Fill the table from what the scale's judges say; see ``TableKind``."""
-        return self.filled(context, read_agreements(numbers), published)
+    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
+        """Fill the table with the correlations of the scale's judges; see ``TableKind``."""
+        return self.filled(context, read_agreements(numbers))
 
-    def filled(self, context: Context, agreements: Agreements, published: Path) -> Table:
-        """As ``build``, from what was read."""
-        study, scale = context.study, context.scale
-        printed = read_published(published / f"{self.published}.csv") if self.published else {}
-        columns = tuple(_column(column) for column in self.columns)
-        kept = [row for row in self.rows if row.phi not in scale.leave_out.phis]
+    def filled(self, context: Context, agreements: Agreements) -> Table:
+        """As ``build``, from correlations that were read."""
+        published = read_published(context.published / f"{self.published}.csv") if self.published else {}
+        return _Filling(self, context, agreements, published).table
+
+    def compares_with(self, judge: JudgeSpec) -> bool:
+        """Whether the published correlations are with this judge, on the same dataset."""
+        setting = self.published_setting
+        return setting is not None and (judge.dataset, judge.judge) == (setting.dataset, setting.judge)
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """One table at one scale, with everything that it is filled from."""
+
+    spec: AgreementTable
+    context: Context
+    agreements: Agreements
+    published: Mapping[str, PublishedRow]
+
+    @property
+    def table(self) -> Table:
+        spec, context = self.spec, self.context
+        texts = (context.study_name, spec.name, context.scale.scale, context.study.paper, spec.title, spec.caption)
+        columns = tuple(_column(column) for column in spec.columns)
         groups = []
-        for judge in scale.judges if kept else ():
-            for references in dict.fromkeys(row.references for row in kept):
-                rows = [
-                    _row(row, judge, self, study, agreements, printed, f"{context.study_name}: {self.name}")
-                    for row in kept
-                    if row.references == references
-                ]
-                title = f"{study.labels.get(judge.judge, judge.judge)}: {REFERENCES[references]}"
+        for judge in context.scale.judges:
+            for references in dict.fromkeys(row.references for row in self.rows):
+                rows = [self.row(row, judge) for row in self.rows if row.references == references]
+                title = f"{context.study.label_of(judge.judge)}: {REFERENCES[references]}"
                 keys = {"judge": judge.judge, "dataset": judge.dataset, "references": references}
                 groups.append(Group(title, keys, tuple(mark_best(rows, columns, DECIMALS))))
-        notes = _notes(self, study, scale, kept, agreements, printed, groups)
-        texts = (context.study_name, self.name, scale.scale, study.paper, self.title, self.caption)
+        notes = self.notes([cell for group in groups for row in group.rows for cell in row.cells])
         return Table(*texts, ("Metric", "Tokens"), columns, tuple(groups), notes, DECIMALS, CSV)
+
+    @property
+    def rows(self) -> list[AgreementRowSpec]:
+        """The rows that the scale does not leave out."""
+        return [row for row in self.spec.rows if row.phi not in self.context.scale.leave_out.phis]
+
+    def row(self, row: AgreementRowSpec, judge: JudgeSpec) -> TableRow:
+        """A row of one judge."""
+        comparable = self.spec.compares_with(judge)
+        cells = []
+        for column in self.spec.columns:
+            ours = self.agreements.one(judge.judge, row.phi, row.references, column.pairs, column.statistic)
+            published = self.published_value(row, column)
+            difference = None
+            if comparable and ours.value is not None and published is not None:
+                difference = ours.value - published
+            cells.append(Cell(ours.value, None, ours.low, ours.high, ours.n_pairs, published, difference))
+        metric = row.phi.split("-")[0]
+        labels = (self.context.study.label_of(metric, metric_in_words(metric)), tokens_in_words(row.phi))
+        return TableRow("ours", labels, {"phi": row.phi}, row.published or "", comparable, tuple(cells))
+
+    def published_value(self, row: AgreementRowSpec, column: AgreementColumnSpec) -> float | None:
+        """The published correlation; None where the paper has none."""
+        if row.published is None or column.statistic not in PUBLISHED_STATISTICS:
+            return None
+        # A row of the paper has a number for all pairs and one for the others: two settings, so two rows of the CSV.
+        name = f"{row.published} pairs={PUBLISHED_PAIRS[column.pairs]}"
+        found = published_row(self.published, name, self.context.where(self.spec))
+        return found.values.get(("", PUBLISHED_STATISTICS[column.statistic]))
+
+    def notes(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+        """All notes: judges, intervals, phi, published values, what is missing, and the study's own."""
+        spec, study, scale = self.spec, self.context.study, self.context.scale
+        notes = []
+        if cells:
+            phis = [row.phi for row in self.rows]
+            found = [one for judge in scale.judges for one in self.agreements.of(judge.judge, phis)]
+            notes += notes_on_judges(study, scale, self.agreements, phis)
+            notes += self.notes_on_intervals(found)
+            notes += notes_on_phi(found)
+            notes += _note_on_pairs_without_phi(found)
+            if any(cell.value is None for cell in cells):
+                notes.append(
+                    f"{UNDEFINED} marks a correlation that is not defined: one of the two is constant over these pairs."
+                )
+            if len({row.references for row in self.rows}) > 1:
+                notes.append(
+                    "The columns “other images” do not depend on whether the own caption is taken out of its "
+                    "references: it is not among the references of another image."
+                )
+            notes.append(
+                "Bold: the highest value of a column within a group, as shown; where intervals overlap, that may be "
+                "chance."
+            )
+        if any(cell.published is not None for cell in cells):
+            notes += self.notes_on_published()
+        left_out = note_on_left_out((row.phi for row in spec.rows), scale)
+        return (*notes, *note_without_judges(scale), *left_out, *spec.notes)
+
+    def notes_on_intervals(self, found: Sequence[Agreement]) -> list[str]:
+        """How the intervals of each judge and statistic were made; one sentence for those that were made alike."""
+        study, shown = self.context.study, {column.statistic for column in self.spec.columns}
+        several = len({one.judge for one in found}) > 1
+        statistics: dict[str, dict[str, None]] = {}
+        for one in found:
+            if one.pairs == "all" and one.statistic in shown and one.value is not None:
+                judge = f" with {study.label_of(one.judge)}" if several else ""
+                statistics.setdefault(one.interval, {})[STATISTICS[one.statistic][0] + judge] = None
+        return [
+            f"No interval for {'; '.join(names)}: {interval.removeprefix('none: ')}."
+            if interval.startswith("none: ")
+            else f"In brackets, for {'; '.join(names)}: {interval}."
+            for interval, names in statistics.items()
+        ]
+
+    def notes_on_published(self) -> list[str]:
+        """Which published values stand beside ours, and whether they may be compared."""
+        names = {row.published for row in self.rows} - {None}
+        theirs = ", ".join(unique(found.gallery for key, found in self.published.items() if key.split()[0] in names))
+        scale, study = self.context.scale, self.context.study
+        others = [judge for judge in scale.judges if not self.spec.compares_with(judge)]
+        notes = []
+        if len(others) < len(scale.judges):
+            notes.append(f"Published: {theirs}, as here; differences are ours minus published.")
+        if others:
+            named = "; ".join(study.label_of(judge.judge) for judge in others)
+            notes.append(f"Published: {theirs}. Not comparable with {named}: other data, so no difference is shown.")
+        return notes
 
 
 def _column(spec: AgreementColumnSpec) -> Column:
@@ -115,147 +218,7 @@ def _column(spec: AgreementColumnSpec) -> Column:
     return Column((statistic, PAIRS[spec.pairs]), f"{short}, {PAIRS[spec.pairs]}", keys)
 
 
-def _row(
-    row: AgreementRowSpec,
-    judge: JudgeSpec,
-    spec: AgreementTable,
-    study: Study,
-    agreements: Agreements,
-    printed: Mapping[str, PrintedRow],
-    where: str,
-) -> TableRow:
-    comparable = _is_prints(judge, spec)
-    cells = []
-    for column in spec.columns:
-        ours = agreements.one(judge.judge, row.phi, row.references, column.pairs, column.statistic)
-        beside = _in_print(row, column, printed, where)
-        difference = ours.value - beside if comparable and ours.value is not None and beside is not None else None
-        cells.append(Cell(ours.value, None, ours.low, ours.high, ours.n_pairs, beside, difference))
-    metric = row.phi.split("-")[0]
-    labels = (study.labels.get(metric, metric_in_words(metric)), tokens_in_words(row.phi))
-    return TableRow("ours", labels, {"phi": row.phi}, row.published or "", comparable, tuple(cells))
-
-
-def _in_print(
-    row: AgreementRowSpec, column: AgreementColumnSpec, printed: Mapping[str, PrintedRow], where: str
-) -> float | None:
-    if row.published is None or column.statistic not in PRINTED_STATISTICS:
-        return None
-    # One printed row has a number for all pairs and one for foreign pairs: two settings, so two rows to read.
-    beside = printed_row(printed, f"{row.published} pairs={PRINTED_PAIRS[column.pairs]}", where)
-    return beside.values.get(("", PRINTED_STATISTICS[column.statistic]))
-
-
-def _is_prints(judge: JudgeSpec, spec: AgreementTable) -> bool:
-    setting = spec.published_setting
-    return setting is not None and (judge.dataset, judge.judge) == (setting.dataset, setting.judge)
-
-
-def _notes(
-    spec: AgreementTable,
-    study: Study,
-    scale: Scale,
-    kept: Sequence[AgreementRowSpec],
-    agreements: Agreements,
-    printed: Mapping[str, PrintedRow],
-    groups: Sequence[Group],
-) -> tuple[str, ...]:
-    notes = []
-    phis = [row.phi for row in kept]
-    found = [one for judge in scale.judges for one in agreements.of(judge.judge, phis)] if groups else []
-    for judge in scale.judges if groups else ():
-        notes.append(note_on_judge(study, judge, agreements.of(judge.judge, phis)))
-    if groups:
-        notes += _on_intervals(found, spec, study)
-        notes += notes_on_phi(found)
-        notes += _on_pairs_without_phi(found)
-        cells = [cell for group in groups for row in group.rows for cell in row.cells]
-        if any(cell.value is None for cell in cells):
-            notes.append(
-                f"{UNDEFINED} marks a correlation that is not defined: one of the two is constant over these pairs."
-            )
-        if len({row.references for row in kept}) > 1:
-            notes.append(
-                "Foreign pairs are the same whether the own caption is taken out of its references or not: it is none "
-                "of the references of another image."
-            )
-        notes.append(
-            "Bold: the highest value of a column within a group, as shown; where intervals overlap, that may be chance."
-        )
-    if groups and any(cell.published is not None for group in groups for row in group.rows for cell in row.cells):
-        notes += _on_print(spec, study, scale, kept, printed)
-    left_out = notes_on_left_out((row.phi for row in spec.rows), scale)
-    return (*notes, *note_without_judges(scale), *left_out, *spec.notes)
-
-
-def _on_intervals(found: Sequence[Agreement], spec: AgreementTable, study: Study) -> list[str]:
-    """How the intervals of each judge and statistic were made; one sentence for those that were made alike."""
-    shown = {column.statistic for column in spec.columns}
-    several = len({one.judge for one in found}) > 1
-    said: dict[str, dict[str, None]] = {}
-    for one in found:
-        if one.pairs == "all" and one.statistic in shown and one.value is not None:
-            of = STATISTICS[one.statistic][0]
-            of += f" with {study.labels.get(one.judge, one.judge)}" if several else ""
-            said.setdefault(one.interval, {})[of] = None
-    return [
-        f"No interval for {'; '.join(of)}: {interval.removeprefix('none: ')}."
-        if interval.startswith("none: ")
-        else f"In brackets, for {'; '.join(of)}: {interval}."
-        for interval, of in said.items()
-    ]
-
-
-def _on_pairs_without_phi(found: Sequence[Agreement]) -> list[str]:
+def _note_on_pairs_without_phi(found: Sequence[Agreement]) -> list[str]:
     most = max((one.left_out for one in found), default=0)
-    what = f"up to {most:,} pairs whose caption is its image’s only one, so that no reference is left"
-    return [f"Without {what}."] if most else []
-
-
-def note_on_judge(study: Study, judge: JudgeSpec, found: Sequence[Agreement]) -> str:
-    """Who judged, what the score is, and how many pairs and images there are."""
-    every = [one for one in found if one.pairs == "all"]
-    foreign = [one for one in found if one.pairs == "foreign"]
-    counted = (
-        f"{max(one.n_pairs for one in every):,} pairs of captions with {max(one.n_images for one in every):,} images"
-    )
-    if foreign:
-        counted += (
-            f", {max(one.n_pairs for one in foreign):,} of them with an image that is not the caption's own (foreign)"
-        )
-    dataset = study.labels.get(judge.dataset, judge.dataset)
-    who = study.labels.get(judge.judge, judge.judge)
-    return f"{who}, on {dataset} ({every[0].split} split): {every[0].human}; {counted}."
-
-
-def notes_on_phi(found: Sequence[Agreement]) -> list[str]:
-    """Where idf was counted and where SPICE's tuples came from."""
-    idf = unique(one.idf_corpus for one in found if one.idf_corpus)
-    tuples = unique(one.tuples for one in found if one.tuples)
-    return [f"Counts behind idf: {corpus}." for corpus in idf] + [f"SPICE’s tuples: {source}." for source in tuples]
-
-
-def note_without_judges(scale: Scale) -> list[str]:
-    """That nobody judges, where that is so."""
-    return [] if scale.judges else [f"Nobody judges at the scale {scale.scale}."]
-
-
-def _on_print(
-    spec: AgreementTable,
-    study: Study,
-    scale: Scale,
-    kept: Sequence[AgreementRowSpec],
-    printed: Mapping[str, PrintedRow],
-) -> list[str]:
-    rows = [row for row in kept if row.published is not None]
-    theirs = ", ".join(
-        unique(found.where for row in rows for key, found in printed.items() if key.split()[0] == row.published)
-    )
-    like = [judge for judge in scale.judges if _is_prints(judge, spec)]
-    notes = [f"Print: {theirs}, as here; differences are ours minus print."] if like else []
-    if len(like) < len(scale.judges):
-        others = [study.labels.get(judge.judge, judge.judge) for judge in scale.judges if judge not in like]
-        notes.append(
-            f"Print: {theirs}. Not comparable with {'; '.join(others)}: other data, so no difference is shown."
-        )
-    return notes
+    pairs = f"up to {most:,} pairs whose caption is its image’s only one, so that no reference is left"
+    return [f"Without {pairs}."] if most else []

@@ -1,76 +1,71 @@
-"""Columns of a table of runs: what each measures, what stands above it, and where print has its number."""
+"""Columns of a table of runs: their headings, which values are better, and where the paper has their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from fivesentences.config import Scale
-from fivesentences.metrics.registry import Better, metric_of
-from fivesentences.paper.results import Measure
-from fivesentences.paper.tables.table import Best, Column
-from fivesentences.paper.text.names import phi_in_words
+from fivesentences.metrics.registry import metric_of
+from fivesentences.paper.numbers.published import PublishedRow
+from fivesentences.paper.numbers.results import Measure
+from fivesentences.paper.tables.table import Column
+from fivesentences.paper.text.labels import phi_label
+from fivesentences.paper.text.names import DIRECTIONS
 from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.plan.studies import Study
 
-DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
-BEST: dict[Better, Best] = {"higher": "highest", "lower": "lowest", "neither": "none"}
 UNITLESS_DECIMALS = 2  # of skewness and the Gini coefficient; everything else has the table's own
 
 
-def kept_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
-    """Columns that a scale can fill: those whose phi it evaluates with."""
-    return [column for column in columns if column.phi is None or column.phi in scale.phis]
-
-
-def columns_of(measures: Sequence[Measure], labels: Mapping[str, str]) -> tuple[Column, ...]:
+def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
     """Columns with three headings: the kind of metric (where there are several), the direction, the metric."""
-    families = [_family(measure, labels) for measure in measures]
+    families = [_family(measure, study) for measure in measures]
     several = len(set(families)) > 1 or any(not family.startswith("Recall") for family in families)
     columns = []
     for measure, family in zip(measures, families, strict=True):
         metric = metric_of(measure.metric)
-        headings = (family if several else "", DIRECTIONS.get(measure.direction, ""), _heading(measure, labels))
+        headings = (family if several else "", DIRECTIONS.get(measure.direction, ""), _heading(measure, study))
         decimals = UNITLESS_DECIMALS if metric.unit == "none" else None
-        columns.append(Column(headings, label_of(measure, labels), vars(measure), BEST[metric.better], decimals))
+        columns.append(Column(headings, column_label(measure, study), vars(measure), metric.better, decimals))
     return tuple(columns)
 
 
-def label_of(measure: Measure, labels: Mapping[str, str]) -> str:
-    """All of a column in one, such as ``N@1 (CIDEr) i2t``."""
-    named = _phi(measure, labels) + (", paper" if measure.formula == "paper" else "")
-    heading = measure.metric if measure.metric == "ASP" else _heading(measure, labels)
+def column_label(measure: Measure, study: Study) -> str:
+    """All headings of a column in one, such as ``N@1 (CIDEr) i2t``."""
+    named = phi_label(study, measure.phi) + (", paper" if measure.formula == "paper" else "")
+    heading = measure.metric if measure.metric == "ASP" else _heading(measure, study)
     if metric_of(measure.metric).is_hubness:
         heading = f"N₁ {heading}"
     return f"{heading}{f' ({named})' if named else ''} {measure.direction}".strip()
 
 
-def printed_key(column: ColumnSpec, measure: Measure) -> tuple[str, str]:
-    """Where a number stands in print, which has released formulas only, and own items removed in Nsum only."""
+def published_value(row: PublishedRow, column: ColumnSpec, measure: Measure) -> float | None:
+    """The value of a published row in a column of ours; None where the paper has none.
+
+    The papers' numbers are by the released formulas, and Nsum alone is published with the query's own items removed.
+    """
+    if column.published is False:
+        return None
     if column.published is not None:
-        return (measure.direction, column.published)
+        return row.values.get((measure.direction, column.published))
     if measure.formula == "paper" or measure.m:
-        return ("", "not in print")
-    if measure.ground_truth == "removed":
-        return (measure.direction, f"{measure.metric}_nonGT")
-    return (measure.direction, measure.metric)
+        return None
+    suffix = "_nonGT" if measure.ground_truth == "removed" else ""
+    return row.values.get((measure.direction, f"{measure.metric}{suffix}"))
 
 
-def _phi(measure: Measure, labels: Mapping[str, str]) -> str:
-    return labels.get(measure.phi) or phi_in_words(measure.phi)
-
-
-def _family(measure: Measure, labels: Mapping[str, str]) -> str:
-    """Which kind of metric, with the phi that was used."""
+def _family(measure: Measure, study: Study) -> str:
+    """The kind of metric, with the phi that was used."""
     metric = metric_of(measure.metric)
     if not metric.needs_phi or metric.name == "ASP":
         return metric.family
     formula = ", formula of the paper" if measure.formula == "paper" else ""
-    return f"{metric.family} ({_phi(measure, labels)}{formula})"
+    return f"{metric.family} ({phi_label(study, measure.phi)}{formula})"
 
 
-def _heading(measure: Measure, labels: Mapping[str, str]) -> str:
+def _heading(measure: Measure, study: Study) -> str:
     """The metric, such as ``R@1``; a column with the query's own items removed says so."""
     if measure.metric == "ASP":
-        return _phi(measure, labels)
+        return phi_label(study, measure.phi)
     if heading := metric_of(measure.metric).heading:
         return heading
     details = [f"m = {measure.m}" if measure.m else "", "any" if measure.style == "vse_recall" else ""]

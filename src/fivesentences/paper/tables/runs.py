@@ -1,51 +1,53 @@
-"""A study's table of runs at a scale: our numbers with their spread, each beside the number in print."""
+"""A study's table of runs at a scale: our numbers with their spread, each beside the published value."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import Field
 
-from fivesentences.config import Name, Scale
+from fivesentences.config import Name
 from fivesentences.evaluation import collect
-from fivesentences.paper.comparability import PublishedSetting, unlike_print
 from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.published import PrintedRow, PublishedAlone, printed_alone, printed_row, read_published
-from fivesentences.paper.results import Measure, Results
-from fivesentences.paper.tables.columns import columns_of, kept_columns, printed_key
-from fivesentences.paper.tables.table import Cell, Group, Keys, Table, TableRow, mark_best
+from fivesentences.paper.numbers.comparability import PublishedSetting, differing_settings
+from fivesentences.paper.numbers.published import (
+    AlsoPublished,
+    PublishedRow,
+    also_published,
+    published_row,
+    read_published,
+)
+from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
+from fivesentences.paper.tables.columns import columns_of, published_value
+from fivesentences.paper.tables.table import Cell, Group, Table, TableRow, mark_best
+from fivesentences.paper.text.labels import PARTS, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
-from fivesentences.paper.text.names import INFERENCES, unique
-from fivesentences.paper.text.notes import notes_of_data, notes_on_missing, notes_on_published
+from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.published_notes import note_on_published_only, notes_on_beside
+from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.plan.exhibits import ColumnSpec, RowSpec, Source, inferences_of
 from fivesentences.plan.rows import NO_TIME, Row
 from fivesentences.plan.studies import Study
 
-# Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
+# Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
     *((key, "") for key in ("role", "dataset", "features", "fraction", "captions_per_image")),
-    *((key, "") for key in ("row", "model", "loss", "inference", "printed_row")),
+    *((key, "") for key in ("row", "model", "loss", "inference", "published_row")),
     *((key, "") for key in vars(Measure(""))),
     ("mean", "value"),
     ("spread", "spread"),
     ("seeds", "count"),
-    ("print", "published"),
+    ("published", "published"),
     ("difference", "difference"),
 )
 DECIMALS = 1
-
-
-class Asked(NamedTuple):
-    """A column of the study, and what it measures at a scale."""
-
-    column: ColumnSpec
-    measure: Measure
 
 
 class RunTable(TableKind):
@@ -61,7 +63,7 @@ class RunTable(TableKind):
         default="rows", description="columns: the published rows are our columns, and the published methods our rows"
     )
     published_setting: PublishedSetting | None = None
-    also_published: list[str | PublishedAlone] = Field(
+    also_published: list[str | AlsoPublished] = Field(
         default=[], description="published rows shown without a row of ours"
     )
 
@@ -77,67 +79,20 @@ class RunTable(TableKind):
         """File name of the published table."""
         return self.published
 
-    def build(self, context: Context, numbers: Sequence[Path], published: Path) -> Table:
+    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
         """Fill the table from the metrics of its runs; see ``TableKind``."""
-        return self.filled(context, collect(numbers, context.scale.scale), published)
+        return self.filled(context, collect(numbers, context.scale.scale))
 
-    def filled(self, context: Context, frame: pd.DataFrame, published: Path) -> Table:
+    def filled(self, context: Context, frame: pd.DataFrame) -> Table:
         """As ``build``, from the tidy table of results, one row per value; see ``Results``."""
-        study, scale = context.study, context.scale
-        results, printed = Results(frame), self._printed(published)
-        shown = kept_columns(self.columns, scale)
-        asked = [Asked(column, Measure.of_column(column, scale.evaluation_phi)) for column in shown]
-        columns = columns_of([one.measure for one in asked], study.labels)
-        rows = context.rows(self)
-        where = f"{context.study_name}: {self.name}"
-        beside = printed_alone(self.also_published, printed, where)
-        groups = []
-        kept = [row for row in rows if row.left_out is None]
-        for part, of_group in _grouped(kept).items():
-            role, dataset = part.role, str(of_group[0].dataset)
-            lines = [_our_row(row, asked, results, self.published_setting, printed, study, where) for row in of_group]
-            lines = mark_best(lines, columns, DECIMALS)
-            # Features are left out of this: a printed row without one of ours has another model anyway.
-            same_data = not {"dataset", "gallery size"} & set(
-                unlike_print(of_group[0], self.published_setting, results, None)
-            )
-            alone = [row for row, roles in beside if role in roles and _is_of(row, part)]
-            # Print beside a row that the scale has no time for; not beside one whose print stands here already.
-            ours = {row.published for row in of_group}
-            missing = [row.published for row in rows if _part(row) == part and row.left_out in NO_TIME]
-            alone += [printed_row(printed, row, where) for row in unique(filter(None, missing)) if row not in ours]
-            lines += [_printed_row(row, asked, same_data and row.role == role) for row in alone]
-            captions = part.captions_per_image or ""
-            keys: Keys = {
-                "role": role, "dataset": dataset, "features": part.features or "",
-                "fraction": part.fraction, "captions_per_image": captions,
-            }  # fmt: skip
-            groups.append(Group(_title(study.labels, part, dataset), keys, tuple(lines)))
-        notes = self._notes(study, scale, rows, results, printed)
-        texts = (context.study_name, self.name, scale.scale, study.paper, self.title, self.caption)
-        stub = ("Model", "Training", "Inference") if inferences_of(self.rows) != ["naive"] else ("Model", "Training")
-        groups = [replace(group, rows=tuple(_with_stub(row, len(stub)) for row in group.rows)) for group in groups]
-        return Table(*texts, stub, columns, tuple(groups), tuple(notes), DECIMALS, CSV)
-
-    def _printed(self, published: Path) -> dict[str, PrintedRow]:
-        if self.published is None:
-            return {}
-        return read_published(published / f"{self.published}.csv", self.published_rows)
-
-    def _notes(
-        self, study: Study, scale: Scale, rows: Sequence[Row], results: Results, printed: Mapping[str, PrintedRow]
-    ) -> list[str]:
-        """All notes: data, metrics, published values, what is missing, and the study's own."""
-        notes = notes_of_data(study, scale, rows, results)
-        if notes:
-            notes += notes_on_metrics(self.columns, self.published_setting, study, scale, rows, results)
-            notes += notes_on_inference(unique(row.inference for row in rows if row.left_out is None))
-            notes += notes_on_published(rows, self.published_setting, self.also_published, study, results, printed)
-            notes.append("Bold: the best mean of our rows within a group, as shown.")
-        return [*notes, *notes_on_missing(study, scale, rows), *self.notes]
+        published = (
+            {} if self.published is None
+            else read_published(context.published / f"{self.published}.csv", self.published_rows)
+        )  # fmt: skip
+        return _Filling(self, context, context.rows(self), Results(frame), published).table
 
 
-class Part(NamedTuple):
+class GroupKey(NamedTuple):
     """What the rows of a group have in common."""
 
     role: str
@@ -145,70 +100,151 @@ class Part(NamedTuple):
     fraction: float
     captions_per_image: int | None
 
+    @classmethod
+    def of(cls, row: Row) -> GroupKey:
+        """The group that a row belongs to."""
+        return cls(row.role, row.features, row.fraction, row.captions_per_image)
 
-def _part(row: Row) -> Part:
-    return Part(row.role, row.features, row.fraction, row.captions_per_image)
+    def has(self, row: PublishedRow) -> bool:
+        """Whether a published row was trained on the group's part of the training captions."""
+        return math.isclose(row.fraction, self.fraction) and row.captions_per_image == self.captions_per_image
 
-
-def _grouped(rows: Sequence[Row]) -> dict[Part, list[Row]]:
-    groups: dict[Part, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_part(row), []).append(row)
-    return groups
-
-
-def _is_of(row: PrintedRow, part: Part) -> bool:
-    """Whether a printed row was trained on such a part of the training captions."""
-    return math.isclose(row.fraction, part.fraction) and row.captions_per_image == part.captions_per_image
-
-
-def _title(labels: Mapping[str, str], part: Part, dataset: str) -> str:
-    data = labels.get(dataset, dataset)
-    captions = "all training captions" if part.fraction == 1 else f"{100 * part.fraction:g}% of the training captions"
-    if part.captions_per_image is not None:
-        number = part.captions_per_image
-        of_images = "" if part.fraction == 1 else f" among {captions}"
-        captions = f"{number} caption{'s' if number > 1 else ''} of each training image{of_images}"
-    played = "" if dataset == part.role else f" in the role of {labels.get(part.role, part.role)}"
-    features = "" if part.features is None else f", {labels.get(part.features, part.features)}"
-    return f"{data}{played}{features}, {captions}"
+    def title(self, study: Study, dataset: str) -> str:
+        """What stands above the group."""
+        captions = "all training captions"
+        if self.fraction < 1:
+            captions = f"{100 * self.fraction:g}% of the training captions"
+        if self.captions_per_image is not None:
+            number = self.captions_per_image
+            among = "" if self.fraction == 1 else f" among {captions}"
+            captions = f"{number} caption{'s' if number > 1 else ''} of each training image{among}"
+        played = "" if dataset == self.role else f" in the role of {study.label_of(self.role)}"
+        features = "" if self.features is None else f", {study.label_of(self.features)}"
+        return f"{study.label_of(dataset)}{played}{features}, {captions}"
 
 
-def _our_row(
-    row: Row,
-    asked: Sequence[Asked],
-    results: Results,
-    setting: PublishedSetting | None,
-    printed: Mapping[str, PrintedRow],
-    study: Study,
-    where: str,
-) -> TableRow:
-    beside = printed_row(printed, row.published, where) if row.published is not None else None
-    cells = []
-    for column, measure in asked:
-        value = beside.values.get(printed_key(column, measure)) if beside is not None else None
-        if measure.metric == "PMRP" and not all(results.gallery(run.name).labels for run in row.runs):
-            cells.append(Cell(published=value))
-            continue
-        values = [results.value(run.name, measure, row.inference) for run in row.runs]
-        mean = statistics.fmean(values)
-        spread = statistics.stdev(values) if len(values) > 1 else None
-        comparable = value is not None and not unlike_print(row, setting, results, measure)
-        difference = mean - value if value is not None and comparable else None
-        cells.append(Cell(mean, spread, count=len(values), published=value, difference=difference))
-    of_row = (row.model, row.loss, row.inference)
-    labels = tuple(study.label_of(name, INFERENCES.get(name)) for name in of_row)
-    same_data = beside is not None and not unlike_print(row, setting, results, None)
-    keys = {"model": row.model, "loss": row.loss, "inference": row.inference}
-    return TableRow("ours", labels, keys, row.published or "", same_data, tuple(cells))
+@dataclass(frozen=True)
+class _Filling:
+    """One table at one scale, with everything that it is filled from."""
 
+    spec: RunTable
+    context: Context
+    rows: Sequence[Row]
+    results: Results
+    published: Mapping[str, PublishedRow]
 
-def _printed_row(row: PrintedRow, asked: Sequence[Asked], same_data: bool) -> TableRow:
-    cells = tuple(Cell(published=row.values.get(printed_key(*one))) for one in asked)
-    keys = {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")}
-    return TableRow("print", (row.said, "", ""), keys, row.row, same_data, cells)
+    @property
+    def table(self) -> Table:
+        spec, context = self.spec, self.context
+        texts = (context.study_name, spec.name, context.scale.scale, context.study.paper, spec.title, spec.caption)
+        columns = columns_of([measure for _, measure in self.columns], context.study)
+        groups = []
+        for key, rows in self.groups.items():
+            dataset = str(rows[0].dataset)
+            ours = mark_best([self.our_row(row) for row in rows], columns, DECIMALS)
+            keys = key._asdict() | {"dataset": dataset}
+            keys = {name: "" if value is None else value for name, value in keys.items()}
+            title = key.title(context.study, dataset)
+            groups.append(Group(title, keys, (*ours, *self.published_only_rows(key, rows))))
+        return Table(*texts, self.stub, columns, tuple(groups), self.notes, DECIMALS, CSV)
 
+    @cached_property
+    def stub(self) -> tuple[str, ...]:
+        several = inferences_of(self.spec.rows) != ["naive"]
+        return ("Model", "Training", "Inference") if several else ("Model", "Training")
 
-def _with_stub(row: TableRow, columns: int) -> TableRow:
-    """A row with as many labels as the table's stub has columns."""
-    return replace(row, labels=row.labels[:columns])
+    @cached_property
+    def columns(self) -> list[tuple[ColumnSpec, Measure]]:
+        """The columns that the scale can fill, and what they measure there."""
+        scale = self.context.scale
+        shown = evaluated_columns(self.spec.columns, scale)
+        return [(column, Measure.of_column(column, scale.evaluation_phi)) for column in shown]
+
+    @cached_property
+    def made(self) -> list[Row]:
+        """The rows that the scale makes."""
+        return [row for row in self.rows if row.left_out is None]
+
+    @cached_property
+    def groups(self) -> dict[GroupKey, list[Row]]:
+        """The rows that the scale makes, in groups."""
+        groups: dict[GroupKey, list[Row]] = {}
+        for row in self.made:
+            groups.setdefault(GroupKey.of(row), []).append(row)
+        return groups
+
+    def our_row(self, row: Row) -> TableRow:
+        """A row of ours, with the published values beside it."""
+        beside = None if row.published is None else self.published_row(row.published)
+        setting, results = self.spec.published_setting, self.results
+        cells = []
+        for column, measure in self.columns:
+            published = None if beside is None else published_value(beside, column, measure)
+            if measure.metric == "PMRP" and not all(results.gallery(run.name).labels for run in row.runs):
+                cells.append(Cell(published=published))
+                continue
+            values = [results.value(run.name, measure, row.inference) for run in row.runs]
+            mean = statistics.fmean(values)
+            spread = statistics.stdev(values) if len(values) > 1 else None
+            comparable = published is not None and not differing_settings(row, setting, results, measure)
+            difference = mean - published if comparable and published is not None else None
+            cells.append(Cell(mean, spread, count=len(values), published=published, difference=difference))
+        keys = {"model": row.model, "loss": row.loss, "inference": row.inference}
+        labels = tuple(label_of(self.context.study, part, keys[part]) for part in PARTS if part in keys)
+        same_data = beside is not None and not differing_settings(row, setting, results)
+        return TableRow("ours", labels[: len(self.stub)], keys, row.published or "", same_data, tuple(cells))
+
+    def published_only_rows(self, key: GroupKey, rows: Sequence[Row]) -> list[TableRow]:
+        """The published rows that stand in a group without a row of ours."""
+        # Features do not count here: such a row has another model anyway.
+        differs = differing_settings(rows[0], self.spec.published_setting, self.results)
+        same_data = not {"dataset", "gallery size"} & set(differs)
+        beside = {row.published for row in rows}
+        missing = [row.published for row in self.without_time if GroupKey.of(row) == key]
+        found = [row for row, roles in self.also_published if key.role in roles and key.has(row)]
+        found += [self.published_row(name) for name in unique(filter(None, missing)) if name not in beside]
+        return [self.published_only_row(row, same_data and row.role == key.role) for row in found]
+
+    def published_only_row(self, row: PublishedRow, same_data: bool) -> TableRow:
+        """A row of the paper's."""
+        cells = tuple(Cell(published=published_value(row, *column)) for column in self.columns)
+        labels = (row.label, *("" for _ in self.stub[1:]))
+        keys = {"model": row.method, "loss": "", "inference": row.setting.get("inference", "")}
+        return TableRow("published", labels, keys, row.row, same_data, cells)
+
+    def published_row(self, name: str) -> PublishedRow:
+        """A row of the published table, which must have it."""
+        return published_row(self.published, name, self.context.where(self.spec))
+
+    @cached_property
+    def also_published(self) -> list[tuple[PublishedRow, tuple[str, ...]]]:
+        """The published rows that the study names, each with the roles whose rows it stands below."""
+        return also_published(self.spec.also_published, self.published, self.context.where(self.spec))
+
+    @cached_property
+    def without_time(self) -> list[Row]:
+        """The rows that the scale has no time for: the published ones are shown in their place."""
+        return [row for row in self.rows if row.left_out in NO_TIME]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the data, the metrics, the published values and what is missing, and the study's own."""
+        spec, study, scale, results = self.spec, self.context.study, self.context.scale, self.results
+        setting = spec.published_setting
+        notes = notes_on_data(study, self.made, results)
+        if notes:
+            notes += notes_on_metrics(spec.columns, setting, study, scale, self.made, results)
+            notes += notes_on_inference(unique(row.inference for row in self.made))
+            notes += notes_on_beside(self.made, setting, results, self.published)
+            notes += note_on_published_only(self.all_published_only, setting)
+            notes.append("Bold: the best mean of our rows within a group, as shown.")
+        return (*notes, *notes_on_missing(study, scale, self.rows), *spec.notes)
+
+    @property
+    def all_published_only(self) -> list[PublishedRow]:
+        """The published rows without a row of ours in the whole table, each once."""
+        roles = {row.role for row in self.made}
+        beside = {row.published for row in self.made}
+        missing = unique(str(row.published) for row in self.without_time if row.published and row.role in roles)
+        found = [row for row, below in self.also_published if roles & set(below)]
+        return found + [self.published_row(name) for name in missing if name not in beside]

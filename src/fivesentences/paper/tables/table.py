@@ -1,4 +1,4 @@
-"""The form that all tables share: columns, groups of rows, cells, and the lines in which a reader sees them."""
+"""What all tables consist of: columns, groups of rows, cells, and the lines in which a reader sees them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from fivesentences.errors import InputError
+from fivesentences.metrics.registry import Better
 from fivesentences.storage import read_json, write_json
 
-Kind = Literal["ours", "print"]
-Best = Literal["highest", "lowest", "none"]
+RowKind = Literal["ours", "published"]
 Keys = Mapping[str, str | int | float]
 MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 
@@ -26,31 +26,31 @@ class Column:
 
     Attributes:
         headings: Uppermost first; the last one names the number. Neighbours share an upper heading that is the same.
-        label: All of it in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``.
-        keys: What the CSV says of it.
-        best: Which value is the best; ranks are better if lower, and of some numbers none is better.
-        decimals: Digits shown after the point; None for the table's own.
+        label: All headings in one, for formats without spanning cells: ``N@1 (CIDEr) i2t``.
+        keys: Its columns of the CSV.
+        better: Which values are better: ranks if lower; for some numbers neither.
+        decimals: Digits shown after the point; None: as in the whole table.
     """
 
     headings: tuple[str, ...]
     label: str
     keys: Keys
-    best: Best = "highest"
+    better: Better = "higher"
     decimals: int | None = None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of ours, how sure it is, and the number in print.
+    """One number of ours, its uncertainty, and the published value.
 
     Attributes:
-        value: None in rows that only print has; in a row of ours a value that is not defined, shown as a dash.
-        spread: Sample standard deviation of what ``value`` is the mean of; None with fewer than two.
+        value: None in published rows; in a row of ours a value that is not defined, shown as a dash.
+        spread: Sample standard deviation of the values whose mean is ``value``; None with fewer than two.
         low: Lower end of an interval around ``value``; None where there is none.
         high: Upper end.
-        count: Of how many seeds or pairs.
-        published: None where print has no such number.
-        difference: ``value`` minus print; None unless both were measured on the same.
+        count: Number of seeds or pairs behind ``value``.
+        published: None where the paper has no such value.
+        difference: ``value`` minus the published value; None unless both were measured in the same way.
         best: Whether ``value`` is the best of its column and group.
     """
 
@@ -66,19 +66,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row. ``labels`` is what a reader sees in the stub, one text a column of it; ``printed`` names print's row."""
+    """One row.
 
-    kind: Kind
+    Attributes:
+        kind: Whether it is a row of ours, with published values beside it, or the paper's alone.
+        labels: What a reader sees in the stub, one text per column of the stub.
+        keys: Its columns of the CSV.
+        published_row: Name of the paper's row; empty where there is none.
+        same_data: Whether the published values were measured on the same data.
+        cells: One per column.
+    """
+
+    kind: RowKind
     labels: tuple[str, ...]
     keys: Keys
-    printed: str
+    published_row: str
     same_data: bool
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows below one title, of which each column has a best one."""
+    """Rows below one title; each column has a best value within a group."""
 
     title: str
     keys: Keys
@@ -86,8 +95,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A cell as a reader sees it: a number, and small beside it how sure it is."""
+class ShownCell:
+    """A cell as a reader sees it: a number, and its uncertainty in small type beside it."""
 
     text: str
     beside: str = ""
@@ -96,11 +105,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Line:
-    """A line as a reader sees it; a row of ours may have print and the difference in lines below it."""
+    """A line as a reader sees it; below a row of ours stand the published values and the differences, if any."""
 
-    kind: Literal["ours", "print", "difference"]
+    kind: Literal["ours", "published", "difference"]
     stub: tuple[str, ...]
-    cells: tuple[Shown, ...]
+    cells: tuple[ShownCell, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ class Table:
     Attributes:
         stub: Headings of the columns that name a row.
         decimals: Digits shown after the point.
-        csv: Columns of the CSV: (name, attribute of ``Cell``), the attribute empty where group, row and column say it.
+        csv: Columns of the CSV: (name, attribute of ``Cell``); the attribute is empty for keys of group, row or column.
     """
 
     study: str
@@ -128,13 +137,13 @@ class Table:
 
     @property
     def upper_headings(self) -> list[list[str]]:
-        """Headings above the lowest, one list a line; lines without any text are left out."""
+        """Headings above the lowest, one list per line; lines without any text are left out."""
         lines = zip(*(column.headings[:-1] for column in self.columns), strict=True)
         return [list(line) for line in lines if any(line)]
 
     @property
     def widest_beside(self) -> list[str]:
-        """For each column the longest text beside its numbers, for which every cell keeps room; empty if none."""
+        """For each column the longest text beside its numbers, for which every cell leaves room; empty if none."""
         rows = [row for group in self.groups for row in group.rows]
         return [
             max((uncertainty(row.cells[index], decimals) for row in rows), key=len, default="")
@@ -152,37 +161,38 @@ class Table:
         return f"None of its rows is made at the scale {self.scale}."
 
     def lines(self, row: TableRow) -> list[Line]:
-        """A row of this table as one line, and below it print and the difference where there are any."""
+        """A row of this table as one line, and below it the published values and the differences, if any."""
         cells = list(zip(row.cells, self.digits, strict=True))
-        printed = tuple(Shown(number(cell.published, digits)) for cell, digits in cells)
-        what = "print" if row.same_data else "print, other data"
-        if row.kind == "print":
-            return [Line("print", (*row.labels[:-1], what), printed)]
+        published = tuple(ShownCell(number(cell.published, digits)) for cell, digits in cells)
+        source = "published" if row.same_data else "published, other data"
+        if row.kind == "published":
+            return [Line("published", (*row.labels[:-1], source), published)]
         ours = (
-            Shown(number(cell.value, digits) or UNDEFINED, uncertainty(cell, digits), cell.best)
+            ShownCell(number(cell.value, digits) or UNDEFINED, uncertainty(cell, digits), cell.best)
             for cell, digits in cells
         )
         lines = [Line("ours", row.labels, tuple(ours))]
         blank = ("",) * (len(self.stub) - 1)
         if any(cell.published is not None for cell in row.cells):
-            lines.append(Line("print", (*blank, what), printed))
+            lines.append(Line("published", (*blank, source), published))
         if any(cell.difference is not None for cell in row.cells):
-            differences = tuple(Shown(signed(cell.difference, digits)) for cell, digits in cells)
-            lines.append(Line("difference", (*blank, "ours minus print"), differences))
+            differences = tuple(ShownCell(signed(cell.difference, digits)) for cell, digits in cells)
+            lines.append(Line("difference", (*blank, "ours minus published"), differences))
         return lines
 
     def tidy(self) -> pd.DataFrame:
-        """One line a cell, numbers unrounded: what the CSV holds."""
+        """One line per cell, numbers unrounded: what the CSV holds."""
         lines: list[dict[str, Any]] = []
         for group in self.groups:
             for row in group.rows:
                 for column, cell in zip(self.columns, row.cells, strict=True):
-                    said = {**group.keys, **row.keys, **column.keys, "row": row.kind, "printed_row": row.printed}
-                    lines.append({name: getattr(cell, of) if of else said[name] for name, of in self.csv})
+                    keys = {**group.keys, **row.keys, **column.keys}
+                    keys |= {"row": row.kind, "published_row": row.published_row}
+                    lines.append({name: getattr(cell, of) if of else keys[name] for name, of in self.csv})
         return pd.DataFrame(lines, columns=[name for name, _ in self.csv])
 
     def write(self, path: Path | str) -> None:
-        """Store as JSON; ``Table.read`` gives the same table back."""
+        """Store as JSON; ``Table.read`` returns an equal table."""
         write_json(path, TypeAdapter(Table).dump_python(self, mode="json"))
 
     @classmethod
@@ -190,7 +200,7 @@ class Table:
         """Read what ``write`` stored.
 
         Raises:
-            InputError: If the file is missing or is no table.
+            InputError: If the file is missing or is not a table.
         """
         try:
             return TypeAdapter(Table).validate_python(read_json(path))
@@ -209,7 +219,7 @@ def signed(value: float | None, decimals: int) -> str:
 
 
 def uncertainty(cell: Cell, decimals: int) -> str:
-    """The small text beside a number: ``±0.3``, or the interval ``[0.724, 0.735]``; empty where neither is known."""
+    """The small text beside a number: ``±0.3`` or the interval ``[0.724, 0.735]``; empty where neither is known."""
     if cell.spread is not None:
         return f"±{number(cell.spread, decimals)}"
     if cell.low is not None and cell.high is not None:
@@ -218,13 +228,13 @@ def uncertainty(cell: Cell, decimals: int) -> str:
 
 
 def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int) -> list[TableRow]:
-    """Mark the best values of every column as they are shown; a value alone is not the best of anything."""
+    """Mark the best values of every column, rounded as shown; a single value is not marked."""
     best: list[float | None] = []
     digits = [decimals if column.decimals is None else column.decimals for column in columns]
     for index, (column, places) in enumerate(zip(columns, digits, strict=True)):
         shown = [round(row.cells[index].value or 0.0, places) for row in rows if row.cells[index].value is not None]
-        known = len(shown) > 1 and column.best != "none"
-        best.append((min if column.best == "lowest" else max)(shown) if known else None)
+        known = len(shown) > 1 and column.better != "neither"
+        best.append((min if column.better == "lower" else max)(shown) if known else None)
     return [
         replace(
             row,

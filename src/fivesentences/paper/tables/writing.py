@@ -1,11 +1,11 @@
-"""One table as CSV, Markdown, LaTeX and HTML: the same numbers, each above the number in print."""
+"""One table as CSV, Markdown, LaTeX and HTML: the same numbers, each above the published one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fivesentences.paper.html import table_sheet
-from fivesentences.paper.tables.table import Shown, Table, spans
+from fivesentences.paper.tables.html import table_page
+from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.latex import escape_latex
 from fivesentences.storage import replacing
 
@@ -15,19 +15,19 @@ PLUS_MINUS = "±"
 def write_table(table: Table, stem: Path | str) -> None:
     """Write ``stem`` with the suffixes .csv, .md, .tex, .html and .json."""
     stem = Path(stem)
-    for suffix, text in (("csv", csv), ("md", markdown), ("tex", latex), ("html", table_sheet)):
+    for suffix, text in (("csv", csv), ("md", markdown), ("tex", latex), ("html", table_page)):
         with replacing(stem.with_name(f"{stem.name}.{suffix}")) as temporary:
             temporary.write_text(text(table), encoding="utf-8")
     table.write(stem.with_name(f"{stem.name}.json"))
 
 
 def csv(table: Table) -> str:
-    """One line a cell: what it measures, our number, how sure it is, print and difference, unrounded."""
+    """One line per cell: what it measures, our number, its uncertainty, the published value and the difference."""
     return table.tidy().to_csv(index=False, lineterminator="\n")
 
 
 def markdown(table: Table) -> str:
-    """A GitHub table with one heading line; print and differences in lines of their own below ours."""
+    """A GitHub table with one heading line; published values and differences in lines of their own below ours."""
     lines = [f"### {table.title}", "", table.caption, ""]
     stub, columns = len(table.stub), len(table.columns)
     if table.groups:
@@ -47,7 +47,7 @@ def markdown(table: Table) -> str:
 def latex(table: Table) -> str:
     r"""A ``table*`` for a document that loads booktabs and graphicx; shrunk only if wider than the page."""
     stub, columns = len(table.stub), len(table.columns)
-    # What stands beside the numbers has a column of its own, so that numbers stand below each other.
+    # Uncertainties have columns of their own, so that the numbers are aligned.
     width, form = (2, r"r@{\,}l") if any(table.widest_beside) else (1, "r")
     lines = [
         r"% needs \usepackage{booktabs,graphicx}",
@@ -84,15 +84,15 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _markdown_cell(cell: Shown) -> str:
+def _markdown_cell(cell: ShownCell) -> str:
     number = f"**{cell.text}**" if cell.best else cell.text
     if not cell.beside:
         return number
     return f"{number} {cell.beside.replace(PLUS_MINUS, f'{PLUS_MINUS} ')}"
 
 
-def _latex_cell(cell: Shown) -> tuple[str, str]:
-    """A number and what stands beside it."""
+def _latex_cell(cell: ShownCell) -> tuple[str, str]:
+    """A number and its uncertainty."""
     number, beside = escape_latex(cell.text), escape_latex(cell.beside)
     return rf"\textbf{{{number}}}" if cell.best else number, rf"{{\tiny {beside}}}" if beside else ""
 

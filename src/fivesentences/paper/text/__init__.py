@@ -1,1 +1,1 @@
-"""The words that tables and figures share: names, notes, captions, LaTeX."""
+"""The words of tables and figures: names, labels, notes, captions, LaTeX."""

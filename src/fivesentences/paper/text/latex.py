@@ -1,10 +1,10 @@
-"""Text that LaTeX prints as it stands; apart from the tables' other forms, since it needs no jinja2."""
+"""Text for LaTeX; a module of its own because it needs no jinja2."""
 
 from __future__ import annotations
 
 from fivesentences.paper.tables.table import MINUS
 
-# What LaTeX would read as a command, and signs that plain pdflatex does not know.
+# Characters that LaTeX would read as a command, or that plain pdflatex does not know.
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "→": r"$\rightarrow$", "φ": r"$\varphi$",
@@ -14,5 +14,5 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
+    """Text with everything escaped that LaTeX would not print as it is."""
     return "".join(_LATEX.get(letter, letter) for letter in text)

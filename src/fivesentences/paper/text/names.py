@@ -1,4 +1,4 @@
-"""What a reader calls a phi (its metric, and the tokens it was computed on) and other things, alone or listed."""
+"""What this package calls phi, tokens, inference methods and directions, and how it lists things."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ INFERENCES = {
     "assignment": "assignment",
 }
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 
 
 def metric_in_words(phi: str) -> str:
@@ -57,11 +58,16 @@ def phi_in_words(phi: str) -> str:
     return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")
 
 
-def unique(things: Iterable[str]) -> list[str]:
-    """Each once, in the order of the first."""
-    return list(dict.fromkeys(things))
+def unique(names: Iterable[str]) -> list[str]:
+    """Each name once, in the order of first occurrence."""
+    return list(dict.fromkeys(names))
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capitalised(text: str) -> str:
+    """A text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]

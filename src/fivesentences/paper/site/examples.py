@@ -1,4 +1,4 @@
-"""Photographs of a corpus with their captions on one sheet, so that a reader sees what the numbers are about."""
+"""Photographs of a dataset with their captions on one sheet, so that a reader sees what the numbers are about."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from fivesentences.corpus import Corpus, Photographs, decode
-from fivesentences.paper.html import Picture
+from fivesentences.paper.site.page import Picture
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.storage import read_json, replacing, write_json
 
 COLUMNS, ROWS = 4, 2
-WIDTH = 46  # characters of a caption's line
+WIDTH = 46  # characters per line of a caption
 
 
 def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
@@ -20,8 +20,8 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
 
     Args:
         corpus: Usually the test split.
-        photographs: Where its images are.
-        out: A ``.json`` (the texts); the sheet lies beside it as ``.png``.
+        photographs: Its photographs.
+        out: A ``.json`` (what the sheet shows); the sheet lies beside it as ``.png``.
 
     Raises:
         InputError: If a photograph is missing or cannot be decoded.
@@ -33,7 +33,7 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
     figure = Figure(figsize=(3.2 * COLUMNS, 4.5 * ROWS), facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots(ROWS, COLUMNS, squeeze=False).ravel()
-    # Below each photograph as much room again, for its captions.
+    # As much room again below each photograph, for its captions.
     figure.subplots_adjust(left=0.01, right=0.99, top=0.99, bottom=0.21, wspace=0.06, hspace=0.68)
     for axis in axes:
         axis.set_axis_off()
@@ -55,11 +55,11 @@ def _paragraphs(captions: list[str]) -> str:
 
 
 def read_examples(path: Path) -> Picture:
-    """The sheet as a picture for the page.
+    """The sheet as a picture for the page, from the ``.json`` beside it.
 
     Raises:
-        InputError: If its texts are missing.
+        InputError: If the file is missing.
     """
-    texts = read_json(path)
-    about = f"{texts['images']} of the {texts['of']} test images of {texts['dataset']}, each with its captions."
-    return Picture(path.with_suffix(".png"), f"What {texts['dataset']} looks like", (about,))
+    shown = read_json(path)
+    caption = f"{shown['images']} of the {shown['of']} test images of {shown['dataset']}, each with its captions."
+    return Picture(path.with_suffix(".png"), f"What {shown['dataset']} looks like", caption)

@@ -1,23 +1,25 @@
-"""Looking up what judges say of each phi, in the tidy rows that the evaluation writes."""
+"""Looking up how well each phi agrees with a judge, in the rows that the evaluation writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import read_agreement
 
+Pairs = Literal["all", "foreign"]
+OTHER_IMAGES: Pairs = "foreign"  # how the evaluation names pairs of a caption with another image
 KEY = ("judge", "phi", "references", "pairs", "statistic")
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """One correlation of a phi with a judge, and what it was computed on; fields as in the tidy rows."""
+    """One correlation of a phi with a judge, and what it was computed on; the fields are those of the tidy rows."""
 
     judge: str
     dataset: str
@@ -42,19 +44,19 @@ NEEDED = tuple(field.name for field in fields(Agreement))
 
 
 def read_agreements(paths: Iterable[Path]) -> Agreements:
-    """What some judges say, from the files of the evaluation."""
+    """The correlations with some judges, from the files of the evaluation."""
     frames = [read_agreement(path) for path in paths]
     return Agreements(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(NEEDED)))
 
 
 class Agreements:
-    """All correlations of some judges.
+    """All correlations with some judges.
 
     Args:
         frame: Tidy rows of any number of judges, as ``evaluation.agreement`` writes them.
 
     Raises:
-        InputError: If a column is missing or a correlation stands there twice.
+        InputError: If a column is missing or a correlation is there twice.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -65,8 +67,8 @@ class Agreements:
         frame = frame.where(frame.notna(), None)  # a missing number, such as the value of a constant, is NaN in pandas
         self._found: dict[tuple[str, ...], Agreement] = {}
         for line in frame.to_dict("records"):
-            said: dict[str, Any] = {str(name): value for name, value in line.items()}
-            one = Agreement(**said)
+            values: dict[str, Any] = {str(name): value for name, value in line.items()}
+            one = Agreement(**values)
             key = tuple(getattr(one, name) for name in KEY)
             if key in self._found:
                 raise InputError(f"the rows of agreement have {' '.join(key)} twice; ask the judge again.")
@@ -88,5 +90,5 @@ class Agreements:
         return found
 
     def of(self, judge: str, phis: Sequence[str] | None = None) -> list[Agreement]:
-        """All correlations of a judge, of all phi or of some."""
+        """All correlations with a judge, of all phi or of some."""
         return [one for one in self._found.values() if one.judge == judge and (phis is None or one.phi in phis)]

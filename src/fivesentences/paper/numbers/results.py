@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from fivesentences.config import Scale
 from fivesentences.errors import InputError
 from fivesentences.metrics.registry import metric_of
 from fivesentences.plan.exhibits import ColumnSpec
 
-NEEDED = (
-    "run", "split", "images", "captions", "tie_rule", "labels", "inference",
-    "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value",
-)  # fmt: skip
+TEXTS = (
+    *("run", "split", "tie_rule", "inference"),
+    *("metric", "direction", "formula", "ground_truth", "style", "phi"),
+)
+NEEDED = (*TEXTS, "images", "captions", "labels", "m", "value")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What a value is a value of; the fields are those of the tidy table, empty where they do not apply."""
+    """What a value measures; the fields are columns of the tidy table, empty where they do not apply."""
 
     metric: str
     direction: str = ""
@@ -31,9 +33,9 @@ class Measure:
 
     @classmethod
     def of_column(cls, column: ColumnSpec, phi: str) -> Measure:
-        """The measure that a column asks for, with the scale's main phi where it names none.
+        """The measure of a column, with the scale's main phi where it names none.
 
-        Formula, ground truth and phi count for semantic metrics only; ASP has the rule for ties as its formula.
+        Formula, ground truth and phi count for semantic metrics only; the formula of ASP is its rule for ties.
         """
         direction = column.direction or ""
         if not column.is_semantic:
@@ -51,6 +53,11 @@ class Measure:
         return f"{self.metric} {self.direction}".strip() + (f" ({named})" if named else "")
 
 
+def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
+    """The columns that a scale can fill: it evaluates with their phi."""
+    return [column for column in columns if column.phi is None or column.phi in scale.phis]
+
+
 @dataclass(frozen=True)
 class Gallery:
     """What a run was tested on; ``labels`` says whether its images have labels, which PMRP needs."""
@@ -62,14 +69,14 @@ class Gallery:
 
 
 class Results:
-    """Values of runs, from the tidy table (one row a value) that the evaluation collects.
+    """Values of runs, from the tidy table (one row per value) that the evaluation collects.
 
     Args:
-        frame: The tidy table; columns as in ``NEEDED`` (more are ignored).
-        split: Only values of this split are seen.
+        frame: The tidy table; columns as in ``NEEDED`` (others are ignored).
+        split: Only values of this split count.
 
     Raises:
-        InputError: If a column is missing, or one measure of a run has two values.
+        InputError: If a column is missing, or a run has two values of one measure.
     """
 
     def __init__(self, frame: pd.DataFrame, split: str = "test") -> None:
@@ -78,20 +85,8 @@ class Results:
             raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
         self._values: dict[tuple[str, str, Measure], float] = {}
         self._galleries: dict[str, Gallery] = {}
-        texts = [
-            "run",
-            "split",
-            "tie_rule",
-            "inference",
-            "phi",
-            "metric",
-            "direction",
-            "formula",
-            "ground_truth",
-            "style",
-        ]
         frame = frame.loc[frame["split"] == split, list(NEEDED)]
-        frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in texts})
+        frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
         frame = frame.assign(m=frame["m"].fillna(0).astype(int))
         for line in frame.to_dict("records"):
             run, inference, metric = str(line["run"]), str(line["inference"]), str(line["metric"])
@@ -111,7 +106,7 @@ class Results:
         """One number.
 
         Raises:
-            InputError: If the run has no such value, or it is not a number.
+            InputError: If the run has no such value, or it is NaN.
         """
         value = self._values.get((run, inference, measure))
         if value is None:
@@ -123,17 +118,17 @@ class Results:
         return value
 
     def over_directions(self, run: str, measure: Measure) -> float:
-        """One number; of a measure that exists for each direction only, the mean of both.
+        """One number; for a measure that exists only by direction, the mean of both directions.
 
         Raises:
-            InputError: If the run has no such value, or it is not a number.
+            InputError: If the run has no such value, or it is NaN.
         """
         if measure.direction or (run, "naive", measure) in self._values:
             return self.value(run, measure)
         return sum(self.value(run, replace(measure, direction=side)) for side in ("i2t", "t2i")) / 2
 
     def relevant_counts(self, run: str, measure: Measure) -> list[int]:
-        """Values of m for which a run has this semantic recall, rising (the measure's own m is ignored).
+        """The values of m for which a run has this semantic recall, rising (the measure's own m is ignored).
 
         Raises:
             InputError: If there is none.

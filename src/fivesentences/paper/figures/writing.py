@@ -1,0 +1,53 @@
+"""The files that a figure becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fivesentences.errors import InputError
+from fivesentences.paper.figures.canvas import STYLE, WIDTH
+from fivesentences.paper.kinds import Drawing
+from fivesentences.storage import read_json, replacing, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+
+def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> None:
+    """Write ``stem`` with the suffixes .png (200 dpi), .pdf, .csv (its data) and .json (title, caption and notes).
+
+    Equal drawings give equal bytes: no date and no version is stored.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.figure import Figure
+
+    png, pdf, csv, json = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
+    with matplotlib.rc_context(STYLE), replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
+        canvas = Figure(figsize=(WIDTH, 1.0))
+        (drawing.draw or _draw_nothing)(canvas)
+        FigureCanvasAgg(canvas)
+        canvas.savefig(new_png, format="png", dpi=200, metadata={"Software": None})
+        FigureCanvasPdf(canvas)
+        canvas.savefig(new_pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+        drawing.data.to_csv(new_csv, index=False, lineterminator="\n")
+    write_json(json, {"title": title, "caption": caption, "notes": list(drawing.notes)})
+
+
+def read_texts(path: Path) -> tuple[str, str, list[str]]:
+    """Title, caption and notes of a written figure, from its .json.
+
+    Raises:
+        InputError: If the file is missing or holds something else.
+    """
+    texts = read_json(path)
+    try:
+        return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
+
+
+def _draw_nothing(canvas: Canvas) -> None:
+    canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")

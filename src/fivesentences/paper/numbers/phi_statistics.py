@@ -1,0 +1,44 @@
+"""What the evaluation found about each phi over a dataset's captions, for the figures that show it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fivesentences.config import Scale
+from fivesentences.errors import InputError
+from fivesentences.evaluation.meaning import read_meaning
+
+OTHERS = "foreign"  # how the evaluation names captions of other images
+
+
+@dataclass(frozen=True)
+class PhiStatistics:
+    """What was found about some phi.
+
+    Attributes:
+        phis: Those that are shown at a scale.
+        datasets: What ``evaluation.meaning`` found, one entry per dataset; empty if no phi is shown.
+    """
+
+    phis: Sequence[str]
+    datasets: Sequence[dict[str, Any]]
+
+
+def read_phi_statistics(phis: Sequence[str], scale: Scale, files: Sequence[Path]) -> PhiStatistics:
+    """What was found about those of the given phi that a scale does not leave out.
+
+    Raises:
+        InputError: If a phi is missing from a file.
+    """
+    shown = [phi for phi in phis if phi not in scale.leave_out.phis]
+    found = [read_meaning(path) for path in files]
+    for phi, one in itertools.product(shown, found):
+        if phi not in one["phis"]:
+            raise InputError(
+                f"the statistics of phi of {one['dataset']}/{one['split']} lack '{phi}'; measure it again."
+            )
+    return PhiStatistics(shown, found if shown else [])

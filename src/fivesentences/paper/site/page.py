@@ -1,0 +1,111 @@
+"""The page of a scale: every table and figure of its studies, as self-contained HTML."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fivesentences.config import Scale
+from fivesentences.errors import InputError
+from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.tables.html import environment
+from fivesentences.paper.tables.table import Table
+from fivesentences.plan.studies import Study
+from fivesentences.storage import replacing
+
+LEAD = (
+    "Made by one command. Below each of our numbers stands the published one, where there is one; a difference is "
+    "shown only where both were measured in the same way: dataset, judge, features, gallery and semantic metric.",
+)
+TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
+FIGURE_FILES = (("PDF", "pdf"), ("PNG", "png"), ("numbers as CSV", "csv"))
+MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+Links = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with the text below it: a caption and notes. ``links`` are (label, address) of its other forms."""
+
+    path: Path
+    title: str
+    caption: str
+    notes: tuple[str, ...] = ()
+    links: Links = ()
+
+
+@dataclass(frozen=True)
+class LinkedTable:
+    """A table; ``links`` are (label, address) of its other forms."""
+
+    table: Table
+    links: Links = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """The tables and figures of one paper, in the order of the page."""
+
+    paper: str
+    tables: tuple[LinkedTable, ...]
+    figures: tuple[Picture, ...]
+
+
+def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, examples: Sequence[Picture] = ()) -> Path:
+    """Write ``folder/index.html`` from the tables and figures of the scale, which lie in ``folder/<study>/<name>.*``.
+
+    The page contains its pictures, so that it can be sent to someone; only the links to other formats need the folder.
+
+    Args:
+        scale: The scale.
+        studies: Its studies, by the names of their files.
+        folder: Where the tables and figures are.
+        examples: Pictures above everything else; see ``examples``.
+
+    Raises:
+        InputError: If a table or figure of a study has not been made, or a picture is neither PNG nor JPEG.
+    """
+    sections = [_section(name, study, scale, folder) for name, study in studies.items() if study.made_at(scale)]
+    template = environment().get_template("page.html")
+    text = template.render(title=scale.title, lead=LEAD, sections=sections, examples=examples, data_uri=as_data_uri)
+    with replacing(folder / "index.html") as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return folder / "index.html"
+
+
+def _section(name: str, study: Study, scale: Scale, folder: Path) -> Section:
+    tables, figures = (
+        [f"{name}/{exhibit.name}" for exhibit in exhibits if scale.makes(exhibit.name)]
+        for exhibits in (study.tables, study.figures)
+    )
+    return Section(
+        study.paper,
+        tuple(LinkedTable(Table.read(folder / f"{one}.json"), _links(one, TABLE_FILES)) for one in tables),
+        tuple(_figure(folder, one) for one in figures),
+    )
+
+
+def _figure(folder: Path, name: str) -> Picture:
+    title, caption, notes = read_texts(folder / f"{name}.json")
+    return Picture(folder / f"{name}.png", title, caption, tuple(notes), _links(name, FIGURE_FILES))
+
+
+def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:
+    return tuple((label, f"{name}.{suffix}") for label, suffix in files)
+
+
+def as_data_uri(path: Path) -> str:
+    """A PNG or JPEG file as an address that contains the picture.
+
+    Raises:
+        InputError: If the file is missing or is neither PNG nor JPEG.
+    """
+    if path.suffix.lower() not in MEDIA:
+        raise InputError(f"{path}: a picture of the page must be a PNG or JPEG file.")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such picture.") from None
+    return f"data:{MEDIA[path.suffix.lower()]};base64,{base64.b64encode(data).decode('ascii')}"

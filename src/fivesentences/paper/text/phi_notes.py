@@ -1,0 +1,25 @@
+"""The sentences below a table or figure that say which phi are missing and where SPICE's tuples came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fivesentences.config import Scale
+from fivesentences.paper.numbers.phi_statistics import PhiStatistics
+from fivesentences.paper.text.names import phi_in_words, unique
+
+
+def note_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:
+    """Which of the phi of a table or figure a scale leaves out."""
+    left_out = unique(phi_in_words(phi) for phi in phis if phi in scale.leave_out.phis)
+    return [f"Left out at the scale {scale.scale}: {', '.join(left_out)}."] if left_out else []
+
+
+def notes_on_tuples(statistics: PhiStatistics) -> list[str]:
+    """Where SPICE's tuples of each dataset came from."""
+    return unique(
+        f"SPICE’s tuples of {found['dataset']}: {source}."
+        for found in statistics.datasets
+        for phi in statistics.phis
+        if (source := found["phis"][phi]["tuples"])
+    )
