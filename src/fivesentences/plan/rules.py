@@ -468,4 +468,4 @@ class Rules:
         return self.plan.config / "studies" / f"{exhibit.partition('/')[0]}.yaml"
 
     def _settings(self, scale: str) -> dict[str, Any]:
-        return self.plan.scales[scale].model_dump(mode="json")
+        return self.plan.scales[scale].model_dump(mode="json", exclude_unset=True)
