@@ -187,7 +187,7 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
         "roles": {"r": "f30k"},
         "datasets": {"f30k": {"loader": "precomp", "folder": str(folder)}},
         "features": {"extractor": "bottom_up", "layout": "grid", "dimensions": 5},
-        "training": {"embedding": 8, "word": 6, "epochs": 1, "batch_size": 16, "min_word_count": 1},
+        "training": {"widths": {"embedding": 8, "word": 6}, "epochs": 1, "batch_size": 16, "min_word_count": 1},
         "studies": ["p"],
     }
     (tmp_path / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
