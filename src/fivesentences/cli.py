@@ -15,6 +15,7 @@ from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.rescore import rescore
+from fivesentences.commands.schema import schema
 from fivesentences.commands.sheets import quietly
 from fivesentences.commands.shell_words import in_shell_words
 from fivesentences.commands.similarity import similarity
@@ -44,7 +45,7 @@ def _root(
     """Regenerate tables of image-text matching papers, step by step, without Snakemake."""
 
 
-for command in (train, evaluate, similarity, rescore, compare, doctor):
+for command in (train, evaluate, similarity, rescore, compare, doctor, schema):
     app.command()(command)
 app.add_typer(checkpoint, name="checkpoint")
 
