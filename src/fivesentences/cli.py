@@ -16,12 +16,13 @@ from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.rescore import rescore
+from fivesentences.commands.schema import schema
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, help=__doc__)
-for command in (train, evaluate, similarity, rescore, compare, metrics, doctor, download, phi, jars):
+for command in (train, evaluate, similarity, rescore, compare, metrics, doctor, download, phi, jars, schema):
     app.command()(command)
 app.add_typer(checkpoint, name="checkpoint")
 

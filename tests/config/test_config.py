@@ -11,7 +11,7 @@ import yaml
 from fivesentences.config import Catalogue, Scale, check, read
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.plan.studies import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -72,6 +72,13 @@ def changed(**keys: Any) -> dict[str, Any]:
             ["x.yaml", "datasets.scenes.trian", "train"],
         ),
         (changed(leave_out={"fractions": [25]}), ["x.yaml", "fractions", "25"]),
+        (changed(training__exceptions=[{"loss": "a", "epochs": None}]), ["x.yaml", "exceptions.0.epochs is None"]),
+        (changed(training__exceptions=[{"loss": "a", "drop_after": 2}]), ["x.yaml", "exceptions.0.drop_after is 2"]),
+        (changed(training__exceptions=[{"loss": "a", "threads": 2}]), ["x.yaml", "threads is not a known key"]),
+        (changed(training__exceptions=[{"epochs": 1}]), ["x.yaml", "an exception names a model, a loss"]),
+        (changed(training__exceptions=[{"loss": "a"}]), ["x.yaml", "an exception without a setting"]),
+        (changed(other_seeds=[{"seeds": [1]}]), ["x.yaml", "other_seeds name a model"]),
+        (changed(other_seeds=[{"loss": "a", "seeds": [1, 1]}]), ["x.yaml", "seeds is [1, 1]"]),
     ],
 )
 def test_a_mistake_in_a_scale_names_file_key_value_and_cure(content: dict[str, Any], parts: list[str]) -> None:
@@ -89,6 +96,49 @@ def test_a_percentage_given_as_a_fraction_is_recognised() -> None:
 def test_a_loss_without_any_term_is_impossible() -> None:
     with pytest.raises(InputError, match=r"x.yaml: loss: triplet, sam, soft_rank, hal and smooth_ap are all null"):
         check(RunSpec, run(loss={"triplet": None}), "x.yaml")
+
+
+def test_a_run_of_an_earlier_layout_is_to_be_trained_again() -> None:
+    file = {"corpus": "c", "features": "f", "run": run(), "format": 2}
+    assert check(RunFile, file, "run.yaml").run == check(RunSpec, run(), "x")
+    for old, said in (({}, "of an earlier version"), ({"format": 1}, "of format 1")):
+        with pytest.raises(InputError, match=f"run.yaml: this run is {said}, and format 2 is .*train the run again"):
+            check(RunFile, {key: value for key, value in file.items() if key != "format"} | old, "run.yaml")
+
+
+def test_a_scale_may_say_only_how_it_differs_from_another(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "demo.yaml").write_text((CONFIG / "demo.yaml").read_text())
+    (tmp_path / "below/middle.yaml").write_text(
+        "extends: ../demo.yaml\nscale: middle\nkeep: null\ntraining: {epochs: {0.1: 9}, gpu: true}"
+    )
+    (tmp_path / "mine.yaml").write_text(
+        "extends: below/middle.yaml\nscale: mine\nstudies: [knn_margin]\nseeds: {1.0: [3]}"
+    )
+    mine, base = read(Scale, tmp_path / "mine.yaml"), read(Scale, tmp_path / "demo.yaml")
+    assert (mine.scale, mine.studies, mine.keep) == ("mine", ["knn_margin"], None)  # lists are replaced, null removes
+    assert mine.training.epochs == base.training.epochs | {0.1: 9} and mine.training.gpu  # mappings are merged
+    assert mine.seeds == {1.0: [3]} and base.seeds == [0]
+    unchanged = {"title", "datasets", "features", "judges", "other_seeds", "leave_out"}
+    assert mine.model_dump(include=unchanged) == base.model_dump(include=unchanged)
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    [
+        ("none.yaml", "but there is no file .*none.yaml"),
+        ("mine.yaml", "leads back to a file on the way: mine.yaml -> mine.yaml"),
+        ("other.yaml", "leads back to a file on the way: mine.yaml -> other.yaml -> mine.yaml"),
+        ("list.yaml", "holds no mapping"),
+        ("[1]", "extends is \\[1\\]; give the path"),
+    ],
+)
+def test_a_scale_that_cannot_extend_another_is_named(tmp_path: Path, base: str, said: str) -> None:
+    (tmp_path / "mine.yaml").write_text(f"extends: {base}")
+    (tmp_path / "other.yaml").write_text("extends: mine.yaml")
+    (tmp_path / "list.yaml").write_text("[1, 2]")
+    with pytest.raises(InputError, match=f"(mine|other).yaml: .*{said}"):
+        read(Scale, tmp_path / "mine.yaml")
 
 
 def test_a_study_that_names_an_undeclared_loss_ends_before_any_job() -> None:

@@ -75,7 +75,8 @@ def test_a_loss_of_its_own_is_added_as_the_page_says(means, batch):
 
 def test_the_study_and_the_scale_of_the_page_train_it_on_the_grid(means):
     content = yaml.safe_load((PAGE.parents[1] / "config" / "demo.yaml").read_text(encoding="utf-8"))
-    scale = Scale.model_validate(content | SCALE | {"training": content["training"] | SCALE["training"]})
+    own = {"training": content["training"] | SCALE["training"], "other_seeds": []}
+    scale = Scale.model_validate(content | SCALE | own)
     runs = runs_of_scale({"mine": Study.model_validate(STUDY)}, scale).values()
     assert {(run.model.folder, run.features) for run in runs} == {
         ("means", scale.grid_features),

@@ -62,7 +62,7 @@ def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
     rows = expand_rows(study.tables["t"].rows, study, scale)
     assert [(row.fraction, row.loss) for row in rows] == [(0.1, "a"), (0.1, "b"), (0.25, "a"), (0.25, "b")]
     assert [run.seed for run in rows[0].runs] == [0, 1, 2]
-    assert [row.runs[0].epochs for row in rows] == [5, 5, 4, 4]
+    assert [row.runs[0].training.epochs for row in rows] == [5, 5, 4, 4]
 
 
 def test_a_run_that_two_tables_share_appears_once(studies, scale):
@@ -148,17 +148,18 @@ def test_an_exception_holds_for_its_models_losses_and_fractions_and_the_last_one
         [{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": ["a", "b"], "fraction": [0.1, 0.25]}],
     )
     exceptions = [
-        {"model": "sgr", "learning_rate": 0.5, "similarity_dim": 8, "epochs": {0.1: 9, 0.25: 8}},
+        {"model": "sgr", "learning_rate": 0.5, "widths": {"similarity_dim": 8}, "epochs": {0.1: 9, 0.25: 8}},
         {"model": ["sgr", "saf"], "loss": "b", "fraction": 0.1, "learning_rate": 0.25},
     ]
     rows = expand_rows(study.tables["t"].rows, study, with_training(scale, exceptions=exceptions))
-    found = {(row.model, row.loss, row.fraction): row.runs[0] for row in rows}
+    found = {(row.model, row.loss, row.fraction): row.runs[0].training for row in rows}
     rate = scale.training.learning_rate
     assert [found["vsepp", loss, 0.1].learning_rate for loss in "ab"] == [rate, rate]
     assert [found["sgr", loss, 0.1].learning_rate for loss in "ab"] == [0.5, 0.25]
     assert [found["sgr", loss, 0.25].learning_rate for loss in "ab"] == [0.5, 0.5]
     assert [found["sgr", "a", fraction].epochs for fraction in (0.1, 0.25)] == [9, 8]
-    assert found["sgr", "a", 0.1].model.similarity_dim == 8
+    widths = {row.model: row.runs[0].model.model_dump() for row in rows}
+    assert widths["sgr"]["similarity_dim"] == 8 and "similarity_dim" not in widths["vsepp"]
 
 
 def test_an_exception_with_an_unknown_name_is_refused(scale):
@@ -180,7 +181,6 @@ def test_models_of_regions_read_the_grid_and_variants_show_in_the_name(scale):
     runs = [row.runs[0] for row in expand_rows(study.tables["t"].rows, study, given)]
     assert [run.features.stem for run in runs] == [scale.features.stem, *["e-grid-36regions-110d"] * 2]
     assert [run.name.split("/")[1] for run in runs] == ["vsepp", "scan,direction=i2t", "saf"]
-    assert runs[1].model.embedding == scale.training.embedding
 
 
 def test_a_row_whose_model_there_is_not_ends_in_one_sentence(scale):
@@ -249,9 +249,59 @@ def test_a_kept_row_with_an_unknown_name_is_refused(make_scale):
             runs_of_scale({"s": study}, make_scale(keep=[mistaken]))
 
 
-def test_an_exception_may_give_other_seeds(scale):
+def test_some_models_or_fractions_may_have_other_seeds(scale):
     study = study_of([{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": "a", "fraction": [0.1, 0.25]}])
-    given = with_training(scale, exceptions=[{"model": "sgr", "seeds": [0]}, {"fraction": 0.25, "seeds": [4, 5]}])
+    other_seeds = [{"model": "sgr", "seeds": [0]}, {"fraction": 0.25, "seeds": [4, 5]}]
+    given = Scale.model_validate(scale.model_dump() | {"other_seeds": other_seeds})
     rows = expand_rows(study.tables["t"].rows, study, given)
     seeds = {(row.model, row.fraction): [run.seed for run in row.runs] for row in rows}
     assert seeds == {("vsepp", 0.1): [0, 1, 2], ("vsepp", 0.25): [4, 5], ("sgr", 0.1): [0], ("sgr", 0.25): [4, 5]}
+    with pytest.raises(InputError, match=r"other_seeds\[0\].model is 'sgrr', but the studies have only"):
+        runs_of_scale(
+            {"s": study}, Scale.model_validate(scale.model_dump() | {"other_seeds": [{"model": "sgrr", "seeds": [1]}]})
+        )
+
+
+def test_an_exception_may_give_another_width_layout_or_null(make_scale):
+    grid = {"extractor": "e", "layout": "grid"}
+    study = study_of([{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": "a", "fraction": 0.1}])
+    training = {
+        "widths": {"embedding": 64, "word": 32},
+        "selection_images": 50,
+        "exceptions": [{"model": "sgr", "widths": {"word": 8}, "features": "global", "selection_images": None}],
+    }
+    scale = make_scale(grid_features=grid, training=training)
+    assert Scale.model_validate(scale.model_dump()) == scale
+    vsepp, sgr = (row.runs[0] for row in expand_rows(study.tables["t"].rows, study, scale))
+    assert (vsepp.model.embedding, vsepp.model.word, vsepp.training.selection_images) == (64, 32, 50)
+    assert (sgr.model.embedding, sgr.model.word, sgr.training.selection_images) == (64, 8, None)
+    assert sgr.features == scale.features
+
+
+@pytest.mark.parametrize(
+    ("training", "said"),
+    [
+        (
+            {"widths": {"embeding": 8}},
+            "widths.embeding is a width that no model has; did you mean 'embedding'?",
+        ),
+        (
+            {"exceptions": [{"model": "vsepp", "widths": {"similarity_dim": 8}}]},
+            "training.exceptions[0].widths.similarity_dim is a width that the model vsepp does not have; there are: "
+            "embedding, word.",
+        ),
+        (
+            {"exceptions": [{"model": ["i2t", "sgr"], "widths": {"caption_word": 8}}]},
+            "exceptions[0].widths.caption_word is a width that none of its models has",
+        ),
+        (
+            {"exceptions": [{"loss": "a", "widths": {"height": 8}}]},
+            "exceptions[0].widths.height is a width that no model",
+        ),
+    ],
+)
+def test_a_width_that_would_widen_nothing_is_refused(make_scale, training, said):
+    study = study_of([{"role": "flickr30k", "loss": "a"}], models={"i2t": {"name": "scan", "direction": "i2t"}})
+    with pytest.raises(InputError) as error:
+        runs_of_scale({"s": study}, make_scale(training={"epochs": 1} | training))
+    assert said in str(error.value)

@@ -273,8 +273,8 @@ def test_captions_an_image_make_groups_and_print_joins_its_own(studies, make_sca
 
 
 def test_notes_say_which_rows_have_which_seeds(studies, make_scale, made_up, published):
-    def notes(keep, exceptions):
-        scale = make_scale(seeds=[0], keep=keep, training={"epochs": 1, "exceptions": exceptions})
+    def notes(keep, other_seeds):
+        scale = make_scale(seeds=[0], other_seeds=other_seeds, keep=keep, training={"epochs": 1})
         frame = made_up(runs_of_scale({"f": studies["five_sentences"]}, scale).values())
         table = build_table("f", "table2", studies["five_sentences"], scale, frame, published)
         return [note for note in table.notes if "seed" in note]

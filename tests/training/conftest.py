@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config import FeatureSpec, Hyperparameters
 from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import ModelSpec, model_spec
@@ -57,17 +57,17 @@ def write_inputs(folder: Path, sizes=(24, 8, 8), seed: int = 0, regions: int | N
 
 
 def make_spec(**changes) -> RunSpec:
+    """Settings of a run; hyperparameters are given beside the others."""
     settings = {
         "dataset": "tiny",
         "features": FeatureSpec(extractor="counts"),
         "model": model_spec("vsepp", embedding=12, word=8),
         "loss": LossSpec(triplet="hardest", sam=SamSpec(negatives="random")),
-        "epochs": 4,
-        "batch_size": 16,
-        "learning_rate": 0.01,
-        "min_word_count": 1,
     }
-    return RunSpec(**{**settings, **changes})
+    training = {"epochs": 4, "batch_size": 16, "learning_rate": 0.01, "min_word_count": 1}
+    of_training = {key: value for key, value in changes.items() if key in Hyperparameters.model_fields}
+    others = {key: value for key, value in changes.items() if key not in of_training}
+    return RunSpec(**settings | others, training=training | of_training)
 
 
 @pytest.fixture(scope="session")

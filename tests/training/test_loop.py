@@ -34,7 +34,7 @@ def train_batches(training: Training, count: int) -> list[bool]:
 
 
 def range_of(training, number):
-    size = training.spec.batch_size
+    size = training.settings.batch_size
     return training._order()[number * size : (number + 1) * size]
 
 
@@ -65,7 +65,7 @@ def test_a_last_smaller_batch_decides_nothing(training_of):
 def test_a_sum_that_few_pairs_are_left_in_is_computed_pair_by_pair(training_of):
     training = training_of("sgr", loss=LossSpec(triplet="all"))
     for share, few in ((1.0, False), (1.01 * FEW, False), (0.9 * FEW, True), (0.0, True)):
-        size = training.spec.batch_size
+        size = training.settings.batch_size
         gradient = torch.zeros(size, size)
         gradient.view(-1)[: round(share * size * size)] = 1e-30
         training._notice_gradients(gradient)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.models import build_model
+from fivesentences.models import VSEPP, build_model, model_spec
 from fivesentences.training import scoring
 from fivesentences.training.batches import EncodedCaptions
 from fivesentences.training.data import Split
@@ -35,11 +35,11 @@ def test_blocks_of_a_gallery_hold_the_scores_of_the_whole(name, monkeypatch):
 
 
 def test_what_a_model_needs_of_captions_reaches_it_in_their_order():
-    class Labelled(type(build_model("vsepp", image_dim=6, vocabulary_size=20))):
+    class Labelled(VSEPP):
         def encode_captions(self, caption_tokens, caption_lengths, concept_labels):
             return super().encode_captions(caption_tokens, caption_lengths) * concept_labels
 
-    model = Labelled(image_dim=6, vocabulary_size=20, embedding=8, word=4)
+    model = Labelled(model_spec("vsepp", embedding=8, word=4), image_dim=6, vocabulary_size=20)
     split = split_of(torch.randn(3, 6), np.array([3, 1, 5, 2]))
     labels = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
     plain = scoring.similarity_of(model, split, {"concept_labels": torch.ones(4, 1)})

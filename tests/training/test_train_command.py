@@ -69,7 +69,7 @@ def write_scale(folder, inputs, grid_inputs):
         "datasets": {"d": {"loader": "flickr8k"}},
         "features": {"extractor": "counts"},
         "grid_features": {"extractor": "counts", "layout": "grid"},
-        "training": {"embedding": 8, "word": 6, "epochs": 1, "batch_size": 16, "min_word_count": 1},
+        "training": {"widths": {"embedding": 8, "word": 6}, "epochs": 1, "batch_size": 16, "min_word_count": 1},
         "studies": ["p"],
     }
     rows = [{"role": "r", "model": ["vsepp", "scan"], "loss": ["all", "sam"]}]

@@ -19,7 +19,7 @@ class Hyperparameters(Strict):
     learning_rate: float = Field(default=2e-4, gt=0, description="of Adam, until it falls tenfold")
     drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
-    min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are <unk>")
+    min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are `<unk>`")
     selection: Literal["rsum", "ncs"] = Field(
         default="rsum",
         description="dev score by which an epoch's weights are kept: the sum of recalls, or of NCS by CIDEr",

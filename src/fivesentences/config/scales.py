@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.features import FeatureSpec
@@ -89,6 +89,11 @@ class TrainingException(_CellWithHyperparameters):
         """Everything that it sets; null is a setting too, where a hyperparameter may be null."""
         keys = [key for key in type(self).model_fields if key not in CELL]
         return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
+
+    @model_serializer(mode="wrap")
+    def _set(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only what it sets: a null would be a setting."""
+        return {key: value for key, value in serialise(self).items() if key in self.model_fields_set}
 
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:

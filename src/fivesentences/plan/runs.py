@@ -46,7 +46,7 @@ class RunSpec(Strict):
 class RunFile(Strict):
     """``run.yaml``: a run's settings and the files that it read."""
 
-    format: int = Field(default=FORMAT, description="changes when the settings of a run are laid out anew")
+    format: int = Field(description="changes with the layout of a run's settings")
     corpus: str
     features: str
     run: RunSpec

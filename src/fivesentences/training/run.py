@@ -13,7 +13,7 @@ import yaml
 
 from fivesentences.config import check, read_yaml
 from fivesentences.errors import Argument, InputError
-from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
@@ -118,7 +118,7 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
             np.save(temporary, similarity_of(training.model, split, split.extras))
     data.vocabulary.write(folder / "vocabulary.json")
     with replacing(folder / "run.yaml") as temporary:
-        content = RunFile(corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")
+        content = RunFile(format=FORMAT, corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")
         temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     history = pd.DataFrame(training.history).astype({"epoch": int})
     history["best"] = (history.index == history[training.scores.column].idxmax()).astype(int)
