@@ -20,6 +20,7 @@ from fivesentences.semantics import (
     prepare,
     read_phi,
     rouge_l_matrix,
+    spice_matrix,
     tfidf_matrix,
     write_phi,
 )
@@ -47,15 +48,8 @@ ODD = {
     "\ufeffa dog": "\ufeffa dog",
     "{}<b>&amp;\\n\\u2028": "{}<b>&amp;\\n\\u2028",
 }
-PLAIN = [
-    "a dog runs",
-    "a brown dog runs fast",
-    "two cats sleep",
-    "a cat sleeps",
-    "a red car",
-    "a car on a street",
-    "a dog runs",
-]
+PLAIN = ["a dog runs", "a brown dog runs fast", "two cats sleep", "a cat sleeps", "a red car", "a car on a street"]
+PLAIN += PLAIN[:1]  # once more, of another image
 IMAGE_OF_PLAIN = [0, 0, 1, 1, 1, 2, 3]
 CORPUS = [caption for odd, plain in zip(ODD, [*PLAIN, *PLAIN], strict=False) for caption in (odd, plain)]
 IMAGE_OF_CAPTION = [3, 0, 1, 1, 5, 2, 0, 4, 3, 3, 2, 6, 7, 0, 8, 4, 1, 0, 2, 3, 5, 5, 0, 1, 2, 6]
@@ -163,12 +157,20 @@ def test_a_memory_map_and_a_file_hold_the_matrix(name, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mapped.npy", "phi.npy"]
 
 
-@pytest.mark.parametrize("function", [cider_matrix, bleu_matrix, rouge_l_matrix, tfidf_matrix])
-def test_the_functions_give_the_matrices_of_the_registry_and_fill_what_they_are_given(function, tmp_path):
-    name = {"cider_matrix": "cider", "bleu_matrix": "bleu4", "rouge_l_matrix": "rouge_l", "tfidf_matrix": "tfidf"}
-    wanted = matrix(name[function.__name__], CORPUS, IMAGE_OF_CAPTION)
-    np.testing.assert_array_equal(function(CORPUS, IMAGE_OF_CAPTION), wanted)
-    on_disk = function(CORPUS, IMAGE_OF_CAPTION, out=tmp_path / "phi.npy")
+FUNCTIONS = {
+    "cider": cider_matrix,
+    "bleu4": bleu_matrix,
+    "rouge_l": rouge_l_matrix,
+    "tfidf": tfidf_matrix,
+    "spice": lambda captions, *given, **out: spice_matrix(tuples_of(captions).of_caption, *given, **out),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_functions_give_the_matrices_of_the_registry_and_fill_a_file(name, tmp_path):
+    wanted = matrix(name, CORPUS, IMAGE_OF_CAPTION)
+    np.testing.assert_array_equal(FUNCTIONS[name](CORPUS, IMAGE_OF_CAPTION), wanted)
+    on_disk = FUNCTIONS[name](CORPUS, IMAGE_OF_CAPTION, out=tmp_path / "phi.npy")
     np.testing.assert_array_equal(on_disk, wanted.astype(np.float32))
 
 
@@ -242,9 +244,8 @@ def test_pairs_that_do_not_fit_are_refused(name):
 
 
 WAYS_IN = {
-    "prepare": lambda captions, images: prepare("rouge_l", captions, images),
-    "spice": lambda captions, images: prepare("spice", captions, images, Tuples([], "words", "")),
-    **{f.__name__: f for f in (cider_matrix, bleu_matrix, rouge_l_matrix, tfidf_matrix)},
+    "prepare": lambda captions, images: prepare("spice", captions, images, Tuples([], "words", "")),
+    **{name: function for name, function in FUNCTIONS.items() if name != "spice"},
     **{scorer.__name__: scorer for scorer in (BleuDaaScorer, RougeDaaScorer, BatchCider)},
 }
 

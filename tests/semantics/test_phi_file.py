@@ -37,14 +37,6 @@ def test_a_written_matrix_is_read_back_memory_mapped(written):
     np.testing.assert_array_equal(matrix, cider_matrix(CAPTIONS, IMAGE_OF_CAPTION).astype(np.float32))
 
 
-def test_the_note_says_what_the_matrix_was_made_of(written):
-    note = json.loads(written.with_suffix(".json").read_text())
-    text = "".join(f"{caption}\n" for caption in CAPTIONS).encode()
-    assert note["captions_sha256"] == hashlib.sha256(text).hexdigest()
-    assert (note["metric"], note["tokenisation"], note["shape"]) == ("cider", "whitespace", [5, 3])
-    assert note["idf_corpus"] == "these 5 captions of 3 images"
-
-
 def test_other_captions_are_refused(written):
     with pytest.raises(InputError, match="other captions"):
         read_phi(written, captions=[*CAPTIONS[:4], "a blue car"])
@@ -66,17 +58,19 @@ def test_other_images_of_the_same_captions_are_refused(written):
 @pytest.mark.parametrize(
     ("name", "metric", "tokenisation", "idf"),
     [
-        ("cider-reattached", "cider", "reattached", True),
-        ("bleu4", "bleu4", "whitespace", False),
-        ("binary",) * 2 + (None, False),
+        ("cider", "cider", "whitespace", "these 5 captions of 3 images"),
+        ("cider-reattached", "cider", "reattached", "these 5 captions of 3 images"),
+        ("bleu4", "bleu4", "whitespace", None),
+        ("binary", "binary", None, None),
     ],
 )
-def test_the_note_names_phi_metric_tokenisation_and_idf(tmp_path, name, metric, tokenisation, idf):
+def test_the_note_says_what_the_matrix_was_made_from(tmp_path, name, metric, tokenisation, idf):
     write_phi(name, CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "phi.npy")
     note = read_phi_note(tmp_path / "phi.npy")
     assert (note["phi"], note["metric"], note["tokenisation"]) == (name, metric, tokenisation)
-    assert (note["idf_corpus"] is not None) is idf
-    assert note["tuples"] is None
+    assert (note["idf_corpus"], note["tuples"], note["shape"]) == (idf, None, [5, 3])
+    text = "".join(f"{caption}\n" for caption in CAPTIONS).encode()
+    assert note["captions_sha256"] == hashlib.sha256(text).hexdigest()
 
 
 def test_a_tokenisation_changes_the_matrix_and_not_only_the_note():

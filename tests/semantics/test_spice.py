@@ -117,12 +117,6 @@ def test_undefined_cells_take_the_given_value(corpus: tuple[Raw, list[int]]) -> 
         SpiceScorer(*corpus, "count").sparse(np.arange(40))
 
 
-def test_a_file_holds_the_same_scores_in_single_precision(corpus: tuple[Raw, list[int]], tmp_path: Path) -> None:
-    matrix = spice_matrix(*corpus, out=tmp_path / "spice.npy")
-    assert matrix.dtype == np.float32
-    np.testing.assert_array_equal(matrix, spice_matrix(*corpus).astype(np.float32))
-
-
 def test_captions_without_tuples_score_zero() -> None:
     np.testing.assert_array_equal(spice_matrix([[], []], [0, 1]), np.zeros((2, 2)))
     np.testing.assert_array_equal(spice_matrix([[], [["dog"]]], [0, 0]), [[0.0], [1.0]])

@@ -59,42 +59,32 @@ def test_the_best_of_a_row_are_those_of_a_full_sort(kind, k):
 
 @pytest.mark.parametrize("name", ["cider", "bleu2", "binary"])
 @pytest.mark.parametrize("k", [1, 10, 60, 1000])
-def test_the_store_holds_the_best_of_the_phi_file(tmp_path, name, k):
+def test_the_store_its_rows_and_its_cells_are_the_best_of_the_phi_file(tmp_path, name, k):
     captions, image_of_caption = random_captions(60, seed=k)
     write_phi(name, captions, image_of_caption, tmp_path / "phi.npy")
     write_top_k(name, captions, image_of_caption, tmp_path / "best", k=k)
-    whole = read_phi(tmp_path / "phi.npy")
+    whole = np.asarray(read_phi(tmp_path / "phi.npy"))
     best = read_top_k(tmp_path / "best", captions, image_of_caption)
     assert (best.shape, best.k) == (whole.shape, min(k, 60))
-    images, scores = sorted_out(np.asarray(whole), best.k)
+    images, scores = sorted_out(whole, best.k)
     np.testing.assert_array_equal(best.images, images)
     np.testing.assert_array_equal(best.scores, scores)
+    kept = np.zeros(whole.shape, dtype=bool)
+    kept[np.nonzero(images >= 0)[0], images[images >= 0]] = True
+    wanted = np.where(kept, whole, 0)
+    rows = best.rows([100, 0, 0, 57])
+    assert rows.has_sorted_indices
+    np.testing.assert_array_equal(rows.toarray(), wanted[[100, 0, 0, 57]])
+    np.testing.assert_array_equal(rows[:, [5, 1]].toarray(), wanted[[100, 0, 0, 57]][:, [5, 1]])
+    found, stored = best.lookup(*np.indices(whole.shape).reshape(2, -1))
+    np.testing.assert_array_equal(stored, kept.ravel())
+    np.testing.assert_array_equal(found, wanted.ravel())
 
 
 @pytest.fixture
 def store(tmp_path):
     write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, tmp_path / "best", k=2)
     return tmp_path / "best"
-
-
-def test_rows_and_single_cells_are_the_matrix_where_it_is_stored(tmp_path):
-    captions, image_of_caption = random_captions(40, seed=3)
-    write_phi("cider", captions, image_of_caption, tmp_path / "phi.npy")
-    write_top_k("cider", captions, image_of_caption, tmp_path / "best", k=7)
-    whole, best = np.asarray(read_phi(tmp_path / "phi.npy")), read_top_k(tmp_path / "best")
-    kept = np.zeros(whole.shape, dtype=bool)
-    images, _ = sorted_out(whole, 7)
-    for caption, of_caption in enumerate(images):
-        kept[caption, of_caption[of_caption >= 0]] = True
-    chosen = np.array([100, 0, 0, 57])
-    rows = best.rows(chosen)
-    assert rows.has_sorted_indices
-    np.testing.assert_array_equal(rows.toarray(), np.where(kept, whole, 0)[chosen])
-    np.testing.assert_array_equal(rows[:, [5, 1]].toarray(), np.where(kept, whole, 0)[chosen][:, [5, 1]])
-    every_caption, every_image = (grid.ravel() for grid in np.indices(whole.shape))
-    scores, stored = best.lookup(every_caption, every_image)
-    np.testing.assert_array_equal(stored, kept.ravel())
-    np.testing.assert_array_equal(scores, np.where(kept, whole, 0).ravel())
 
 
 def test_the_note_says_what_the_store_was_made_from(store):
