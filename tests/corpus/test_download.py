@@ -84,13 +84,18 @@ def left_in(folder):
     return sorted(path.name for path in (folder / "mine").iterdir()) if (folder / "mine").exists() else []
 
 
-def make_mirror(folder, data=DATA, sums=True, listed=None):
-    (folder / "mine").mkdir(parents=True)
-    (folder / "mine" / "archive.zip").write_bytes(data)
-    if sums:
-        digest = hashlib.sha256(data).hexdigest() if listed is None else listed
-        (folder / "SHA256SUMS").write_text(f"{'0' * 64}  other.zip\n{digest}  mine/archive.zip\n")
-    return folder
+@pytest.fixture
+def make_mirror(tmp_path):
+    """Makes a mirror that holds the file, with a SHA256SUMS of this text."""
+
+    def make_mirror(sums):
+        (tmp_path / "mirror" / "mine").mkdir(parents=True)
+        (tmp_path / "mirror" / "mine" / "archive.zip").write_bytes(DATA)
+        if sums is not None:
+            (tmp_path / "mirror" / "SHA256SUMS").write_text(sums)
+        return tmp_path / "mirror"
+
+    return make_mirror
 
 
 # --- from the host ------------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ def test_a_file_for_a_person_says_what_to_fetch_and_where_to_put_it_and_is_then_
     gated = entry(None, fetch_by_hand="ask for it at https://example.org/form.")
     place = tmp_path / "mine" / "archive.zip"
     with refused(
-        "'archive' must be fetched by a person: ask for it at https://example.org/form.", f"Put it at {place}."
+        "mine: 'archive' must be fetched by a person: ask for it at https://example.org/form. Put it", f"{place}."
     ):
         get(gated, tmp_path)
     place.parent.mkdir()
@@ -239,11 +244,7 @@ def test_a_file_for_a_person_says_what_to_fetch_and_where_to_put_it_and_is_then_
     place.write_bytes(DATA[:100])
     with pytest.raises(InputError, match=r"archive.zip.sha256 says"):
         get(gated, tmp_path)
-
-
-def test_a_file_put_in_place_must_have_the_catalogues_checksum(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "archive.zip").write_bytes(b"something else")
+    place.with_name("archive.zip.sha256").unlink()
     with pytest.raises(InputError, match="the catalogue says"):
         get(entry("http://127.0.0.1:9/x", SHA), tmp_path)
 
@@ -251,8 +252,8 @@ def test_a_file_put_in_place_must_have_the_catalogues_checksum(tmp_path):
 # --- from a mirror ------------------------------------------------------------------------------------------
 
 
-def test_a_mirror_is_used_before_the_host_and_checked_against_its_own_list(tmp_path):
-    mirror = make_mirror(tmp_path / "mirror")
+def test_a_mirror_is_used_before_the_host_and_checked_against_its_own_list(make_mirror, tmp_path):
+    mirror = make_mirror(f"{'0' * 64}  other.zip\n{SHA}  mine/archive.zip\n")
     # The catalogue's checksum and size are the host's; the mirror's file is re-encoded.
     mine = entry("http://127.0.0.1:9/x", "0" * 64, 17)
     path = get(mine, tmp_path / "data", mirror)
@@ -262,22 +263,22 @@ def test_a_mirror_is_used_before_the_host_and_checked_against_its_own_list(tmp_p
     get(mine, tmp_path / "data")  # without the mirror the record still tells where the file came from
 
 
-def test_a_mirror_whose_list_disagrees_or_lacks_the_file_leaves_nothing(tmp_path):
-    wrong = make_mirror(tmp_path / "wrong", listed="1" * 64)
-    with pytest.raises(InputError, match="the mirror's SHA256SUMS says 1111"):
-        get(entry(None), tmp_path / "data", wrong)
-    lacking = make_mirror(tmp_path / "lacking")
-    (lacking / "SHA256SUMS").write_text(f"{SHA}  other.zip\n")
-    with pytest.raises(InputError, match=r"SHA256SUMS does not list 'mine/archive.zip'"):
-        get(entry(None), tmp_path / "data", lacking)
-    (lacking / "SHA256SUMS").write_text("hello\n")
-    with pytest.raises(InputError, match=r"SHA256SUMS, line 1 is 'hello'"):
-        get(entry(None), tmp_path / "data", lacking)
+@pytest.mark.parametrize(
+    ("sums", "sentence"),
+    [
+        (f"{'1' * 64}  mine/archive.zip\n", "the mirror's SHA256SUMS says 1111"),
+        (f"{SHA}  other.zip\n", "SHA256SUMS does not list 'mine/archive.zip'"),
+        ("hello\n", "SHA256SUMS, line 1 is 'hello'"),
+    ],
+)
+def test_a_mirror_whose_list_disagrees_or_lacks_the_file_leaves_nothing(make_mirror, tmp_path, sums, sentence):
+    with pytest.raises(InputError, match=sentence):
+        get(entry(None), tmp_path / "data", make_mirror(sums))
     assert left_in(tmp_path / "data") == []
 
 
-def test_a_mirror_without_a_list_is_recorded_first_and_compared_later(tmp_path):
-    mirror = make_mirror(tmp_path / "mirror", sums=False)
+def test_a_mirror_without_a_list_is_recorded_first_and_compared_later(make_mirror, tmp_path):
+    mirror = make_mirror(None)
     path = get(entry(None), tmp_path / "data", mirror)
     path.unlink()
     (mirror / "mine" / "archive.zip").write_bytes(DATA[::-1])
@@ -321,10 +322,8 @@ def catalogue(pytestconfig):
     return read(Catalogue, pytestconfig.rootpath / "config" / "datasets.yaml")
 
 
-def test_every_file_of_the_catalogue_has_a_place_of_its_own_and_a_way_to_get_it(catalogue):
-    files = [file for entry in catalogue.datasets.values() for file in entry.files.values()]
-    assert len({file.path for file in files}) == len(files)
-    for file in files:
+def test_every_file_of_the_catalogue_has_a_way_to_get_it(catalogue):
+    for file in (file for entry in catalogue.datasets.values() for file in entry.files.values()):
         assert file.url is None or file.url.startswith("http")
         assert (file.url is None) == (file.fetch_by_hand is not None), file.path
         assert file.version and file.licence

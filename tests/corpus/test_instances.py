@@ -61,16 +61,6 @@ def test_an_id_that_is_no_whole_number_is_refused(tmp_path, image_id):
         ({"annotations": [{"image_id": [42], "category_id": 1}]}, r"image_id is '\[42\]'"),
         ({"annotations": [{"image_id": 42, "category_id": 0}]}, "category_id is 0; COCO's run from 1 to 90"),
         ({"annotations": [{"image_id": 5, "category_id": 10**30}]}, "run from 1 to 90"),
-    ],
-)
-def test_a_file_of_another_form_is_refused_in_a_sentence(tmp_path, content, message):
-    with pytest.raises(InputError, match=message):
-        read_instances(written(tmp_path, **content), [42])
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
         (b'{"images": [', "line 1, column 13 is not JSON"),
         (b"\xff\xfe", "byte 0 .* is not UTF-8"),
         (b"[" * 200_000, "is not JSON"),
@@ -79,8 +69,9 @@ def test_a_file_of_another_form_is_refused_in_a_sentence(tmp_path, content, mess
         (None, "there is no such file"),
     ],
 )
-def test_a_damaged_hostile_or_missing_file_is_refused_in_a_sentence(tmp_path, data, message):
-    if data is not None:
-        (tmp_path / "instances.json").write_bytes(data)
+def test_a_damaged_hostile_or_missing_file_is_refused_in_a_sentence(tmp_path, content, message):
+    path = written(tmp_path, **content) if isinstance(content, dict) else tmp_path / "instances.json"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        read_instances(tmp_path / "instances.json", [42])
+        read_instances(path, [42])

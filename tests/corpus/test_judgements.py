@@ -182,11 +182,6 @@ def test_a_wrong_line_of_flickr8k_is_named(tmp_path, load, line, sentence):
         load(tmp_path, replaced(EXPERT if load is expert else CROWD, 1, line))
 
 
-def test_an_archive_without_judgements_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"there is no 'ExpertAnnotations.txt' in it; is it Flickr8k's text archive"):
-        load_flickr8k_expert(archive(tmp_path / "text.zip", "other.txt", []), FLICKR)
-
-
 SCENES = corpus_of(
     {"s0": ["c0", "c1"], "s1": ["c2"], "s2": ["c3", "c4"], "s3": ["c5"]}, {"s0": "train", "s1": "test", "s2": "dev"}
 )
@@ -225,29 +220,28 @@ def test_within_a_split_indices_are_the_splits_own(tmp_path):
 
 
 def test_a_wrong_truth_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"truth is \[4, 6\] but the corpus has 6 captions and 4 images"):
-        truth_as_judge(np.zeros((4, 6)), SCENES)
-    for wrong in (-0.5, 1.5, np.nan):
-        truth = np.zeros((6, 4))
-        truth[5, 3] = wrong
-        with pytest.raises(InputError, match=f"the truth of caption 5 for image 3 is {wrong}"):
-            truth_as_judge(truth, SCENES)
-    with pytest.raises(InputError, match="split 'val' of 'small' has no images"):
-        truth_as_judge(np.zeros((6, 4)), SCENES, "val")
-    with pytest.raises(InputError, match=r"none\.npy: there is no such file"):
-        truth_as_judge(tmp_path / "none.npy", SCENES)
     (tmp_path / "broken.npy").write_bytes(b"\x93NUMPY broken")
-    with pytest.raises(InputError, match=r"broken\.npy: this is not a complete \.npy file"):
-        truth_as_judge(tmp_path / "broken.npy", SCENES)
     np.save(tmp_path / "text.npy", np.full((6, 4), "true"))
-    with pytest.raises(InputError, match="does not contain an array of real numbers"):
-        truth_as_judge(tmp_path / "text.npy", SCENES)
+    wrong = np.zeros((3, 6, 4))
+    wrong[:, 5, 3] = -0.5, 1.5, np.nan
+    for truth, split, sentence in (
+        (np.zeros((4, 6)), "test", r"truth is \[4, 6\] but the corpus has 6 captions and 4 images"),
+        *((matrix, "test", f"the truth of caption 5 for image 3 is {matrix[5, 3]}") for matrix in wrong),
+        (np.zeros((6, 4)), "val", "split 'val' of 'small' has no images"),
+        (tmp_path / "none.npy", "test", r"none\.npy: there is no such file"),
+        (tmp_path / "broken.npy", "test", r"broken\.npy: this is not a complete \.npy file"),
+        (tmp_path / "text.npy", "test", "does not contain an array of real numbers"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            truth_as_judge(truth, SCENES, split)
 
 
-def test_judges_go_by_name(tmp_path):
+def test_judges_go_by_name_and_an_archive_without_judgements_is_named(tmp_path):
     corpus, judgements = load_judgements("cxc", csv(tmp_path / "sits.csv", CXC), COCO)
     assert corpus is COCO
     assert rows(judgements) == rows(load_cxc(tmp_path / "sits.csv", COCO))
+    with pytest.raises(InputError, match=r"there is no 'ExpertAnnotations.txt' in it; is it Flickr8k's text archive"):
+        load_judgements("flickr8k_expert", archive(tmp_path / "text.zip", "other.txt", []), FLICKR)
     with pytest.raises(InputError, match="the judge is 'me'; it must be one of cxc, flickr8k_expert, flickr8k_exp"):
         load_judgements("me", tmp_path / "sits.csv", COCO)
 

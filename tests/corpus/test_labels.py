@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from fivesentences.corpus.labels import read_labels, write_coco_labels
 from fivesentences.errors import InputError
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    table = pd.DataFrame({"image_id": ["a", "b", "c"], "dog": [True, False, True], "cat": [False, False, True]})
-    table.to_parquet(tmp_path / "labels.parquet")
-    return tmp_path / "labels.parquet"
+TABLE = pd.DataFrame({"image_id": ["a", "b", "c"], "dog": [True, False, True], "cat": [False, False, True]})
 
 
-def test_rows_follow_the_images_asked_for(path):
-    assert read_labels(path, ["c", "a"]).tolist() == [[True, True], [True, False]]
+def test_rows_follow_the_images_asked_for(tmp_path):
+    TABLE.to_parquet(tmp_path / "labels.parquet")
+    assert read_labels(tmp_path / "labels.parquet", ["c", "a"]).tolist() == [[True, True], [True, False]]
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("content", "sentence"),
     [
-        (lambda table: table.drop(columns="image_id"), "has the column 'image_id'"),
-        (lambda table: table[["image_id"]], "one column per label"),
-        (lambda table: table.assign(dog=1), "must be true or false"),
-        (lambda table: pd.concat([table, table]), "the image 'a' occurs twice"),
-        (lambda table: table.iloc[1:], "the image 'a' has no row"),
+        (TABLE.drop(columns="image_id"), "has the column 'image_id'"),
+        (TABLE[["image_id"]], "one column per label"),
+        (TABLE.assign(dog=1), "must be true or false"),
+        (pd.concat([TABLE, TABLE]), "the image 'a' occurs twice"),
+        (TABLE.iloc[1:], "the image 'a' has no row"),
+        (b"nothing", "not a table of labels"),
+        (None, "no such file"),
     ],
 )
-def test_tables_that_do_not_fit_are_refused(path, change, sentence):
-    change(pd.read_parquet(path)).to_parquet(path)
+def test_a_table_that_does_not_fit_or_is_none_is_refused(tmp_path, content, sentence):
+    path = tmp_path / "labels.parquet"
+    if isinstance(content, pd.DataFrame):
+        content.to_parquet(path)
+    elif content is not None:
+        path.write_bytes(content)
     with pytest.raises(InputError, match=sentence):
         read_labels(path, ["a"])
-
-
-def test_a_file_that_is_missing_or_no_table_is_named(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_labels(tmp_path / "none.parquet", ["a"])
-    (tmp_path / "x.parquet").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="not a table of labels"):
-        read_labels(tmp_path / "x.parquet", ["a"])
 
 
 def test_labels_of_coco_are_the_categories_of_the_archive(tmp_path, zipped):

@@ -100,14 +100,6 @@ def test_other_split_names_are_allowed_and_a_split_without_images_is_one_sentenc
         Corpus("mine", table()).split("dev")
 
 
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-20])
-
-
-def foreign(path: Path) -> None:
-    table().to_parquet(path)
-
-
 def newer(path: Path) -> None:
     metadata = {b"fivesentences.corpus": json.dumps({"format": 99, "name": "x"}).encode()}
     pq.write_table(pa.Table.from_pandas(table()).replace_schema_metadata(metadata), path)
@@ -116,8 +108,8 @@ def newer(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (truncated, "not a readable parquet file"),
-        (foreign, "corpus format is none"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "not a readable parquet file"),
+        (table().to_parquet, "corpus format is none"),
         (newer, "corpus format is 99"),
         (Path.unlink, "there is no such file"),
     ],

@@ -49,19 +49,19 @@ def images() -> pd.DataFrame:
 
 
 @pytest.fixture
-def printed_until_killed(tmp_path: Path) -> Callable[..., str]:
-    """Runs a script and kills it with SIGKILL once ``when()`` holds; returns what it and its children had printed.
+def killed(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """Runs a script and kills it with SIGKILL once ``when()`` holds; returns standard output and standard error.
 
-    Fails if a child that shares its output outlives it.
+    Fails if a child that shares one of them outlives the script for a minute: then that stays open.
     """
 
-    def printed_until_killed(source: str, *arguments: object, when: Callable[[], bool]) -> str:
+    def killed(source: str, *arguments: object, when: Callable[[], bool]) -> tuple[str, str]:
         (tmp_path / "script.py").write_text(source)
         command = [sys.executable, str(tmp_path / "script.py"), *map(str, arguments)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             while process.poll() is None and not when():
                 time.sleep(0.002)
             process.kill()
-            return process.communicate(timeout=60)[0]
+            return process.communicate(timeout=60)
 
-    return printed_until_killed
+    return killed

@@ -72,10 +72,10 @@ def test_rows_are_the_images_in_the_tables_order(archive, images, tmp_path, caps
     assert set(tmp_path.iterdir()) == {out, beside}
 
 
-def test_a_killed_extraction_resumes_from_finished_chunks(archive, images, tmp_path, monkeypatch, printed_until_killed):
+def test_a_killed_extraction_resumes_from_finished_chunks(archive, images, tmp_path, monkeypatch, killed):
     table, out = tmp_path / "images.csv", tmp_path / "out" / "features.npy"
     images.to_csv(table, index=False)
-    printed = printed_until_killed(SCRIPT, archive, table, out, when=lambda: len(chunk_files(out)) >= 5)
+    printed, _ = killed(SCRIPT, archive, table, out, when=lambda: len(chunk_files(out)) >= 5)
     before = chunk_files(out)
     assert printed == "the script runs\n"  # it was killed before its end, and workers did not run it again
     assert 5 <= len(before) < len(images)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from fivesentences.corpus import Photographs, decode
+from fivesentences.corpus import Photographs, decode, load_flickr8k
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features, networks
 from fivesentences.features.networks import Network
@@ -164,12 +163,8 @@ def test_downloaded_weights_reach_the_workers_by_a_file(archive, images, tmp_pat
 @pytest.fixture(scope="module")
 def flickr8k(mirror: Path) -> tuple[Photographs, Path, dict[str, str]]:
     """Photographs, the mirror's MobileNetV2, and what people wrote about each photograph."""
-    captions: dict[str, str] = {}
-    with zipfile.ZipFile(mirror / "flickr8k" / "Flickr8k_text.zip") as text:
-        name = next(name for name in text.namelist() if name.endswith("Flickr8k.token.txt"))
-        for line in text.read(name).decode().splitlines():
-            which, caption = line.split("\t", 1)
-            captions[which.split("#")[0]] = captions.get(which.split("#")[0], "") + " | " + caption.lower()
+    table = load_flickr8k(mirror / "flickr8k" / "Flickr8k_text.zip").table
+    captions = table.groupby("filename")["caption"].agg(" | ".join).str.lower().to_dict()
     photographs = Photographs(mirror / "flickr8k" / "Flickr8k_Dataset.zip")
     return photographs, mirror / "weights" / "mobilenetv2_100.safetensors", captions
 

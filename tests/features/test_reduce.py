@@ -8,7 +8,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.features.reduce import reduce_features
@@ -24,9 +24,7 @@ def corpus():
         for image in range(count)
         for number in range(2)
     ]
-    return Corpus(
-        "c", pd.DataFrame(rows, columns=["image_id", "filename", "caption_id", "caption", "split", "category"])
-    )
+    return Corpus("c", pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
 def stored(folder, corpus, features):

@@ -23,8 +23,8 @@ def files_to_read(
 ) -> list[str]:
     """Paths of a dataset's files whose names begin with ``kind``, relative to the data folder.
 
-    An excerpt replaces the whole file only if it contains all requested ``splits`` and if it, unlike the whole file, is
-    in one of the ``folders``.
+    An excerpt replaces the whole file only if it contains all requested ``splits`` and is in one of the ``folders``,
+    while the whole file is in none of them.
 
     Args:
         catalogue: The list of downloads.

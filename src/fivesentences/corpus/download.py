@@ -197,7 +197,7 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
         _check_new(item, target, sha256_of(part), HOST, item.sha256, "the catalogue")
     except InputError:
-        part.unlink()  # kept, it would be taken for complete next time and fail for ever
+        part.unlink()  # if it were kept, the next call would consider it complete and fail again
         raise
     with part.open("rb") as written:
         os.fsync(written.fileno())

@@ -57,7 +57,7 @@ def open_array(path: Path, cure: str) -> npt.NDArray[Any]:
 
 
 def check_kind(array: npt.NDArray[Any] | Any, what: str, images: bool) -> None:
-    """Check that an array can hold features: float16 or float32, one vector or one row of vectors per image.
+    """Check that an array can hold features: float16 or float32, with one vector or several per image.
 
     Args:
         array: The array, or anything with its ``dtype``, ``ndim`` and ``shape``.
