@@ -11,13 +11,15 @@ import pytest
 import yaml
 
 from fivesentences import cli
+from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.options_page import options_page
-from fivesentences.plan.schemas import KINDS, schema_of
+from fivesentences.plan.schemas import schema_texts
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "config").glob("*.yaml"), *(ROOT / "config" / "studies").glob("*.yaml")])
 FEATURES = {"extractor": "e"}
 RUN = {"dataset": "d", "features": FEATURES, "model": {"name": "vsepp"}}
+SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in schema_texts(PaperStudy).items()}
 SCALE = {"scale": "s", "title": "S", "roles": {}, "datasets": {}, "studies": ["p"]}
 
 
@@ -31,7 +33,7 @@ def named(content: Any) -> Any:
 
 
 def is_valid(kind: str, content: Any) -> bool:
-    return jsonschema.Draft7Validator(schema_of(kind)).is_valid(named(content))
+    return jsonschema.Draft7Validator(SCHEMAS[kind]).is_valid(named(content))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -81,7 +83,7 @@ def test_a_schema_accepts_what_the_code_accepts_and_refuses_a_mistake(kind: str,
 
 
 def test_an_editor_is_offered_the_registered_models_and_their_widths() -> None:
-    exception = schema_of("scale")["$defs"]["TrainingException"]["properties"]
+    exception = SCHEMAS["scale"]["$defs"]["TrainingException"]["properties"]
     assert {"enum": ["vsepp", "scan", "sgr", "saf", "vsrn", "cvse"]} in exception["model"]["anyOf"]
     assert exception["widths"]["properties"]["similarity_dim"]["description"] == "of sgr, saf"
 
@@ -98,7 +100,7 @@ def test_what_is_checked_in_is_up_to_date_and_what_is_not_is_named(monkeypatch, 
     assert run(monkeypatch, "--check") == 0
     where = ("--out", tmp_path / "schemas", "--page", tmp_path / "options.md")
     assert run(monkeypatch, *where) == 0
-    assert sorted(path.stem for path in (tmp_path / "schemas").iterdir()) == sorted(KINDS)
+    assert sorted(path.stem for path in (tmp_path / "schemas").iterdir()) == sorted(SCHEMAS)
     assert (tmp_path / "options.md").read_text(encoding="utf-8") == options_page()
     (tmp_path / "options.md").write_text("edited")
     capsys.readouterr()
