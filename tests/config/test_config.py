@@ -11,8 +11,8 @@ import yaml
 from fivesentences.config import Catalogue, Scale, check, read
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.runs import RunFile, RunSpec
-from fivesentences.plan.studies import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 SCALES = sorted(path for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
@@ -25,7 +25,7 @@ def test_every_scale_of_the_project_is_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((CONFIG / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_study_of_the_project_is_valid(path: Path) -> None:
-    assert read(Study, path).things
+    assert list(read(PaperStudy, path).exhibits)
 
 
 def test_the_catalogue_names_each_path_once() -> None:
@@ -141,71 +141,51 @@ def test_a_scale_that_cannot_extend_another_is_named(tmp_path: Path, base: str, 
         read(Scale, tmp_path / "mine.yaml")
 
 
-def test_a_study_that_names_an_undeclared_loss_ends_before_any_job() -> None:
-    study = {
-        "paper": "p",
-        "losses": {"hardest": {}},
-        "tables": {
-            "t": {
-                "title": "t",
-                "caption": "c",
-                "rows": [{"role": "r", "loss": "hardset"}],
-                "columns": [{"metric": "Rsum"}],
-            }
-        },
-    }
-    with pytest.raises(InputError, match=r"s.yaml: tables.t names the loss 'hardset', but losses has only: hardest"):
-        check(Study, study, "s.yaml")
-
-
 def study(**keys: Any) -> dict[str, Any]:
     return {"paper": "p", "losses": {"hardest": {}}} | keys
 
 
+def table(**keys: Any) -> dict[str, Any]:
+    return study(tables=[{"name": "t", "kind": "runs", "title": "t", "caption": "c", "rows": [ROW]} | keys])
+
+
+def figure(kind: str, **keys: Any) -> dict[str, Any]:
+    return study(figures=[{"name": "f", "kind": kind, "title": "t", "caption": "c"} | keys])
+
+
 ROW = {"role": "r", "loss": "hardest"}
-ABOUT = {"title": "t", "caption": "c"}
+RSUM = [{"metric": "Rsum"}]
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (
-            study(figures={"f": ABOUT | {"drawing": "hubnes", "rows": [ROW]}}),
-            r"s.yaml: figures.f.drawing is 'hubnes'; expected one of 'semantic_recall_over_m', 'hubness'",
+            table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
+            r"s.yaml: t names the loss 'hardset', but losses has only: hardest",
+        ),
+        (figure("hubnes", rows=[ROW]), r"s.yaml: figures.f.kind is 'hubnes'; expected one of .*'hubness'"),
+        (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"s.yaml: figures.f.rows.0.inference is 'cslss'"),
+        (
+            figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
+            r"s.yaml: figures.f: retrievals are read from the naive similarity; leave inference out of the rows",
+        ),
+        (figure("metric_agreement", columns=RSUM), r"s.yaml: figures.f.columns .*at least 2"),
+        (table(columns=[{"metric": "hubs >=3"}]), r"s.yaml: tables.t.columns.0.metric is 'hubs >=3'"),
+        (table(columns=RSUM, row=[]), r"s.yaml: tables.t.row is not a known key. Did you mean 'rows'\?"),
+        (
+            table(rows=[ROW | {"inference": ["csls", "naive"], "published": "1"}], columns=RSUM),
+            r"published names one published row, but inference is a list",
         ),
         (
-            study(figures={"f": ABOUT | {"drawing": "hubness", "rows": [ROW | {"inference": "cslss"}]}}),
-            r"s.yaml: figures.f.rows.0.inference is 'cslss'",
-        ),
-        (
-            study(figures={"f": ABOUT | {"drawing": "retrievals", "rows": [ROW | {"inference": ["csls"]}]}}),
-            r"rows of retrievals are read from the similarity as it is; leave inference out",
-        ),
-        (
-            study(figures={"f": ABOUT | {"drawing": "metric_agreement", "metrics": [{"metric": "Rsum"}]}}),
-            r"s.yaml: figures.f.metrics .*at least 2",
-        ),
-        (
-            study(tables={"t": ABOUT | {"rows": [ROW], "columns": [{"metric": "hubs >=3"}]}}),
-            r"s.yaml: tables.t.columns.0.metric is 'hubs >=3'",
-        ),
-        (
-            study(
-                tables={
-                    "t": ABOUT
-                    | {
-                        "rows": [ROW | {"inference": ["csls", "naive"], "published": "1"}],
-                        "columns": [{"metric": "R@1"}],
-                    }
-                }
-            ),
-            r"published names one printed row, but inference is a list",
+            study(tables=table(columns=RSUM)["tables"], figures=figure("hubness", name="t", rows=[ROW])["figures"]),
+            r"two tables or figures are named 't'; rename one",
         ),
     ],
 )
 def test_a_mistake_in_a_study_names_file_key_and_value(content: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        check(Study, content, "s.yaml")
+        check(PaperStudy, content, "s.yaml")
 
 
 def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() -> None:

@@ -121,7 +121,7 @@ def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], Any
 def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) -> str:
     key, value, context = ".".join(keys) or "the file", mistake["input"], mistake.get("ctx", {})
     if mistake["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(keys[-1], sorted(_known_keys(kind)), n=1)
+        close = difflib.get_close_matches(keys[-1], sorted(_keys_beside(kind, keys)), n=1)
         hint = f" Did you mean '{close[0]}'?" if close else " Remove it; config/README.md lists the known keys."
         return f"{where}: {key} is not a known key.{hint}"
     if mistake["type"] == "missing":
@@ -145,8 +145,9 @@ def _keys_as_written(mistake: Any, content: Any) -> list[str]:
     for part in mistake["loc"]:
         inner = _entries(content)
         if str(part) in inner:
+            named = isinstance(content, list) and isinstance(inner[str(part)], dict) and inner[str(part)].get("name")
             content = inner[str(part)]
-            keys.append(str(part))
+            keys.append(str(named or part))  # an entry of a list by its name, if it has one
     return [*keys, str(mistake["loc"][-1])] if mistake["type"] == "missing" else keys
 
 
@@ -156,13 +157,14 @@ def _entries(content: Any) -> dict[str, Any]:
     return {str(key): value for key, value in pairs}
 
 
-def _known_keys(annotation: Any) -> set[str]:
-    """Names of all fields in the blocks that an annotation leads to."""
-    names: set[str] = set()
-    for model in _models_in(annotation):
-        for name, field in model.model_fields.items():
-            names |= {name} | _known_keys(field.annotation)
-    return names
+def _keys_beside(kind: type[BaseModel], keys: list[str]) -> set[str]:
+    """Names of the keys that may stand where the last of ``keys`` does."""
+    blocks = [kind]
+    for key in keys[:-1]:
+        fields = [block.model_fields[key] for block in blocks if key in block.model_fields]
+        if fields:  # otherwise it is a key of a mapping, or an entry of a list, of such blocks
+            blocks = [model for field in fields for model in _models_in(field.annotation)]
+    return {name for block in blocks for name in block.model_fields}
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
