@@ -74,7 +74,7 @@ def test_after_a_kill_the_finished_runs_are_kept_and_the_others_trained(inputs, 
     train_runs(three, *inputs)
     said = capsys.readouterr().err
     assert "run 1 of 3 was finished before" in said
-    assert "Going on from" in said
+    assert "Continuing from" in said
     assert len(trained) - before == 2
     for run in three:
         train_run(run.spec, *inputs, tmp_path / "alone" / run.folder.name)

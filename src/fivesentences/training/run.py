@@ -1,4 +1,4 @@
-"""One run from files to files: weights, vocabulary, history, and the similarities of dev and test."""
+"""One run, from files to files: weights, vocabulary, history, and the similarities of dev and test."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ RESUME = "resume"
 
 
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
-    """Settings, corpus and features of a ``run.yaml``; relative paths count from the working directory.
+    """Settings, corpus and features of a ``run.yaml``; relative paths are relative to the working directory.
 
     Raises:
-        InputError: If the file is missing or a key or value is wrong.
+        InputError: If the file is missing or of an earlier format, or a key or value is wrong.
     """
     content = check(RunFile, read_yaml(path), str(path))
     return content.run, Path(content.corpus), Path(content.features)
