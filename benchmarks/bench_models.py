@@ -65,7 +65,7 @@ def loop_scan(model: Any, regions: Tensor, words: Tensor, lengths: Tensor) -> Te
     columns = []
     for caption, length in enumerate(lengths.tolist()):
         repeated = words[caption, :length][None].repeat(len(regions), 1, 1)
-        queries, contexts = (repeated, regions) if model.direction == "t2i" else (regions, repeated)
+        queries, contexts = (repeated, regions) if model.spec.direction == "t2i" else (regions, repeated)
         attended = attend(queries, contexts, model.softmax_temperature)
         dot = (queries * attended).sum(dim=2)
         cosine = dot / (queries.norm(2, dim=2) * attended.norm(2, dim=2)).clamp(min=EPS)
@@ -88,7 +88,7 @@ def loop_vectors(model: Any, regions: Tensor, words: Tensor, lengths: Tensor) ->
         of_caption = words[caption, :length][None]
         of_overall = pooled(model.caption_pooling, of_caption)
         repeated = of_caption.repeat(len(regions), 1, 1)
-        context = normalised(attend(repeated, regions, model.temperature))
+        context = normalised(attend(repeated, regions, model.spec.temperature))
         local = normalised(model.local_gap(torch.pow(context - repeated, 2)))
         whole = normalised(model.overall_gap(torch.pow(overall - of_overall, 2)))
         vectors = torch.cat([whole[:, None], local], dim=1)

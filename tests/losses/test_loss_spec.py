@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
+import torch
 
 from fivesentences.config import check
 from fivesentences.errors import InputError
-from fivesentences.losses import HalSpec, LossSpec, SamSpec, SmoothAPSpec, SoftRankSpec
+from fivesentences.losses import HalSpec, LossSpec, LossTerm, SamSpec, SmoothAPSpec, SoftRankSpec, TripletLoss
+from fivesentences.models.matching import TrainingScores
 from fivesentences.plan.studies import Study
+from fivesentences.training.objective import Objective
 
 NAMES = {
     # Names of settings from before the controls: stored runs keep them.
@@ -130,3 +134,39 @@ def test_what_stands_behind_the_models_name():
 def test_settings_without_effect_are_refused(sam: dict[str, Any], sentence: str):
     with pytest.raises(InputError, match=sentence):
         check(LossSpec, {"sam": sam}, "x.yaml")
+
+
+class CosSpec(LossTerm):
+    reads: ClassVar[str] = "ranked"
+    power: float = 2.0
+
+    @property
+    def suffix(self) -> str:
+        return "+cos"
+
+    @property
+    def parts(self) -> list[str]:
+        return [f"power={self.power:g}"]
+
+    def words(self, phis) -> tuple[str, list[str]]:
+        return "cos", [f"p = {self.power:g}"]
+
+    def build(self, seed: int = 0) -> torch.nn.Module:
+        class Cos(torch.nn.Module):
+            def forward(_, similarity: torch.Tensor) -> torch.Tensor:
+                return ((1 - similarity.diagonal()) ** self.power).sum()
+
+        return Cos()
+
+
+class WithCos(LossSpec):
+    cos: CosSpec | None = None
+
+
+def test_a_new_loss_is_a_specification_a_module_and_one_line():
+    spec = check(WithCos, {"triplet": "all", "cos": {"power": 3}}, "x")
+    assert (spec.folder, spec.suffix) == ("triplet=all,margin=0.2,power=3", "+cos")
+    assert spec.label() == "all negatives + cos p = 3"
+    similarity = torch.tensor([[0.5, 0.1], [0.2, 0.9]])
+    expected = TripletLoss(0.2, "all")(similarity) + 0.5**3 + 0.1**3
+    assert Objective(spec)(TrainingScores(similarity), np.arange(2)).item() == pytest.approx(expected.item())

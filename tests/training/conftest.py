@@ -14,6 +14,10 @@ from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.runs import RunSpec
+from fivesentences.training import train_run
+from fivesentences.training.finished import OUTPUTS, RECORD
+from fivesentences.training.loop import Training
+from kill import Starter, killed_after
 
 NOUNS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse"]
 WORDS = [*NOUNS, "red", "blue", "small", "large", "runs", "sits", "jumps", "sleeps", "near", "under"]
@@ -123,22 +127,55 @@ def inputs_in():
     return write_inputs
 
 
-OUTPUTS = (
-    "weights.safetensors",
-    "vocabulary.json",
-    "run.yaml",
-    "history.csv",
-    "similarity_dev.npy",
-    "similarity_test.npy",
-)
+@pytest.fixture
+def outputs_of():
+    """Bytes of everything in a run folder, in which no more than its outputs and their record may lie."""
+
+    def read(folder: Path) -> dict[str, bytes]:
+        assert sorted(path.name for path in folder.iterdir()) == sorted([*OUTPUTS, RECORD])
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    return read
 
 
 @pytest.fixture
-def outputs_of():
-    """Bytes of all outputs of a run folder, and a check that nothing else lies there."""
+def assert_a_kill_changes_no_bit(tmp_path, outputs_of):
+    """Train a run undisturbed, and again killed after some batches and resumed, and compare their bytes."""
 
-    def read(folder: Path) -> dict[str, bytes]:
-        assert sorted(path.name for path in folder.iterdir()) == sorted(OUTPUTS)
-        return {name: (folder / name).read_bytes() for name in OUTPUTS}
+    def check(spec: RunSpec, inputs: Inputs, batches: int, seconds_between_saves: float = 0) -> None:
+        train_run(spec, *inputs, tmp_path / "undisturbed")
+        with killed_after(batches, Training, "_train_batch"):
+            train_run(spec, *inputs, tmp_path / "run", seconds_between_saves=seconds_between_saves)
+        train_run(spec, *inputs, tmp_path / "run")
+        assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
 
-    return read
+    return check
+
+
+@pytest.fixture(scope="session")
+def starter():
+    """Trains the run of a ``run.yaml`` into a folder, its state saved after each batch."""
+    setup = "from pathlib import Path; from fivesentences.training import read_run, train_run"
+    code = "train_run(*read_run(arguments[0]), Path(arguments[1]), seconds_between_saves=0.0)"
+    starter = Starter(setup, code)
+    yield starter
+    starter.close()
+
+
+@pytest.fixture
+def assert_kills_change_no_bit(tmp_path, outputs_of, starter):
+    """Train a run undisturbed, and again killed at random moments, and compare their bytes."""
+
+    def check(spec: RunSpec, inputs: Inputs, times: int, seconds: float) -> None:
+        train_run(spec, *inputs, tmp_path / "undisturbed")
+        folder = tmp_path / "run"
+
+        def progress():
+            state = folder / "resume/state.pt"
+            return state.stat().st_mtime_ns if state.exists() else (folder / RECORD).exists()
+
+        arguments = (tmp_path / "undisturbed/run.yaml", folder)
+        assert starter.kill_often(times, arguments, progress, seconds, seed=20)
+        assert outputs_of(folder) == outputs_of(tmp_path / "undisturbed")
+
+    return check

@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))
     for name, file, sentence in (
-        ("spice", None, "'spice' takes too long to be computed at each batch; give its matrix"),
+        ("spice", None, "'spice' takes too long to be computed for each batch; give its matrix"),
         ("bleu4", "half.npy", "phi has 36 rows but there are 72 captions"),
         ("cider", "half.npz", "captions_sha256 is .* recreate the file"),
         ("cider", "bad.npz", "not a complete file of prepared CIDEr"),

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from contextlib import suppress
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,13 +16,8 @@ from fivesentences.models import MODELS, model_spec
 from fivesentences.training import data as data_module
 from fivesentences.training import load_trained, train_run
 from fivesentences.training.data import RunData
-from fivesentences.training.loop import Training
 
 pytestmark = pytest.mark.parametrize("name", MODELS)
-
-
-class Stopped(BaseException):
-    """Stands for a kill."""
 
 
 def test_it_learns(name, inputs_of, model_spec_of, tmp_path):
@@ -55,79 +42,16 @@ def test_its_files_score_what_the_run_scored(name, inputs_of, model_spec_of, tmp
 
 
 @pytest.mark.parametrize("batches", [3, 7])
-def test_stopped_between_two_batches_it_ends_with_the_bits_of_one_left_alone(
-    name, inputs_of, model_spec_of, tmp_path, outputs_of, monkeypatch, batches
+def test_killed_between_two_batches_it_ends_with_the_bits_of_one_left_alone(
+    name, inputs_of, model_spec_of, assert_a_kill_changes_no_bit, batches
 ):
-    spec, left, original = model_spec_of(name, epochs=2), [batches], Training._train_batch
-    train_run(spec, *inputs_of(name), tmp_path / "undisturbed")
-
-    def counted(self, batch):
-        if left[0] == 0:
-            raise Stopped
-        left[0] -= 1
-        original(self, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "_train_batch", counted)
-        with pytest.raises(Stopped):
-            train_run(spec, *inputs_of(name), tmp_path / "run", seconds_between_saves=0)
-    train_run(spec, *inputs_of(name), tmp_path / "run")
-    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
-
-
-# Imports torch once, then starts a run in a fresh process for every line it reads: its settings and its folder.
-PROGRAM = """
-import os, sys
-from pathlib import Path
-from fivesentences.training import read_run, train_run
-
-for line in sys.stdin:
-    settings, folder = line.rstrip().split("\\t")
-    child = os.fork()
-    if child == 0:
-        train_run(*read_run(settings), Path(folder), seconds_between_saves=0.0)
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def starter():
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        bufsize=1,
-    ) as process:
-        yield process
-        process.stdin.close()
+    assert_a_kill_changes_no_bit(model_spec_of(name, epochs=2), inputs_of(name), batches)
 
 
 def test_killed_at_random_moments_it_ends_with_the_bits_of_one_left_alone(
-    name, inputs_of, model_spec_of, tmp_path, outputs_of, starter
+    name, inputs_of, model_spec_of, assert_kills_change_no_bit
 ):
-    train_run(model_spec_of(name, epochs=8), *inputs_of(name), tmp_path / "undisturbed")
-    line = f"{tmp_path / 'undisturbed/run.yaml'}\t{tmp_path / 'run'}\n"
-    state, moments, killed = tmp_path / "run/resume/state.pt", random.Random(6), 0
-    for _ in range(2):
-        before = state.read_bytes() if state.exists() else b""
-        starter.stdin.write(line)
-        child = int(starter.stdout.readline())
-        # However slow the machine is, at least one batch is trained before the kill.
-        while not (state.exists() and state.read_bytes() != before) and not (tmp_path / "run/run.yaml").exists():
-            time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.1))
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        killed += int(starter.stdout.readline()) == -signal.SIGKILL
-    starter.stdin.write(line)
-    starter.stdout.readline()
-    assert int(starter.stdout.readline()) == 0
-    assert killed
-    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
+    assert_kills_change_no_bit(model_spec_of(name, epochs=8), inputs_of(name), times=2, seconds=0.1)
 
 
 def test_features_that_are_read_batch_by_batch_give_the_bits_of_those_in_memory(

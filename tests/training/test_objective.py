@@ -21,8 +21,6 @@ from fivesentences.losses import (
 )
 from fivesentences.losses.semantic_adaptive_margin import Rules
 from fivesentences.models.matching import TrainingScores
-from fivesentences.training import train_run
-from fivesentences.training.loop import Training
 from fivesentences.training.objective import Objective
 
 ROWS = np.array([5, 2, 9, 7])
@@ -115,34 +113,15 @@ def test_shuffled_margins_follow_the_runs_seed():
     assert len({first for first, _ in values}) > 1
 
 
-class Stopped(BaseException):
-    """Stands for a kill."""
-
-
 @pytest.mark.parametrize(
     "loss",
     [
         LossSpec(sam=SamSpec(margins="shuffled")),
         LossSpec(sam=SamSpec(margins="fixed")),
         LossSpec(soft_rank=SoftRankSpec(temperature=0.05)),
-        LossSpec(triplet=None, hal=HalSpec()),
+        LossSpec(triplet=None, hal=HalSpec(), smooth_ap=SmoothAPSpec(temperature=0.05)),
     ],
     ids=lambda loss: loss.suffix,
 )
-def test_a_stopped_run_goes_on_to_the_same_bits(loss, inputs, spec_of, tmp_path, outputs_of, monkeypatch):
-    spec = spec_of(loss=loss, epochs=2)
-    train_run(spec, *inputs, tmp_path / "undisturbed")
-    original, left = Training._train_batch, [7]  # of 10 batches
-
-    def counted(self, rows):
-        if left[0] == 0:
-            raise Stopped
-        left[0] -= 1
-        original(self, rows)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "_train_batch", counted)
-        with pytest.raises(Stopped):
-            train_run(spec, *inputs, tmp_path / "run", seconds_between_saves=0)
-    train_run(spec, *inputs, tmp_path / "run")
-    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
+def test_a_killed_run_goes_on_to_the_same_bits(loss, inputs, spec_of, assert_a_kill_changes_no_bit):
+    assert_a_kill_changes_no_bit(spec_of(loss=loss, epochs=2), inputs, batches=7)  # of 10

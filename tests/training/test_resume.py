@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from contextlib import suppress
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,10 +16,7 @@ from fivesentences.training import run as run_module
 from fivesentences.training import train_run
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.loop import Training
-
-
-class Stopped(BaseException):
-    """Stands for a kill."""
+from kill import Killed, killed, killed_after
 
 
 @pytest.fixture
@@ -33,31 +25,15 @@ def undisturbed(inputs, spec_of, tmp_path, outputs_of):
     return outputs_of(tmp_path / "undisturbed")
 
 
-def stop_after(monkeypatch, owner, name: str, calls: int) -> None:
-    """Let ``owner.name`` work ``calls`` times, then stop the run."""
-    original, left = getattr(owner, name), [calls]
-
-    def counted(*arguments, **named):
-        if left[0] == 0:
-            raise Stopped
-        left[0] -= 1
-        return original(*arguments, **named)
-
-    monkeypatch.setattr(owner, name, counted)
-
-
-@pytest.mark.parametrize("batches", [0, 1, 3, 5, 7, 19])  # 5 batches an epoch, 4 epochs
+@pytest.mark.parametrize("batches", [0, 1, 3, 5, 7, 19])  # 5 batches per epoch, 4 epochs
 @pytest.mark.parametrize("between_saves", [0.0, 1e9], ids=["saved each batch", "saved each epoch"])
-def test_stopped_between_any_two_batches(
+def test_killed_between_any_two_batches(
     inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, batches, between_saves
 ):
+    with killed_after(batches, Training, "_train_batch"):
+        train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=between_saves)
+    trained, original = [], Training._train_batch
     with monkeypatch.context() as patch:
-        stop_after(patch, Training, "_train_batch", batches)
-        with pytest.raises(Stopped):
-            train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=between_saves)
-    trained = []
-    with monkeypatch.context() as patch:
-        original = Training._train_batch
         patch.setattr(Training, "_train_batch", lambda self, rows: (trained.append(rows), original(self, rows)))
         train_run(spec_of(), *inputs, tmp_path / "run")
     assert outputs_of(tmp_path / "run") == undisturbed
@@ -65,23 +41,18 @@ def test_stopped_between_any_two_batches(
     assert len(trained) == 20 - (batches if between_saves == 0 else batches // 5 * 5)
 
 
-@pytest.mark.parametrize("files", range(4))
-def test_stopped_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, files):
-    with monkeypatch.context() as patch:
-        stop_after(patch, run_module, "replacing", files)
-        with pytest.raises(Stopped):
-            train_run(spec_of(), *inputs, tmp_path / "run")
-    with monkeypatch.context() as patch:
-        stop_after(patch, Training, "_train_batch", 0)  # nothing is trained again
+@pytest.mark.parametrize(("name", "calls"), [*(("replacing", files) for files in range(4)), ("finish", 0)])
+def test_killed_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, name, calls):
+    with killed_after(calls, run_module, name):
+        train_run(spec_of(), *inputs, tmp_path / "run")
+    with mock.patch.object(Training, "_train_batch", killed):  # nothing is trained again
         train_run(spec_of(), *inputs, tmp_path / "run")
     assert outputs_of(tmp_path / "run") == undisturbed
 
 
-def test_stopped_while_the_dev_score_is_computed(inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch):
-    with monkeypatch.context() as patch:
-        stop_after(patch, Training, "_end_epoch", 2)
-        with pytest.raises(Stopped):
-            train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=0)
+def test_killed_while_the_dev_score_is_computed(inputs, spec_of, tmp_path, outputs_of, undisturbed):
+    with killed_after(2, Training, "_end_epoch"):
+        train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=0)
     train_run(spec_of(), *inputs, tmp_path / "run")
     assert outputs_of(tmp_path / "run") == undisturbed
 
@@ -92,14 +63,10 @@ def test_a_finished_run_may_be_trained_again(inputs, spec_of, tmp_path, outputs_
         assert outputs_of(tmp_path / "run") == undisturbed
 
 
-def test_a_changed_setting_or_input_starts_over_and_says_so(
-    inputs_in, spec_of, tmp_path, outputs_of, monkeypatch, capsys
-):
+def test_a_changed_setting_or_input_starts_over_and_says_so(inputs_in, spec_of, tmp_path, outputs_of, capsys):
     inputs = inputs_in(tmp_path / "inputs")
-    with monkeypatch.context() as patch:
-        stop_after(patch, Training, "_train_batch", 7)
-        with pytest.raises(Stopped):
-            train_run(spec_of(), *inputs, tmp_path / "run")
+    with killed_after(7, Training, "_train_batch"):
+        train_run(spec_of(), *inputs, tmp_path / "run")
     capsys.readouterr()
     np.save(inputs.features, np.load(inputs.features) * 2)
     changed = spec_of(learning_rate=0.02)
@@ -111,18 +78,14 @@ def test_a_changed_setting_or_input_starts_over_and_says_so(
 
 
 @pytest.mark.parametrize("first", ["with the matrix", "without it"])
-def test_a_matrix_that_is_given_or_no_longer_given_starts_over(
-    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, capsys, first
-):
+def test_a_matrix_that_is_given_or_no_longer_given_starts_over(inputs, spec_of, tmp_path, outputs_of, capsys, first):
     train = Corpus.read(inputs.corpus).split("train")
     matrix = tmp_path / "cider.npy"
     write_phi("cider", train.captions, train.image_of_caption, matrix)
     np.save(matrix, np.load(matrix)[:, ::-1])  # not what is computed without it
     ways = {"with the matrix": {"cider": matrix}, "without it": {}}
-    with monkeypatch.context() as patch:
-        stop_after(patch, Training, "_train_batch", 7)
-        with pytest.raises(Stopped):
-            train_run(spec_of(), *inputs, tmp_path / "run", phi_files=ways.pop(first))
+    with killed_after(7, Training, "_train_batch"):
+        train_run(spec_of(), *inputs, tmp_path / "run", phi_files=ways.pop(first))
     (then,) = ways.values()
     train_run(spec_of(), *inputs, tmp_path / "run", phi_files=then)
     assert "the matrix of cider changed; training starts over" in capsys.readouterr().err
@@ -156,64 +119,20 @@ def test_a_diverged_run_is_trained_from_the_start_after_the_rate_is_lowered(
     assert outputs_of(tmp_path / "run") == undisturbed
 
 
-def test_a_state_is_replaced_as_a_whole(tmp_path, monkeypatch):
+def test_a_state_is_replaced_as_a_whole(tmp_path):
     resume = ResumeFolder(tmp_path / "resume", {"a": "b"})
     resume.save({"epoch": 1, "step": 2})
 
     def half(content, path):
         path.write_bytes(b"half")
-        raise Stopped
+        raise Killed
 
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "save", half)
-        with pytest.raises(Stopped):
-            resume.save({"epoch": 1, "step": 3})
+    with mock.patch.object(torch, "save", half), pytest.raises(Killed):
+        resume.save({"epoch": 1, "step": 3})
     state, said = resume.load()
     assert state == {"fingerprint": {"a": "b"}, "epoch": 1, "step": 2}
     assert "epoch 2, batch 2" in said
 
 
-# Imports torch once, then starts the run in a fresh process for every line it reads.
-PROGRAM = """
-import os, sys
-from pathlib import Path
-from fivesentences.training import read_run, train_run
-
-spec, corpus, features = read_run(sys.argv[1])
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        train_run(spec, corpus, features, Path(sys.argv[2]), seconds_between_saves=0.0)
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-def test_killed_at_random_moments(inputs, spec_of, tmp_path, outputs_of):
-    spec = spec_of(epochs=40)
-    train_run(spec, *inputs, tmp_path / "undisturbed")
-    command = [sys.executable, "-c", PROGRAM, tmp_path / "undisturbed/run.yaml", tmp_path / "run"]
-    state, moments, killed = tmp_path / "run/resume/state.pt", random.Random(20), 0
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
-    ) as starter:
-        assert starter.stdin is not None
-        assert starter.stdout is not None
-        for _ in range(5):
-            before = state.read_bytes() if state.exists() else b""
-            starter.stdin.write("\n")
-            child = int(starter.stdout.readline())
-            # However slow the machine is, at least one batch is trained before the kill.
-            while not (state.exists() and state.read_bytes() != before) and not (tmp_path / "run/run.yaml").exists():
-                time.sleep(0.001)
-            time.sleep(moments.uniform(0, 0.2))
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            killed += int(starter.stdout.readline()) == -signal.SIGKILL
-        starter.stdin.write("\n")
-        starter.stdout.readline()
-        assert int(starter.stdout.readline()) == 0
-        starter.stdin.close()
-    assert killed
-    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "undisturbed")
+def test_killed_at_random_moments(inputs, spec_of, assert_kills_change_no_bit):
+    assert_kills_change_no_bit(spec_of(epochs=40), inputs, times=5, seconds=0.2)

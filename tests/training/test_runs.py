@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import json
+from hashlib import sha256
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -15,20 +17,16 @@ from fivesentences.losses import LossSpec
 from fivesentences.semantics import write_phi
 from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import fingerprint as fingerprint_module
+from fivesentences.training import run as run_module
 from fivesentences.training import runs as runs_module
+from fivesentences.training.checkpoint import ResumeFolder
+from fivesentences.training.finished import OUTPUTS, RECORD
 from fivesentences.training.loop import Training
-from fivesentences.training.run import OUTPUTS
+from kill import Killed, killed, killed_after
 
 
 def bytes_in(folder):
     return {name: (folder / name).read_bytes() for name in OUTPUTS}
-
-
-def delete_outputs(*folders):
-    """What Snakemake does before it repeats a job."""
-    for folder in folders:
-        for name in OUTPUTS:
-            (folder / name).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def trained(monkeypatch):
 
     def recorded(spec, *arguments, **named):
         began.append(spec.name)
-        original(spec, *arguments, **named)
+        return original(spec, *arguments, **named)
 
     monkeypatch.setattr(runs_module, "train_run", recorded)
     return began
@@ -57,30 +55,26 @@ def test_runs_of_one_process_have_the_bits_of_each_alone(inputs, three, tmp_path
         assert bytes_in(run.folder) == bytes_in(tmp_path / "alone" / run.folder.name)
 
 
-def test_after_a_stop_the_finished_runs_are_put_back_and_the_others_trained(
-    inputs, three, tmp_path, monkeypatch, trained, capsys
-):
-    class Stopped(BaseException):
-        """Stands for a kill."""
+def test_a_job_notes_every_output_of_its_runs_also_of_those_finished_before(inputs, three, tmp_path):
+    noted = []
+    for name, runs in (("all.json", three), ("again.json", three[::-1])):
+        train_runs(runs, *inputs, record=tmp_path / name)
+        noted.append((tmp_path / name).read_bytes())
+    assert noted[0] == noted[1]
+    hashes = {
+        run.spec.name: {name: sha256(data).hexdigest() for name, data in bytes_in(run.folder).items()} for run in three
+    }
+    assert json.loads(noted[0]) == {"runs": hashes}
 
-    left, original = [16], Training._train_batch  # two runs of ten batches; the second stops in its second epoch
 
-    def counted(self, rows):
-        if left[0] == 0:
-            raise Stopped
-        left[0] -= 1
-        original(self, rows)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "_train_batch", counted)
-        with pytest.raises(Stopped):
-            train_runs(three, *inputs)
-    delete_outputs(*(run.folder for run in three))
+def test_after_a_kill_the_finished_runs_are_kept_and_the_others_trained(inputs, three, tmp_path, trained, capsys):
+    with killed_after(16, Training, "_train_batch"):  # runs of ten batches; the second stops in its second epoch
+        train_runs(three, *inputs)
     before = len(trained)
     train_runs(three, *inputs)
     said = capsys.readouterr().err
     assert "run 1 of 3 was finished before" in said
-    assert "Going on from" in said
+    assert "Continuing from" in said
     assert len(trained) - before == 2
     for run in three:
         train_run(run.spec, *inputs, tmp_path / "alone" / run.folder.name)
@@ -89,7 +83,6 @@ def test_after_a_stop_the_finished_runs_are_put_back_and_the_others_trained(
 
 def test_a_changed_setting_of_one_run_trains_that_run_alone_again(inputs, three, spec_of, trained):
     train_runs(three, *inputs)
-    delete_outputs(*(run.folder for run in three))
     changed = [*three[:2], Run(spec_of(epochs=3, seed=1), three[2].folder)]
     del trained[:]
     train_runs(changed, *inputs)
@@ -149,40 +142,50 @@ def test_other_features_of_equal_shape_in_a_precomp_folder_train_again(inputs, s
     assert len(trained) == 2
 
 
-def test_what_is_put_back_is_newer_than_the_inputs_and_costs_no_room(inputs, three):
-    train_runs(three[:1], *inputs)
-    folder = three[0].folder
-    os.utime(folder / "weights.safetensors", (1, 1))
-    delete_outputs(folder)
-    train_runs(three[:1], *inputs)
-    for name in OUTPUTS:
-        assert (folder / name).stat().st_mtime >= inputs.corpus.stat().st_mtime
-        assert (folder / name).samefile(folder / "finished" / name)
-
-
-def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, three, spec_of, trained):
+def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, three, spec_of, tmp_path, trained):
     runs = [three[0], Run(spec_of(learning_rate=1e38), three[1].folder), three[2]]
     with pytest.raises(InputError, match="lower the rate"):
-        train_runs(runs, *inputs)
+        train_runs(runs, *inputs, record=tmp_path / "job.json")
+    assert not (tmp_path / "job.json").exists()
     bytes_in(three[2].folder)
-    delete_outputs(*(run.folder for run in runs))
     del trained[:]
     train_runs(three, *inputs)
     assert trained == [three[1].spec.name]
 
 
-def test_a_finished_folder_without_its_record_or_an_output_does_not_count(inputs, three, trained):
-    for missing in ("fingerprint.json", "history.csv"):
-        train_runs(three[:1], *inputs)
-        (three[0].folder / "finished" / missing).unlink()
+@pytest.mark.parametrize("name", [RECORD, "history.csv", "similarity_test.npy"])
+def test_a_folder_without_its_record_or_a_whole_output_is_not_finished(inputs, three, trained, name):
     train_runs(three[:1], *inputs)
+    whole = bytes_in(three[0].folder)
+    for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-20])):
+        damage(three[0].folder / name)
+        train_runs(three[:1], *inputs)
+        assert bytes_in(three[0].folder) == whole
     assert len(trained) == 3
 
 
 def test_a_run_finished_on_another_device_is_not_trained_again(inputs, three, trained):
     train_runs(three[:1], *inputs)
-    record = three[0].folder / "finished" / "fingerprint.json"
+    record = three[0].folder / RECORD
     record.write_text(record.read_text().replace('"cpu ', '"cuda '))
-    delete_outputs(three[0].folder)
     train_runs(three[:1], *inputs)
     assert len(trained) == 1
+
+
+def test_a_kill_among_the_outputs_of_another_run_does_not_leave_the_first_one_finished(inputs, three, spec_of, trained):
+    (first, _, _), changed = three, Run(spec_of(epochs=3), three[0].folder)
+    train_runs([first], *inputs)
+    whole = bytes_in(first.folder)
+    with mock.patch.object(run_module, "write_weights", killed), pytest.raises(Killed):
+        train_runs([changed], *inputs)
+    assert bytes_in(first.folder)["similarity_test.npy"] != whole["similarity_test.npy"]
+    train_runs([first], *inputs)
+    assert bytes_in(first.folder) == whole and len(trained) == 3
+
+
+def test_a_run_killed_behind_its_last_output_is_finished_and_leaves_no_state(inputs, three, trained):
+    with mock.patch.object(ResumeFolder, "remove", killed), pytest.raises(Killed):
+        train_runs(three[:1], *inputs)
+    assert (three[0].folder / "resume").exists()
+    train_runs(three[:1], *inputs)
+    assert len(trained) == 1 and not (three[0].folder / "resume").exists()

@@ -147,7 +147,7 @@ def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint,
         ((*corpus, *features, "--vocabulary", "none.json"), "name the vocabulary"),
         ((*corpus, "--features", "none.npy", *words), "name the features"),
         ((*corpus, *features, "--vocabulary", "few.json"), "few.json has 6 words, but vsepp was trained with 9"),
-        ((*corpus, "--features", grid_inputs.features, *words), "reads one vector an image"),
+        ((*corpus, "--features", grid_inputs.features, *words), "reads one vector per image"),
         ((*corpus, "--features", wider, *words), "does not fit the weights"),
     ):
         code, said = call("similarity", folder, "-o", "sims.npy", *given)

@@ -50,8 +50,8 @@ def train(
     """Train one run, or every run of a scale, or go on with what was stopped.
 
     A finished run is not trained again while its settings, its inputs and the code
-    are the same; remove its folder to train it again. Runs below --results are
-    those that the workflow then finds.
+    are the same; remove its finished.json to train it again. Runs below --results
+    are those that the workflow then finds.
 
     Examples:
 

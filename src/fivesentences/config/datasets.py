@@ -23,13 +23,13 @@ class ScenesData(Strict):
 
 
 class CatalogueData(Strict):
-    """A public dataset whose files ``config/datasets.yaml`` lists; the entry has the dataset's own name."""
+    """A public dataset whose files ``config/datasets.yaml`` lists under the dataset's own name."""
 
     loader: Literal["flickr8k", "karpathy"]
-    member: str | None = Field(default=None, description="karpathy: the JSON inside the zip, if it holds several")
-    splits: list[Split] | None = Field(
-        default=None, min_length=1, description="null: all; what else there is stays unread"
+    member: str | None = Field(
+        default=None, description="karpathy: the JSON file inside the zip, if it contains several"
     )
+    splits: list[Split] | None = Field(default=None, min_length=1, description="the splits to read; null: all")
 
 
 class PrecompData(Strict):
@@ -56,14 +56,14 @@ class CatalogueFile(Strict):
     """One file to download."""
 
     path: str = Field(description="below the data folder and below a mirror")
-    excerpt_of: Name | None = Field(default=None, description="which file of the entry it can stand in for")
-    splits: list[Split] = Field(default=[], description="what an excerpt holds")
+    excerpt_of: Name | None = Field(default=None, description="the file of the entry that it can replace")
+    splits: list[Split] = Field(default=[], description="the splits of an excerpt")
     version: str
-    url: str | None = Field(description="null where a licence must be accepted by a person")
+    url: str | None = Field(description="null if a person must accept a licence")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
-    size: int | None = Field(description="bytes; null where unknown")
+    size: int | None = Field(description="bytes; null if unknown")
     licence: str
-    fetch_by_hand: str | None = Field(default=None, description="what a person must do, where url is null")
+    fetch_by_hand: str | None = Field(default=None, description="what a person must do if url is null")
 
 
 class CatalogueEntry(Strict):

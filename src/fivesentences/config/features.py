@@ -17,7 +17,8 @@ class FeatureSpec(Strict):
     layout: Layout = "global"
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
     regions: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="a grid pooled to so many regions, a square number; null: its cells as they are"
+        default=None,
+        description="the cells of a grid are pooled to so many regions, a square number; null: the cells themselves",
     )
     dimensions: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="principal components of the training images' features; null: all dimensions"
@@ -37,5 +38,5 @@ class FeatureSpec(Strict):
     @model_validator(mode="after")
     def _regions_of_a_grid(self) -> FeatureSpec:
         if self.regions is not None and (self.layout != "grid" or math.isqrt(self.regions) ** 2 != self.regions):
-            raise ValueError(f"regions is {self.regions}; only a grid has regions: a square number such as 36")
+            raise ValueError(f"regions is {self.regions}; only a grid has regions, a square number such as 36")
         return self

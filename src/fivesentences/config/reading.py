@@ -56,7 +56,7 @@ def extended(content: Any, path: Path | str) -> Any:
     Mappings are merged key by key, anything else is replaced, and a key with the value null is removed.
 
     Args:
-        content: What the file at ``path`` holds, or what a caller made of it.
+        content: Of the file at ``path``, perhaps changed by the caller.
         path: Of the file; ``extends`` is relative to its folder.
 
     Returns:
@@ -122,7 +122,8 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) 
     key, value, context = ".".join(keys) or "the file", mistake["input"], mistake.get("ctx", {})
     if mistake["type"] == "extra_forbidden":
         close = difflib.get_close_matches(keys[-1], sorted(_keys_beside(kind, keys)), n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else " Remove it; config/README.md lists the known keys."
+        others = "Remove it; config/README.md and docs/options.md list the known keys."
+        hint = f" Did you mean '{close[0]}'?" if close else f" {others}"
         return f"{where}: {key} is not a known key.{hint}"
     if mistake["type"] == "missing":
         return f"{where}: {key} is missing."
@@ -140,7 +141,7 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) 
 
 
 def _keys_as_written(mistake: Any, content: Any) -> list[str]:
-    """The keys that a person wrote: pydantic puts the names of union branches and validators between them."""
+    """The keys as a person wrote them: pydantic inserts names of union branches and validators."""
     keys: list[str] = []
     for part in mistake["loc"]:
         inner = _entries(content)
@@ -152,7 +153,7 @@ def _keys_as_written(mistake: Any, content: Any) -> list[str]:
 
 
 def _entries(content: Any) -> dict[str, Any]:
-    """What a mapping or list holds, by its keys as pydantic names them."""
+    """Entries of a mapping or list, by their keys as pydantic names them."""
     pairs = content.items() if isinstance(content, dict) else enumerate(content if isinstance(content, list) else ())
     return {str(key): value for key, value in pairs}
 

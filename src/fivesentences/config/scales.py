@@ -1,4 +1,4 @@
-"""A scale: which dataset plays which role, how long to train, and what is made."""
+"""A scale: which dataset plays which role, how runs are trained, and which tables and figures are made."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ else:
 
 
 class TrainingException(_CellWithHyperparameters):
-    """What some runs get instead of the scale's own settings; of several that set one thing, the last counts."""
+    """Other settings for some runs; of several exceptions that set the same thing, the last counts."""
 
     features: Layout | None = Field(default=None, description="the layout that the model reads instead of its own")
     widths: Widths = Field(default={}, description="of the models that have them")
@@ -98,21 +98,21 @@ class TrainingException(_CellWithHyperparameters):
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:
         if self.is_every_cell:
-            raise ValueError("an exception names a model, a loss or a fraction; what holds for all stands above it")
+            raise ValueError("an exception names a model, a loss or a fraction; settings of all runs belong above it")
         if not self.settings:
             raise ValueError("an exception without a setting changes nothing; remove it")
         return self
 
 
 class OtherSeeds(CellSpec):
-    """Seeds of some runs instead of the scale's own; of several that hold for a run, the last counts."""
+    """Other seeds for some runs; of several that apply to a run, the last counts."""
 
     seeds: Seeds
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherSeeds:
         if self.is_every_cell:
-            raise ValueError("other_seeds name a model, a loss or a fraction; seeds of all runs stand in seeds")
+            raise ValueError("other_seeds name a model, a loss or a fraction; seeds of all runs belong in seeds")
         return self
 
 
@@ -127,7 +127,7 @@ class TrainingScale(HyperparametersOfScale):
     exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
 
 
-# Which loader a judge's captions and images come from.
+# The loader of a judge's captions and images.
 JUDGED_LOADER: dict[str, str] = {
     "cxc": "karpathy",
     "flickr8k_expert": "flickr8k",
@@ -138,16 +138,16 @@ JUDGED_LOADER: dict[str, str] = {
 
 
 class LeaveOut(Strict):
-    """What of the studies a scale has no time or no means for; tables say so."""
+    """Parts of the studies that a scale leaves out, for want of time or means; tables say so."""
 
     losses: list[Name] = Field(default=[])
     fractions: list[Fraction] = Field(default=[])
-    phis: list[PhiName] = Field(default=[], description="not asked for agreement, and not drawn")
+    phis: list[PhiName] = Field(default=[], description="left out of tables of agreement and of figures")
     inferences: list[Inference] = Field(default=[])
 
 
 class JudgeSpec(Strict):
-    """Who says how well captions of a dataset fit its images."""
+    """Who judges how well captions of a dataset fit its images."""
 
     judge: Judge
     dataset: Name
@@ -162,12 +162,14 @@ class Scale(Strict):
     roles: dict[Name, Name]
     datasets: dict[Name, Dataset]
     features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
-    grid_features: FeatureSpec | None = Field(default=None, description="for models that read regions; null: features")
+    grid_features: FeatureSpec | None = Field(
+        default=None, description="for models that read regions; null: as features"
+    )
     further_features: dict[Name, FeatureSpec] = Field(
-        default={}, description="for rows that name features, such as resnet152; without them these rows are left out"
+        default={}, description="for rows that name features, such as resnet152; rows of missing ones are left out"
     )
     evaluation_phi: PhiName = "cider"
-    evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi that runs are evaluated with")
+    evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi with which runs are evaluated")
     matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
     judges: list[JudgeSpec] = Field(default=[])
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0], description="one training run each, or by fraction")
@@ -182,19 +184,19 @@ class Scale(Strict):
 
     @property
     def complete(self) -> Scale:
-        """The same scale without ``keep``: its tables have every row, and go into a folder of their own."""
+        """The same scale without ``keep``: its tables have every row, and go into their own folder."""
         named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
         return self.model_copy(update=named | {"keep": None})
 
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
-        """Whether the scale makes such a row."""
+        """Whether the scale makes this row."""
         return self.keep is None or any(
             cells.matches(models, loss, fraction, captions_per_image) for cells in self.keep
         )
 
     @property
     def phis(self) -> list[str]:
-        """Every phi that runs are evaluated with, ``evaluation_phi`` first, each once."""
+        """Every phi with which runs are evaluated, ``evaluation_phi`` first, each once."""
         return list(dict.fromkeys([self.evaluation_phi, *self.evaluation_phis]))
 
     def makes(self, name: str) -> bool:
@@ -204,7 +206,9 @@ class Scale(Strict):
     @model_validator(mode="after")
     def _runs_have_features(self) -> Scale:
         if self.roles and self.features is None:
-            raise ValueError("features is missing; models are trained on them (only a scale without roles needs none)")
+            raise ValueError(
+                "features is missing; models are trained on features (only a scale without roles needs none)"
+            )
         return self
 
     @model_validator(mode="after")
@@ -221,9 +225,11 @@ class Scale(Strict):
                 raise ValueError(f"judges: {spec.judge} judges '{spec.dataset}', but datasets has only: {known}")
             loader = JUDGED_LOADER[spec.judge]
             if self.datasets[spec.dataset].loader != loader:
-                raise ValueError(f"judges: {spec.judge} judges a dataset of the loader {loader}, not '{spec.dataset}'")
+                raise ValueError(
+                    f"judges: {spec.judge} judges a dataset with the loader {loader}, not '{spec.dataset}'"
+                )
         if len({spec.judge for spec in self.judges}) < len(self.judges):
-            raise ValueError("judges: every judge may stand there once")
+            raise ValueError("judges: every judge may occur only once")
         return self
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 @dataclass(frozen=True)
 class IsWidth:
-    """Marks a field of a model's specification as a width: the scale sets it, and it does not show in folder names."""
+    """Marks a setting of a model as a width: a scale sets it, and it does not show in folder names."""
 
 
 Direction = Literal["i2t", "t2i"]
@@ -25,7 +25,7 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Annotated[int, Field(ge=1)]
 _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
-# A phi that runs are evaluated with: one matrix, or the mean of several (`tfidf+bleu_daa`), as DAA averages them.
+# A phi with which runs are evaluated: one matrix, or the mean of several (`tfidf+bleu_daa`), as in DAA.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
@@ -36,13 +36,13 @@ Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 
 
 class Strict(BaseModel):
-    """A configuration block: unknown keys are errors, values are not converted silently, nothing changes later."""
+    """A configuration block: unknown keys are errors, and nothing changes later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Drawing(Strict):
-    """What every figure has: its title, what it shows, and sentences below it."""
+    """What every figure has: a title, a caption, and sentences below it."""
 
     title: str
     caption: str

@@ -45,7 +45,7 @@ class LossSpec(Strict):
 
     @property
     def suffix(self) -> str:
-        """What stands behind the model's name, such as ``+sam``; empty for a triplet loss alone."""
+        """What follows the model's name in a folder, such as ``+sam``; empty for a triplet loss alone."""
         return "".join(term.suffix for term in self.terms)
 
     @property

@@ -1,4 +1,4 @@
-"""What every loss states of itself without torch: settings, names, what it reads, and how its module is built."""
+"""What the specification of every loss states, without torch: settings, names, inputs, and how to build its module."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class LossTerm(Strict):
     """One loss of the sum that a run minimises.
 
-    Its settings, their defaults and their ranges stand here alone: studies are checked by them, folders of runs are
-    named by them, tables take their labels from them, and the module is built from them.
+    It is the one place for the loss's settings, their defaults and their ranges: studies are checked against it,
+    folders of runs are named by it, tables take their labels from it, and the module is built from it.
 
     Attributes:
         reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
@@ -26,7 +26,7 @@ class LossTerm(Strict):
 
     @property
     def suffix(self) -> str:
-        """What stands behind the model's name in a folder, such as ``+sam``; empty for the triplet loss."""
+        """What follows the model's name in a folder, such as ``+sam``; empty for the triplet loss."""
         raise NotImplementedError
 
     @property
@@ -40,7 +40,7 @@ class LossTerm(Strict):
         return None
 
     def words(self, phis: Mapping[str, str]) -> tuple[str, list[str]]:
-        """What tables call it, and those of its settings that they show.
+        """The loss's name in tables, and those of its settings that tables show.
 
         Args:
             phis: What tables call a phi, by its name.

@@ -1,7 +1,7 @@
 """Cross-attention between all images and all captions of a block at once.
 
-Captions are sorted by length and taken in groups of equal or nearly equal lengths, so that hardly any padding is
-computed and most groups need no mask. A block is a rectangle of images and captions under a limit of elements.
+Captions are sorted by length and processed in groups of equal or nearly equal lengths, so that hardly any padding is
+computed and most groups need no mask. A block is a rectangle of images and captions with a limited number of elements.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SLOPE = 0.1  # of the leaky ReLU of "clipped" norms
 EPS = 1e-8  # added to a norm (l2norm), least product of norms (cosine), as released
 
 # (on the CPU, on an accelerator)
-BLOCK_ELEMENTS = (1 << 22, 1 << 27)  # an accelerator is kept busy by large blocks, a CPU's cache holds small ones
+BLOCK_ELEMENTS = (1 << 22, 1 << 27)  # large blocks keep an accelerator busy, small ones fit a CPU's cache
 KEPT_ELEMENTS = (1 << 26, 1 << 30)
-GROUP_ELEMENTS = (1 << 15, 1 << 24)  # computing so much padding costs as much as launching the work of another group
+GROUP_ELEMENTS = (1 << 15, 1 << 24)  # computing this much padding costs as much as launching another group
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Limits:
 
     Attributes:
         block: Most elements of the largest tensor of a block.
-        kept: Most elements that training keeps for the backward pass; beyond, blocks are computed a second time.
+        kept: Most elements that training keeps for the backward pass; beyond them blocks are computed a second time.
         group: Elements of padding that cost as much as another group of captions.
     """
 
@@ -44,7 +44,7 @@ class Limits:
 
     @classmethod
     def of(cls, device: torch.device, block: int | None = None, kept: int | None = None) -> Limits:
-        """Given limits, or those that suit the device."""
+        """The given limits, or those that suit the device."""
         kind = 0 if device.type == "cpu" else 1
         return cls(block or BLOCK_ELEMENTS[kind], kept or KEPT_ELEMENTS[kind], GROUP_ELEMENTS[kind])
 
@@ -54,9 +54,9 @@ class CaptionGroup:
     """Captions of similar length.
 
     Attributes:
-        rows: ``[captions]`` which ones.
-        longest: Words of the longest.
-        mask: ``[captions, longest]`` which positions are words; None: all.
+        rows: ``[captions]``, their indices.
+        longest: Words of the longest one.
+        mask: ``[captions, longest]``, True where a position is a word; None: all are.
     """
 
     rows: Tensor
@@ -69,8 +69,8 @@ def caption_groups(lengths: Tensor, most: int, spare: int) -> list[CaptionGroup]
 
     Args:
         lengths: ``[captions]`` int64.
-        most: Words of a group, padding included; a caption longer than that has a group of its own.
-        spare: Padded words that a group may hold for the sake of fewer groups.
+        most: Most words of a group, padding included; a longer caption has its own group.
+        spare: Padded words that a group may contain in order to have fewer groups.
     """
     ordered, order = torch.sort(lengths, descending=True, stable=True)
     distinct, counts = (values.tolist() for values in torch.unique_consecutive(ordered.cpu(), return_counts=True))
@@ -93,13 +93,13 @@ def caption_groups(lengths: Tensor, most: int, spare: int) -> list[CaptionGroup]
 
 
 def in_caption_order(columns: list[Tensor], groups: list[CaptionGroup]) -> Tensor:
-    """``[images, captions of a group]`` of every group -> ``[images, captions]`` as they came."""
+    """``[images, captions of a group]`` of every group -> ``[images, captions]`` in their original order."""
     rows = torch.cat([group.rows for group in groups])
     return torch.cat(columns, dim=1)[:, torch.argsort(rows)]
 
 
 def run_block(compute: Callable[..., Result], *inputs: Tensor, recompute: bool) -> Result:
-    """``compute(*inputs)``; its inner tensors are kept for the backward pass, or computed a second time there."""
+    """``compute(*inputs)``; its inner tensors are kept for the backward pass, or computed again there."""
     if not (recompute and torch.is_grad_enabled()):
         return compute(*inputs)
     result: Result = checkpoint(compute, *inputs, use_reentrant=False, preserve_rng_state=False)
@@ -119,12 +119,12 @@ def attention_weights(
     context_mask: Tensor | None = None,
     query_mask: Tensor | None = None,
 ) -> Tensor:
-    """Weights over contexts for every query (SCAN eq. 2 to 4): a norm across queries, then a softmax over contexts.
+    """Weights over contexts for every query (SCAN, eq. 2 to 4): a norm across queries, then a softmax over contexts.
 
     Args:
         raw: ``[X, M, Y, N]`` dot products of M contexts with N queries; 0 where padded.
         temperature: Factor of the scores in the softmax (released ``lambda_softmax``).
-        norm: What each context's row over the queries of an item goes through first (released ``raw_feature_norm``).
+        norm: Norm of each context's row over the queries of an item (released ``raw_feature_norm``).
         context_mask: ``[X, M]``; None: all contexts are real.
         query_mask: ``[Y, N]``; None: all queries are real.
 
@@ -155,7 +155,7 @@ def cosine_with_attended(raw: Tensor, weights: Tensor, contexts: Tensor, queries
     """Cosine of every query with its attended vector, ``[X, Y, N]``, without computing that vector.
 
     With weights a, contexts v and c = sum a v: q . c = sum a (q . v), and ``|c|^2 = a^T G a`` with the contexts' Gram
-    matrix G. That needs M numbers a query where c has D, and saves the second of SCAN's two large products.
+    matrix G. This needs M numbers per query where c has D, and saves the second of SCAN's two large products.
     """
     dot = (weights * raw).sum(dim=1)  # [X, Y, N]
     gram = contexts @ contexts.transpose(1, 2)  # [X, M, M]

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 
 def batch_normalised(norm: nn.BatchNorm1d, rows: Tensor) -> Tensor:
-    """``norm(rows)``; one row has no variance, so that a batch of one takes the running statistics in training too."""
+    """``norm(rows)``; a batch of one row has no variance, so it uses the running statistics in training too."""
     if norm.training and len(rows) == 1:
         return functional.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
     normalised: Tensor = norm(rows)

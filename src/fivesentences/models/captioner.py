@@ -1,4 +1,4 @@
-"""VSRN's captioner: it writes the caption back from the image's relation features, as a further training loss.
+"""VSRN's captioner: it generates the caption from the image's relation features, as a further training loss.
 
 Source: Li et al., "Visual Semantic Reasoning for Image-Text Matching", section 3.3, and the released code
 (github.com/KunpengLi1994/VSRN), whose numbers ``vsrn_f30k.npz`` and ``vsrn_coco.npz`` hold.
@@ -50,24 +50,24 @@ class Captioner(nn.Module):
     def loss(self, regions: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of the true words, summed over words and divided by the number of captions.
 
-        The first pad behind ``<end>`` is a word to be written too, as released.
+        The first padding after ``<end>`` is a word to be written too, as released.
 
         Args:
             regions: ``[captions, regions, region_dim]``, the image of each caption.
             labels: ``[captions, longest + 1]`` word ids as ``caption_labels`` makes them.
 
         Returns:
-            A scalar, some ten times a mean over words.
+            A scalar, about ten times a mean over words.
         """
-        counted = _counted(labels)[:, 1:-1]  # [captions, longest - 1]; whether the word at t + 1 counts
-        steps = int(counted.sum(dim=1).max())  # later steps would only be multiplied by 0
+        counted = _counted(labels)[:, 1:-1]  # [captions, longest - 1], True where the word at t + 1 counts
+        steps = int(counted.sum(dim=1).max())  # later steps would be multiplied by 0
         states = self._states(regions, labels[:, :steps])
         counted = counted[:, :steps]
         logits = self.out(states[counted])  # [counted words, vocabulary]
         return functional.cross_entropy(logits, labels[:, 1 : steps + 1][counted], reduction="sum") / len(labels)
 
     def log_probabilities(self, regions: Tensor, labels: Tensor) -> Tensor:
-        """``[captions, longest - 1, vocabulary]``: log-probabilities of each next word, given the true ones before."""
+        """``[captions, longest - 1, vocabulary]``, log-probabilities of each next word, given the true ones before."""
         return functional.log_softmax(self.out(self._states(regions, labels[:, : self.longest - 1])), dim=-1)
 
     def _states(self, regions: Tensor, written: Tensor) -> Tensor:
@@ -101,9 +101,9 @@ class Captioner(nn.Module):
 
 
 def caption_labels(caption_tokens: Tensor, caption_lengths: Tensor, longest: int) -> Tensor:
-    """What the captioner has to write: the caption's own word ids, ``[captions, longest + 1]``, 0 behind the end.
+    """What the captioner has to write: the caption's own word ids, ``[captions, longest + 1]``, 0 after the end.
 
-    A caption of more than ``longest`` words is cut there, and the last word that is left becomes its ``<end>``.
+    A caption of more than ``longest`` words is cut there, and the last remaining word becomes its ``<end>``.
 
     Args:
         caption_tokens: ``[captions, longest of the batch]`` int64, ``<start>`` to ``<end>``.
@@ -119,7 +119,7 @@ def caption_labels(caption_tokens: Tensor, caption_lengths: Tensor, longest: int
 
 
 def _counted(labels: Tensor) -> Tensor:
-    """Whether each label counts: up to and including the first 0."""
+    """True where a label counts: up to and including the first 0."""
     before = torch.ones_like(labels[:, :1], dtype=torch.bool)
     return torch.cat([before, (labels != 0).cumprod(dim=1)[:, :-1].bool()], dim=1)
 

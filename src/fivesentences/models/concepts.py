@@ -176,7 +176,7 @@ def concept_labels(
             and the SAM fork did. That leaks which captions belong together: a table with such a run has to say so.
 
     Raises:
-        InputError: If an argument is none of these.
+        InputError: If there is no such stage or variant.
     """
     if stage not in ("training", "test") or variant not in ("paper", "released"):
         raise InputError(

@@ -1,8 +1,8 @@
-"""CVSE's completion of concept labels at test: a caption borrows the concepts of captions that seem to mean the same.
+"""CVSE's completion of concept labels at test: a caption takes over the concepts of captions with a similar meaning.
 
-A test caption names few concepts, where training told the model those of five captions. The corrected release closes
-the gap by a first pass over the whole test set, so that a caption's embedding depends on the others (it is
-transductive). Rules and quirks from ``cvse_label_completion.npz``.
+A test caption names few concepts, while in training the model is given those of five captions. The corrected release
+closes this gap by a first pass over the whole test set, so that a caption's embedding depends on the others (it is
+transductive). Rules and quirks are those of ``cvse_label_completion.npz``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 
 NEIGHBOURS_BY_TEXT = 10
 NEIGHBOURS_BY_IMAGE = 3
-# If the two kinds of neighbours do not agree: so many of the first kind, so many of the second.
+# If the two kinds of neighbours disagree: how many are taken by text, and how many by image.
 FALLBACK = {"flickr30k": (3, 3), "coco": (2, 1)}
 CAPTIONS_AT_ONCE = 1024
 
@@ -26,9 +26,9 @@ class Completed(NamedTuple):
 
     Attributes:
         labels: ``[captions, C]``, the elementwise maximum over a caption and its neighbours.
-        neighbours: ``[captions, n]`` rows of the neighbours; -1 fills up where there are fewer.
-        by_text: ``[captions, 10]`` the captions most similar to each, most similar first.
-        by_image: ``[captions, 3]`` captions next to it in the ranking of its best image, itself among them.
+        neighbours: ``[captions, n]``, rows of the neighbours, padded with -1.
+        by_text: ``[captions, 10]``, the captions most similar to each, most similar first.
+        by_image: ``[captions, 3]``, the captions next to it in the ranking of its best image, itself included.
     """
 
     labels: NDArray[np.float64]
@@ -43,28 +43,29 @@ def complete_labels(
     captions: ArrayLike,
     recipe: Literal["flickr30k", "coco"] = "flickr30k",
 ) -> Completed:
-    """Labels of a test set after its first pass; the second pass is given them.
+    """Labels of a test set after its first pass, to be used in the second pass.
 
-    By text: the 10 captions most similar to a caption (its own score counts 0). By image: the image most similar to it
-    ranks all captions; of that ranking the three around the caption are taken. If those three are all among the ten,
-    they are the neighbours; otherwise the first 3 by text and all 3 by image (flickr30k) or the first 2 and the first 1
-    (coco). The caption itself is by image always and by text hardly ever, so that the latter is what happens.
+    By text: the 10 captions most similar to a caption (its own score counts as 0). By image: the image most similar to
+    it ranks all captions, and the three around the caption in that ranking are taken. If those three are all among the
+    ten, they are the neighbours; otherwise these are the first 3 by text and all 3 by image (flickr30k), or the first 2
+    and the first 1 (coco). The caption itself is always found by image and hardly ever by text, so that the second case
+    is the usual one.
 
     Args:
-        labels: ``[captions, C]`` own labels.
-        images: ``[images, dim]`` vectors of the first pass (CVSE: fused), each image once, of length 1.
-        captions: ``[captions, dim]`` likewise.
-        recipe: Which release's fallback.
+        labels: ``[captions, C]``, own labels.
+        images: ``[images, dim]``, vectors of the first pass (CVSE: the fused ones) with length 1, each image once.
+        captions: ``[captions, dim]``, likewise.
+        recipe: The release whose fallback is used.
 
     Raises:
-        InputError: If shapes disagree, there are fewer than 11 captions, or the recipe is none.
+        InputError: If shapes disagree, there are fewer than 11 captions, or there is no such recipe.
     """
     own, of_images, of_captions = np.asarray(labels), np.asarray(images), np.asarray(captions)
     count = len(own)
     if of_captions.ndim != 2 or len(of_captions) != count or of_images.ndim != 2:
         raise InputError(
             f"label completion: labels {list(own.shape)}, images {list(of_images.shape)}, captions "
-            f"{list(of_captions.shape)} do not belong together; labels and captions have one row a caption."
+            f"{list(of_captions.shape)} do not belong together; labels and captions have one row per caption."
         )
     if recipe not in FALLBACK:
         raise InputError(f"label completion: recipe is {recipe!r}; it is 'flickr30k' or 'coco'.")
@@ -73,7 +74,7 @@ def complete_labels(
     by_text = np.empty((count, NEIGHBOURS_BY_TEXT), dtype=np.int64)
     by_image = np.empty((count, NEIGHBOURS_BY_IMAGE), dtype=np.int64)
     best = np.empty(count, dtype=np.int64)
-    for start in range(0, count, CAPTIONS_AT_ONCE):  # blocks bound the memory: nobody loops over captions
+    for start in range(0, count, CAPTIONS_AT_ONCE):  # blocks, which limit the memory
         rows = np.arange(start, min(start + CAPTIONS_AT_ONCE, count))
         alike = of_captions[rows] @ of_captions.T  # [rows, captions]
         alike[rows - start, rows] = 0
@@ -87,7 +88,7 @@ def complete_labels(
         np.put_along_axis(position_of, ranking, np.arange(count)[None, :], axis=1)
         image = best[rows] - start
         position = position_of[image, rows]
-        # Third from the end counts as the end, as released: the caption is then the first of its three.
+        # The third from the end counts as the end, as released: the caption is then the first of its three.
         last = count - NEIGHBOURS_BY_IMAGE
         first = np.where(position >= last, last, np.maximum(position - 1, 0))
         by_image[rows] = ranking[image[:, None], first[:, None] + np.arange(NEIGHBOURS_BY_IMAGE)]
@@ -100,6 +101,6 @@ def complete_labels(
     filled[agree] = -1
     filled[agree, :NEIGHBOURS_BY_IMAGE] = by_image[agree]
     completed = own.astype(np.float64)
-    for column in filled.T:  # a caption's own row stands in for what is not there
+    for column in filled.T:  # a caption's own row takes the place of missing neighbours
         completed = np.maximum(completed, own[np.where(column < 0, np.arange(count), column)])
     return Completed(completed, filled, by_text, by_image)

@@ -1,4 +1,4 @@
-"""What SGR and SAF share: their encoders, and one similarity vector for each word and for the whole of every pair.
+"""What SGR and SAF share: their encoders, and similarity vectors of each word and of the whole of every pair.
 
 Source: Diao et al., "Similarity Reasoning and Filtration for Image-Text Matching", and its released code
 (github.com/Paranioar/SGRAF), whose numbers ``sgr.npz`` and ``saf.npz`` hold.
@@ -23,7 +23,7 @@ from fivesentences.models.sgr_spec import SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released
-# Elements of attended vectors at once inside ``GapProjection``: on a CPU what its cache holds.
+# Elements of attended vectors at once inside ``GapProjection``: on a CPU as many as its cache holds.
 CHUNK_ELEMENTS = (1 << 20, 1 << 28)
 
 RELEASED_NAMES = {
@@ -60,7 +60,7 @@ class CaptionParts(NamedTuple):
     """Captions as SGR and SAF compare them.
 
     Attributes:
-        words: ``[captions, longest, embedding]``, zeros behind a caption's end.
+        words: ``[captions, longest, embedding]``, zeros after a caption's end.
         overall: ``[captions, embedding]``.
         lengths: ``[captions]`` int64.
     """
@@ -71,7 +71,7 @@ class CaptionParts(NamedTuple):
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
-    """A linear layer as SGRAF's release starts it: Xavier uniform, bias 0."""
+    """A linear layer as SGRAF's release initialises it: Xavier uniform, bias 0."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -79,13 +79,13 @@ def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
 
 
 class AttentionPooling(nn.Module):
-    """Items -> one vector: items weighted by a score of how they go with their mean.
+    """Items -> one vector: items weighted by a score of how well they agree with their mean.
 
     Args:
         width: Length of an item's vector.
-        items: Number of items where it is fixed; then both branches have batch norm, with one statistic per item
-            index in the first. None: any number, masked, no batch norm.
-        dropout: On both branches, in training.
+        items: Number of items, if it is fixed; then both branches have batch norm, with one statistic per item index
+            in the first. None: any number, masked, no batch norm.
+        dropout: Of both branches, in training.
     """
 
     def __init__(self, width: int, items: int | None, dropout: float):
@@ -116,9 +116,9 @@ class GapProjection(torch.autograd.Function):
 
     For image x and word n: ``weight @ (c / (|c| + eps) - word)^2 + bias`` with ``c = sum_k attention[k] region[k]``.
     The gaps, ``[images, words, embedding]``, are by far the largest tensor of SGR and SAF. Here they exist for a few
-    images at a time, in cache, and the backward pass makes them again from the attention: one thin product instead of
-    three copies of them in memory. Multiplying the square out saves nothing: the square of c and its product with the
-    word would each need a product as large as the one here.
+    images at a time, in cache, and the backward pass recomputes them from the attention: one thin product instead of
+    three copies of them in memory. Expanding the square saves nothing: the square of c and its product with the word
+    would each need a product as large as the one here.
     """
 
     @staticmethod
@@ -133,7 +133,7 @@ class GapProjection(torch.autograd.Function):
     ) -> Tensor:
         """``[X, K, N]``, ``[X, K, D]``, ``[1 or X, N, D]``, ``[S, D]``, ``[S]`` -> ``[X, N, S]``.
 
-        ``low``: type of the products' factors; None: as they are.
+        ``low``: dtype of the products' factors; None: unchanged.
         """
         ctx.save_for_backward(attention, regions, words, weight, bias)
         ctx.low = low
@@ -200,8 +200,9 @@ class SimilarityVectors(Matcher):
         regions: Regions per image, the same for all images (batch norm keeps one statistic per region index).
 
     Attributes:
-        block_elements: Most elements of the similarity vectors computed at once; None: suits the device.
-        kept_elements: Most such elements kept for the backward pass; beyond, blocks are computed twice. None likewise.
+        block_elements: Most elements of the similarity vectors computed at once; None: what suits the device.
+        kept_elements: Most such elements kept for the backward pass; beyond them blocks are computed twice. None: what
+            suits the device.
     """
 
     kind: ClassVar[type[SAFSpec] | type[SGRSpec]]
@@ -241,7 +242,7 @@ class SimilarityVectors(Matcher):
     @classmethod
     @abstractmethod
     def released_reasoning(cls, state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
-        """What differs between SGR and SAF: sizes of the class, and released prefix -> prefix here."""
+        """Where SGR and SAF differ: settings from the shapes, and released prefix -> prefix here."""
 
     def encode_images(self, images: Tensor) -> ImageParts:
         """``[images, regions, image_dim]`` -> ``[images, regions, embedding]`` and ``[images, embedding]``."""
@@ -265,16 +266,16 @@ class SimilarityVectors(Matcher):
         Args:
             regions: ``[X, K, D]``.
             overall: ``[X, D]``.
-            words: ``[1, Y, L, D]``: every image meets all Y captions; ``[X, 1, L, D]``: image x meets caption x alone.
+            words: ``[1, Y, L, D]``: every image with all Y captions; ``[X, 1, L, D]``: image x with caption x alone.
             caption_overall: ``[1, Y, D]`` or ``[X, 1, D]``.
 
         Returns:
-            ``[X, Y, S]`` and ``[X, Y, L, S]``; what stands behind a caption's end is finite and means nothing.
+            ``[X, Y, S]`` and ``[X, Y, L, S]``; entries after a caption's end are finite and meaningless.
         """
         attention = self.attention(regions, words).flatten(2)  # [X, K, Y * L]
         weight, bias = self.local_gap.weight, self.local_gap.bias
         low = torch.get_autocast_dtype(words.device.type) if torch.is_autocast_enabled(words.device.type) else None
-        # Under autocast contexts and gaps stay in the weight's precision; only the large products' factors are rounded.
+        # Under autocast, contexts and gaps keep the weight's precision; only factors of the large products are rounded.
         exact = [tensor.to(weight.dtype) for tensor in (attention, regions, words.flatten(1, 2))]
         local = GapProjection.apply(*exact, weight, bias, low)
         whole = self.overall_gap((overall[:, None] - caption_overall).square())

@@ -25,5 +25,5 @@ class SimilarityVectorsSpec(ModelSpec):
 
 
 def attention_temperature() -> Any:
-    """The last setting of both models: in names of folders SGR's steps stand before it."""
+    """The last setting of both models: in folder names SGR's steps come before it."""
     return Field(default=9.0, description="factor in the attention's softmax")

@@ -38,9 +38,9 @@ class ConceptOptions:
 class ModelSpec(Strict):
     """A model with its settings: everything about it that needs no weights.
 
-    A specification stands in a file beside its model's class and is the one place for the model's settings, their
-    defaults and their ranges. Configuration files are checked by it, folders of runs are named by it, the class is
-    built from it, and ``docs/options.md`` is written from it.
+    A specification is in a file beside its model's class, and is the one place for the model's settings, their
+    defaults and their ranges. Configuration files are checked against it, folders of runs are named by it, the class
+    is built from it, and ``docs/options.md`` is written from it.
 
     Attributes:
         layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).

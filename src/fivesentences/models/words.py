@@ -1,4 +1,4 @@
-"""Captions as one vector a word: word vectors, then a GRU in one or both directions."""
+"""Captions as one vector per word: word vectors, then a GRU in one or both directions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fivesentences.models.matching import shape_of
 
 
 class WordStates(nn.Module):
-    """Word vectors -> dropout -> GRU; of two directions the mean, so that both are ``embedding`` wide.
+    """Word vectors -> dropout -> GRU; two directions are averaged, so that both are ``embedding`` wide.
 
-    Word vectors start as U(-0.1, 0.1), the GRU as torch draws it (SCAN, SGR, SAF as released).
+    Word vectors are drawn from U(-0.1, 0.1), the GRU as torch draws it (SCAN, SGR and SAF as released).
 
     Args:
         vocabulary_size: Number of words.
@@ -22,7 +22,7 @@ class WordStates(nn.Module):
         embedding: Length of a word's state.
         layers: GRU layers.
         bidirectional: Whether the GRU also reads each caption backward, from its last true word.
-        dropout: Share of the word vectors' entries dropped in training.
+        dropout: Share of the entries of word vectors that are dropped in training.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class WordStates(nn.Module):
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 
     def forward(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:
-        """``[captions, longest]``, ``[captions]`` -> ``[captions, longest, embedding]``, zeros behind each end."""
+        """``[captions, longest]``, ``[captions]`` -> ``[captions, longest, embedding]``, zeros after each end."""
         vectors = self.dropout(self.words(caption_tokens))
         packed = pack_padded_sequence(vectors, caption_lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.sentence(packed)[0], batch_first=True)
@@ -68,5 +68,5 @@ def word_sizes(state_dict: Mapping[str, Tensor], embed: str, rnn: str, title: st
 
 
 def inside(lengths: Tensor, longest: int) -> Tensor:
-    """``[captions, longest]``: which positions are words."""
+    """``[captions, longest]``, True where a position is a word."""
     return torch.arange(longest, device=lengths.device) < lengths[:, None]

@@ -12,17 +12,17 @@ from fivesentences.config.types import Name, Strict
 from fivesentences.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
 
-# Between the seeds of members with the same model: far enough for the seeds of a scale to stay apart.
+# Between the seeds of members with the same model: far enough that the seeds of a scale stay distinct.
 SEED_STEP = 100
 
 
 class EnsembleRun(Strict):
-    """Runs of one dataset, loss and training set, whose mean similarity stands in a table as one run.
+    """Runs of one dataset, loss and training set, whose mean similarity is shown in a table as one run.
 
-    It has what a row reads of a run. ``features`` are those of its first member, ``seed`` is the first member's.
+    It has every attribute of a run that a row reads; ``features`` and ``seed`` are those of its first member.
     """
 
-    ensemble: Name = Field(description="the study's name of it, such as sgraf")
+    ensemble: Name = Field(description="its name in the study, such as sgraf")
     members: Annotated[list[RunSpec], Field(min_length=2)]
 
     @property
@@ -62,7 +62,7 @@ class EnsembleRun(Strict):
                 raise ValueError(f"members of an ensemble differ in {key}; their similarities cannot be averaged")
         names = [member.name for member in self.members]
         if len(set(names)) < len(names):
-            raise ValueError("a member stands in an ensemble twice; give it another seed")
+            raise ValueError("a member occurs twice in an ensemble; give it another seed")
         return self
 
 
@@ -72,7 +72,7 @@ def members_of(run: RunSpec | EnsembleRun) -> list[RunSpec]:
 
 
 def read_run_or_ensemble(content: dict[str, Any], where: str) -> RunSpec | EnsembleRun:
-    """Either of them from its ``model_dump``.
+    """A run or an ensemble from its ``model_dump``.
 
     Raises:
         InputError: If a key or value is wrong.

@@ -1,4 +1,4 @@
-"""From a corpus and features to weights and similarities: the loop, its data, and exact resume."""
+"""From a corpus and features to weights and similarities: the loop, its data, and exact resuming."""
 
 from fivesentences.training.checkpoint import TrainedModel, load_trained
 from fivesentences.training.run import read_run, train_run

@@ -1,4 +1,4 @@
-"""phi of a training batch by name: computed from prepared captions, or read from a matrix of the training split."""
+"""phi of a training batch, by name: computed from prepared captions, or read from a matrix of the training split."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fivesentences.semantics import BatchCider, read_phi
 from fivesentences.semantics.registry import parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 
-COMPUTED = ("cider", "tfidf")  # milliseconds a batch; the others take a tenth of a second and are read from a matrix
+COMPUTED = ("cider", "tfidf")  # milliseconds per batch; the others take 0.1 s and are read from a matrix
 
 
 class BatchPhi(Protocol):
-    """What scores a batch of training captions; several runs on the same captions may share one."""
+    """Scores a batch of training captions; several runs on the same captions may share one."""
 
     def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
         """``[B]`` rows of the run's training captions -> ``[B captions, B images]``."""
@@ -27,11 +27,11 @@ class BatchPhi(Protocol):
 
 
 class ScorerPhi:
-    """Cells of a prepared scorer, computed at each batch.
+    """Cells of a prepared scorer, computed for each batch.
 
     Args:
         scorer: Prepared from the run's training captions.
-        image_of_caption: ``[captions]`` image of each caption.
+        image_of_caption: ``[captions]`` image index of each caption.
     """
 
     def __init__(self, scorer: Scorer, image_of_caption: NDArray[np.int64]):
@@ -47,12 +47,12 @@ class ScorerPhi:
 
 
 class MatrixPhi:
-    """A memory-mapped matrix of the whole training split; of each batch only its own cells are read.
+    """A memory-mapped matrix of the whole training split; only the cells of a batch are read.
 
     Args:
         matrix: ``[captions, images]`` of the training split.
-        captions: ``[run's captions]`` row of each of the run's captions in ``matrix``.
-        images: ``[run's captions]`` column of its image.
+        captions: ``[run's captions]``, the row of each of the run's captions in ``matrix``.
+        images: ``[run's captions]``, the column of its image.
     """
 
     def __init__(self, matrix: NDArray[np.float32], captions: NDArray[np.int64], images: NDArray[np.int64]):
@@ -65,7 +65,7 @@ class MatrixPhi:
 
 
 def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The mean of several phi of one batch; of one, itself."""
+    """The mean of several phi of one batch; a single one as it is."""
     blocks = [phi.batch(rows) for phi in phis]
     return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.mean(blocks, axis=0), dtype=np.float32)
 
@@ -73,21 +73,21 @@ def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArra
 def open_phis(
     names: Iterable[str], train: Corpus, files: Mapping[str, Path | str] | None = None, split: Corpus | None = None
 ) -> dict[str, BatchPhi]:
-    """Everything that the losses of a run read of its training captions.
+    """Every phi that the losses of a run read of its training captions.
 
-    Document frequencies and references: what is computed here, or read from a prepared file, has those of the run's own
-    captions, as released. A matrix has those of the whole training split; BLEU, ROUGE and SPICE have no document
-    frequencies, so with whole images their cells are the same.
+    A phi that is computed here, or read from a prepared file, has the document frequencies and references of the run's
+    own captions, as released. A matrix has those of the whole training split; BLEU, ROUGE and SPICE have no document
+    frequencies, so that their cells are the same as long as a fraction keeps whole images.
 
     Args:
         names: Names of phi, such as ``LossSpec.phis``.
         train: The run's training captions, perhaps a fraction of the split.
-        files: Name -> file: a matrix of the whole training split (``.npy`` of ``write_phi``), or, for CIDEr, what
-            ``BatchCider.write`` made of ``train`` (``.npz``). CIDEr and tf-idf need none.
-        split: The whole training split that matrices were made of; None: ``train`` is the whole.
+        files: Name -> file: a matrix of the whole training split (``.npy`` of ``write_phi``), or, for CIDEr, the file
+            that ``BatchCider.write`` made from ``train`` (``.npz``). CIDEr and tf-idf need none.
+        split: The whole training split that matrices were made from; None: ``train`` is the whole split.
 
     Raises:
-        InputError: If a phi has no file and needs one, or a file is missing or made of other captions.
+        InputError: If a phi has no file and needs one, or a file is missing or was made from other captions.
     """
     files = files or {}
     return {name: _open(name, train, files.get(name), train if split is None else split) for name in names}
@@ -106,14 +106,14 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
     if metric not in COMPUTED:
         raise InputError(
-            f"phi {name!r} takes too long to be computed at each batch; give its matrix of the training split "
-            f"(fivesentences phi {name} CAPTIONS -o {name}.npy), or take one of: {', '.join(COMPUTED)}."
+            f"phi {name!r} takes too long to be computed for each batch; give its matrix of the training split "
+            f"(fivesentences phi {name} CAPTIONS -o {name}.npy), or use one of: {', '.join(COMPUTED)}."
         )
     return ScorerPhi(prepare(name, train.captions, train.image_of_caption), train.image_of_caption)
 
 
 def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row of each caption of ``train`` in ``split``, and the place of its image there; each ``[captions]``.
+    """Row of each caption of ``train`` in ``split``, and the index of its image there; each ``[captions]``.
 
     Raises:
         InputError: If a caption is not in the split.
@@ -121,6 +121,6 @@ def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.
     row_of = {identity: row for row, identity in enumerate(split.table["caption_id"])}
     missing = [identity for identity in train.table["caption_id"] if identity not in row_of]
     if missing:
-        raise InputError(f"caption {missing[0]!r} is not in the split that phi was made of; make phi again.")
+        raise InputError(f"caption {missing[0]!r} is not in the split that phi was made from; make phi again.")
     rows = np.array([row_of[identity] for identity in train.table["caption_id"]], dtype=np.int64)
     return rows, split.image_of_caption[rows]

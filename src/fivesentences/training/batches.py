@@ -1,4 +1,4 @@
-"""Captions as numbers, images as prepared vectors, and the order in which a run sees them."""
+"""Captions as word numbers, and the order in which a run sees them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from torch import Tensor
 
 from fivesentences.training.vocabulary import PAD
 
-BUCKET = 50  # batches whose captions are sorted by length together
+BUCKET = 50  # so many batches of captions are sorted by length together
 
 
 class Encoder(Protocol):
-    """A vocabulary: ours, or a released one."""
+    """A vocabulary: our own, or a released one."""
 
     def encode(self, caption: str) -> list[int]:
-        """A caption as numbers."""
+        """A caption as word numbers."""
         ...
 
 
 @dataclass(frozen=True)
 class EncodedCaptions:
-    """Word numbers of many captions, one after the other; made once, so that a batch costs no loop over captions.
+    """Word numbers of many captions, one after the other, so that a batch needs no loop over captions.
 
     Attributes:
         numbers: ``[words of all captions]`` int64.
-        starts: ``[captions]`` where each begins.
-        lengths: ``[captions]`` how long each is, ``<start>`` and ``<end>`` included.
+        starts: ``[captions]``, where each begins in ``numbers``.
+        lengths: ``[captions]``, number of words, ``<start>`` and ``<end>`` included.
     """
 
     numbers: np.ndarray
@@ -63,15 +63,15 @@ class EncodedCaptions:
 
 
 def epoch_order(captions: int, seed: int, epoch: int) -> np.ndarray:
-    """``[captions]`` the order of an epoch; a function of its arguments alone, so that any moment can be resumed."""
+    """``[captions]``, the order of an epoch; it depends on the arguments alone, so that any epoch can be resumed."""
     return np.random.default_rng([seed, epoch]).permutation(captions)
 
 
 def bucketed_order(lengths: np.ndarray, size: int, seed: int, epoch: int) -> np.ndarray:
-    """``[captions]`` as ``epoch_order``, but captions of similar length share a batch of ``size``: less padding.
+    """``[captions]``, as ``epoch_order``, but captions of similar length share a batch of ``size``: less padding.
 
-    The shuffled captions are sorted by length in stretches of ``BUCKET`` batches, and the batches shuffled; the last,
-    smaller one stays last.
+    The shuffled captions are sorted by length within stretches of ``BUCKET`` batches, and then the batches are
+    shuffled; the last, smaller one stays last.
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))

@@ -1,4 +1,4 @@
-"""Weights that travel (safetensors, no pickle), and the state from which a killed run goes on."""
+"""Weights of finished runs (safetensors, no pickle), and the state from which a killed run continues."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2
 MODEL, PREPARATION, CONCEPTS = "model.", "preparation.", "concepts."
-GRAPH = ("vectors", "together", "totals")  # what of a concept graph is stored as tensors
+GRAPH = ("vectors", "together", "totals")  # parts of a concept graph that are stored as tensors
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A finished run, ready to score images and captions of one's own.
+    """A finished run, ready to score your own images and captions.
 
     Attributes:
         spec: The run's settings.
         model: The network, in eval mode.
         vocabulary: ``vocabulary.encode(caption)`` gives the model's word numbers.
-        preparation: ``preparation.apply(rows)`` turns stored features into what the model reads.
-        concepts: Those of a model that has some.
+        preparation: ``preparation.apply(rows)`` turns stored features into the model's input.
+        concepts: Of a model that needs concepts.
     """
 
     spec: RunSpec
@@ -47,7 +47,7 @@ class TrainedModel:
     concepts: ConceptGraph | None = None
 
     def extras(self, captions: Sequence[str], image_of_caption: np.ndarray) -> dict[str, torch.Tensor]:
-        """What the model reads of captions beside their words: keyword arguments of ``model.encode_captions``."""
+        """Keyword arguments of ``model.encode_captions``: what the model reads of captions beside their words."""
         return extras_of(self.spec.model, self.concepts, captions, image_of_caption, "test")
 
 
@@ -59,15 +59,15 @@ def write_weights(
     image_shape: Sequence[int],
     concepts: ConceptGraph | None = None,
 ) -> None:
-    """Write all that scoring takes but the vocabulary as one safetensors file; equal content, equal bytes.
+    """Write everything that scoring needs, except the vocabulary, as one safetensors file; equal content, equal bytes.
 
     Args:
         path: The file.
         weights: Of the model.
         preparation: Of its features.
         spec: The run's settings.
-        image_shape: Of one image's features, ``[dim]`` or ``[regions, dim]``.
-        concepts: Of a model that has some.
+        image_shape: Shape of one image's features, ``[dim]`` or ``[regions, dim]``.
+        concepts: Of a model that needs concepts.
     """
     tensors = {MODEL + name: value.detach().cpu().contiguous() for name, value in weights.items()}
     for name, array in preparation.to_arrays().items():
@@ -119,30 +119,30 @@ def load_trained(folder: Path | str) -> TrainedModel:
 
 
 class ResumeFolder:
-    """``resume/`` beside the outputs: one file, replaced as a whole, so that a kill leaves the old or the new one."""
+    """``resume/`` beside the outputs: one file, replaced as a whole, so that a kill leaves the old or the new state."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, str]):
         self.folder, self.path, self.fingerprint = folder, folder / "state.pt", fingerprint
 
     def save(self, state: dict[str, Any]) -> None:
-        """Save a state of tensors, numbers and text."""
+        """Save a state that consists of tensors, numbers and text."""
         with replacing(self.path) as temporary:
             torch.save({"fingerprint": self.fingerprint, **state}, temporary)
 
     def load(self) -> tuple[dict[str, Any] | None, str]:
-        """The saved state or None, and a sentence for the log: what is resumed, or why nothing is."""
+        """The saved state or None, and a sentence for the log: from where training continues, or why it starts over."""
         if not self.path.exists():
             return None, ""
         try:
             state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
             saved = dict(state["fingerprint"])
-        except Exception as error:  # a state that cannot be read is no reason to fail: training starts over
+        except Exception as error:  # an unreadable state is no reason to fail: training starts over
             reason = f"it cannot be read ({type(error).__name__})"
-            return None, f"{self.path} is not used, since {reason}; training starts over."
+            return None, f"{self.path} is not used, because {reason}; training starts over."
         if changed := differences(saved, self.fingerprint):
-            return None, f"{self.path} is not used, since {', '.join(changed)} changed; training starts over."
-        return state, f"Going on from {self.path}: epoch {state['epoch'] + 1}, batch {state['step']}."
+            return None, f"{self.path} is not used, because {', '.join(changed)} changed; training starts over."
+        return state, f"Continuing from {self.path}: epoch {state['epoch'] + 1}, batch {state['step']}."
 
     def remove(self) -> None:
-        """Forget the state."""
+        """Remove the state."""
         shutil.rmtree(self.folder, ignore_errors=True)

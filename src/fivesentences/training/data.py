@@ -1,4 +1,4 @@
-"""What a run trains on: the fraction of the training split, dev and test."""
+"""The data of a run: its fraction of the training split, dev and test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fivesentences.training.batches import EncodedCaptions
 from fivesentences.training.extras import Stage, concepts_of, extras_of
 from fivesentences.training.vocabulary import Vocabulary
 
-# Prepared features of a split up to so many bytes are held in memory; larger ones are read batch by batch.
+# Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
 
 
 class Images(Protocol):
-    """Prepared features of a split's images: a tensor, or something that reads like one."""
+    """Prepared features of a split's images: a tensor, or something that is indexed like one."""
 
     @property
     def shape(self) -> torch.Size:
@@ -38,11 +38,11 @@ class Images(Protocol):
 
 
 class ReadImages:
-    """Images whose stored features are read and prepared when they are asked for, with the bits of a tensor.
+    """Images whose stored features are read and prepared on demand, with the same bits as in a tensor.
 
     Args:
-        stored: Where they are.
-        preparation: What is done to them.
+        stored: The stored features.
+        preparation: How they are prepared.
     """
 
     def __init__(self, stored: StoredRows, preparation: Preparation):
@@ -50,7 +50,7 @@ class ReadImages:
 
     @property
     def shape(self) -> torch.Size:
-        """As of a tensor of all of them."""
+        """The shape that a tensor of all of them would have."""
         return torch.Size(self._stored.shape)
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ def images_of(table: FeatureTable, image_ids: list[str], preparation: Preparatio
     """The images of a split, in memory if they are few.
 
     Raises:
-        InputError: If an image has no features, or holds NaN (of large splits: when it is read).
+        InputError: If an image has no features, or they contain NaN (in large splits: when it is read).
     """
     stored = StoredRows(table, table.where(image_ids))
     if stored.size * np.dtype(np.float32).itemsize > HELD_IN_MEMORY:
@@ -80,9 +80,9 @@ class Split:
     Attributes:
         corpus: Its images and captions.
         images: ``[images, dim]`` (a grid: ``[images, regions, dim]``) float32, prepared.
-        captions: Its captions as numbers.
-        image_of_caption: ``[captions]`` row of each caption's image.
-        extras: What else the model reads of each caption, by the names of its keyword arguments.
+        captions: Its captions as word numbers.
+        image_of_caption: ``[captions]``, the row of each caption's image.
+        extras: What else the model reads of each caption, by keyword argument.
     """
 
     corpus: Corpus
@@ -95,7 +95,7 @@ class Split:
         """The first images with their captions; all of them for None."""
         if images is None or images >= len(self.images):
             return self
-        captions = int((self.image_of_caption < images).sum())  # captions stand in the order of their images
+        captions = int((self.image_of_caption < images).sum())  # captions are in the order of their images
         return Split(
             Corpus(self.corpus.name, self.corpus.table.iloc[:captions]),
             self.images[:images],
@@ -107,7 +107,7 @@ class Split:
 
 @dataclass(frozen=True)
 class RunData:
-    """All that a run reads; vocabulary, concepts and preparation come from its training images and captions alone."""
+    """Everything that a run reads; vocabulary, concepts and preparation come from its own training data alone."""
 
     vocabulary: Vocabulary
     preparation: Preparation
@@ -122,7 +122,7 @@ class RunData:
         """Read the corpus, take the run's fraction of the training split, and prepare features and captions.
 
         Raises:
-            InputError: If a split has no images, the features lack an image, hold NaN or have the wrong layout.
+            InputError: If a split has no images, or the features lack an image, contain NaN or have the wrong layout.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
         layout, name = spec.model.layout, spec.model.name
@@ -163,8 +163,8 @@ def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) ->
         cure: What to do, for the message.
 
     Raises:
-        InputError: If the model reads one vector an image and they are several, or the reverse.
+        InputError: If the model reads one vector per image and there are several, or the reverse.
     """
     if table.array.ndim != (2 if layout == "global" else 3):
         wanted = "one vector" if layout == "global" else "several vectors"
-        raise InputError(f"{table.path} is {list(table.array.shape)}, but {reader} reads {wanted} an image; {cure}.")
+        raise InputError(f"{table.path} is {list(table.array.shape)}, but {reader} reads {wanted} per image; {cure}.")

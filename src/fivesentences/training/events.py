@@ -1,4 +1,4 @@
-"""A run's history as TensorBoard events, where somebody asks for it; ``history.csv`` holds the same numbers."""
+"""A run's history as TensorBoard events, on request; ``history.csv`` contains the same numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fivesentences.errors import InputError, install
 
 
 class Events:
-    """Writes one scalar a column and epoch; use as a context manager.
+    """Writes one scalar per column and epoch; to be used as a context manager.
 
-    A run that goes on after a kill adds a file with the later epochs; TensorBoard shows both as one.
+    A run that continues after a kill adds a file with the later epochs; TensorBoard shows both as one.
 
     Args:
-        folder: Where the event files go; None: nothing is written, and nothing is imported.
+        folder: Where the event files go; None: nothing is written and nothing is imported.
 
     Raises:
         InputError: If TensorBoard is not installed.
@@ -30,7 +30,7 @@ class Events:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise InputError(
-                "the history as TensorBoard events needs the package tensorboard", cure=install("tensorboard")
+                "writing TensorBoard events needs the package tensorboard", cure=install("tensorboard")
             ) from None
         self._writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
 

@@ -22,7 +22,7 @@ def concepts_of(spec: ModelSpec, train: Corpus) -> ConceptGraph | None:
     """The concepts of a run's own training captions; None for a model that needs none.
 
     Raises:
-        InputError: If the model needs something that is unknown here, or no word can be a concept.
+        InputError: If the model needs something that training does not know, or no word can be a concept.
     """
     if unknown := sorted(spec.needs - KNOWN):
         known = ", ".join(sorted(KNOWN))

@@ -1,4 +1,4 @@
-"""What the bits of a run depend on, so that work of an earlier process is used for the same run only."""
+"""Everything that the bits of a run depend on, so that earlier work is used for the same run only."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from fivesentences.features.precomp import read_precomp
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import sha256_of
 
-# Rooms of the package whose code has a part in training a run.
+# Rooms of the package whose code affects how a run is trained.
 ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
 
 
 def fingerprint(
     spec: RunSpec, corpus: Path, features: Path, device: torch.device, phi_files: Mapping[str, Path] | None = None
 ) -> dict[str, str]:
-    """Settings, content of the input files, code and versions of a run; the keys name them in a sentence.
+    """Settings, content of the input files, code and versions of a run; the keys are words for a sentence.
 
-    Prepared CIDEr (``.npz``) is left out: it changes no bit, and says itself which captions it was made of.
+    Prepared CIDEr (``.npz``) is left out: it changes no bit, and the file says which captions it was made from.
     """
     read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
     if (glove := spec.model.concept_options.glove) is not None:
@@ -44,18 +44,18 @@ def fingerprint(
 
 
 def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collection[str] = ()) -> list[str]:
-    """What two fingerprints differ in, a thing that only one of them has too (a matrix that is given no longer).
+    """The keys in which two fingerprints differ, including those of only one (a matrix that is no longer given).
 
     Args:
-        known: Of earlier work.
-        now: Of what is asked for.
+        known: The fingerprint of earlier work.
+        now: The fingerprint of the work to be done.
         apart: Keys that are not compared.
     """
     return [key for key in {**now, **known} if key not in apart and known.get(key) != now.get(key)]
 
 
 def _features(path: Path) -> str:
-    """The content of features; those of a precomp folder lie in files that a small ``.json`` names."""
+    """Hash of the features; those of a precomp folder are in files that a small ``.json`` names."""
     if path.suffix != ".json":
         return _sha256(path)
     digest = hashlib.sha256(_sha256(path).encode())
@@ -65,7 +65,7 @@ def _features(path: Path) -> str:
 
 
 def _sha256(path: Path) -> str:
-    """The content of a file; several runs of a process read the same large features, and hash them once."""
+    """Hash of a file; several runs of a process read the same large features and hash them once."""
     try:
         status = path.stat()
     except OSError:
@@ -80,7 +80,7 @@ def _sha256_of_state(path: Path, size: int, time: int) -> str:
 
 @cache
 def _code() -> str:
-    """Hash of the modules that train, since a version stands still while somebody changes them."""
+    """Hash of the modules that train, because the version stays the same while they are being edited."""
     package = Path(fivesentences.__file__).parent
     digest = hashlib.sha256()
     for path in _sources(package):

@@ -1,66 +1,56 @@
-"""A finished run kept beside its outputs: who deletes those (Snakemake, before it repeats a job) gets them back."""
+"""Which runs are finished: those whose folder has all outputs, and a record of what these were made from."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import read_json, sha256_of, write_json
 from fivesentences.training.fingerprint import differences
 
-NAME, RECORD = "finished", "fingerprint.json"
-# A run finished on a GPU elsewhere and brought here is as good as one of this machine.
+OUTPUTS = (
+    "weights.safetensors",
+    "vocabulary.json",
+    "run.yaml",
+    "history.csv",
+    "similarity_dev.npy",
+    "similarity_test.npy",
+)
+RECORD = "finished.json"
+# A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
 NOT_COMPARED = {"the device", "the version of torch"}
 
 
-class FinishedFolder:
-    """``finished/`` in a run's folder: hard links to its outputs, and what they were made of.
+def finish(folder: Path, fingerprint: dict[str, str]) -> dict[str, str]:
+    """Record that the outputs in a folder are complete, and return the SHA-256 of each.
 
-    A job of several runs is one job to Snakemake: if it is killed, or one of its runs fails, all its outputs are
-    deleted. The links cost no room. Remove the folder to have the run trained again from the start.
+    Whoever removes the record has the run trained again.
+    """
+    outputs = {name: sha256_of(folder / name) for name in OUTPUTS}
+    write_json(folder / RECORD, {"made_from": fingerprint, "outputs": outputs})
+    return outputs
+
+
+def begin(folder: Path) -> None:
+    """Remove the record before outputs are replaced: a kill between two of them must not leave a finished run."""
+    (folder / RECORD).unlink(missing_ok=True)
+
+
+def finished_outputs(folder: Path, fingerprint: dict[str, str]) -> dict[str, str] | None:
+    """SHA-256 of each output of a run that is finished; None if it is to be trained.
 
     Args:
-        run: The run's folder.
-        outputs: Names of its outputs.
-        fingerprint: All that they depend on; outputs of another one are of no use, short of ``NOT_COMPARED``.
+        folder: The run's.
+        fingerprint: Everything that its outputs depend on; a run made from anything else is to be trained, except for
+            ``NOT_COMPARED``.
     """
-
-    def __init__(self, run: Path, outputs: Sequence[str], fingerprint: dict[str, str]):
-        self.run, self.folder = run, run / NAME
-        self.outputs, self.fingerprint = outputs, fingerprint
-
-    def keep(self) -> None:
-        """Link the outputs; a kill leaves the folder complete or without its record, and then it does not count."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        for name in self.outputs:
-            _link(self.run / name, self.folder / name)
-        write_json(self.folder / RECORD, self.fingerprint)
-
-    def put_back(self) -> bool:
-        """Bring the outputs back if the same run was finished before; whether it was."""
-        try:
-            known = read_json(self.folder / RECORD)
-        except InputError:  # none, or damaged
-            return False
-        if not self._same(known) or not all((self.folder / name).is_file() for name in self.outputs):
-            return False
-        for name in self.outputs:
-            (self.run / name).unlink(missing_ok=True)
-            _link(self.folder / name, self.run / name)
-            os.utime(self.run / name)  # as new as the job that brings it back: Snakemake compares times
-        return True
-
-    def _same(self, known: Any) -> bool:
-        return isinstance(known, dict) and not differences(known, self.fingerprint, NOT_COMPARED)
-
-
-def _link(source: Path, target: Path) -> None:
     try:
-        os.link(source, target)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(source, target)
+        record: Any = read_json(folder / RECORD)
+        made_from, outputs = record["made_from"], record["outputs"]
+        same = not differences(made_from, fingerprint, NOT_COMPARED)
+        # Hashed again: a file that was copied in part, or edited, is no output.
+        whole = {name: sha256_of(folder / name) for name in OUTPUTS} == outputs
+    except (InputError, OSError, KeyError, TypeError, AttributeError):  # no record, a damaged one, or no such file
+        return None
+    return dict(outputs) if same and whole else None

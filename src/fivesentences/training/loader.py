@@ -1,4 +1,4 @@
-"""Batches of a run in their order; where they take time to read, the next one is read while this one is trained on."""
+"""Batches of a run in their order; if reading takes time, the next batch is read while this one is trained on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Batch:
     """Matching pairs of images and captions.
 
     Attributes:
-        rows: ``[B]`` which captions of the split.
-        images: ``[B, ...]`` the image of each caption.
+        rows: ``[B]``, the captions' rows in the split.
+        images: ``[B, ...]``, the image of each caption.
         tokens: ``[B, longest]`` word numbers.
         lengths: ``[B]``, on the CPU.
         extras: What else the model reads of each caption.
@@ -39,11 +39,11 @@ class Batch:
 class Loader:
     """Batches of a split on a device.
 
-    Images that are held in memory move to the device once. Anything else of a batch is gathered by numpy, without a
+    Images that are kept in memory move to the device once. Everything else of a batch is gathered by numpy, without a
     loop over its items; for a CUDA device a thread gathers ahead, into pinned memory.
 
     Args:
-        split: What is trained on.
+        split: The training split.
         device: Where batches go.
     """
 
@@ -84,7 +84,7 @@ class Loader:
 
 
 def _ahead(work: Callable[[np.ndarray], Batch], items: Iterable[np.ndarray]) -> Iterator[Batch]:
-    """``map(work, items)``, the next results made by a thread; what it raises is raised here."""
+    """``map(work, items)``, with the next results made by a thread; its exceptions are raised here."""
     coming = iter(items)
     with ThreadPoolExecutor(1) as pool:
         waiting: deque[Future[Batch]] = deque(pool.submit(work, item) for item in islice(coming, AHEAD))

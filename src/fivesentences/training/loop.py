@@ -1,8 +1,8 @@
-"""One run in memory: a plain PyTorch loop whose whole state can be saved after any batch.
+"""One run in memory: a plain PyTorch loop whose complete state can be saved after any batch.
 
 Not Lightning: its checkpoints do not resume exactly in the middle of an epoch (the order of the rest of the epoch, the
-running loss and the random negatives would differ), and it costs seconds at every start, which a demo of a dozen
-runs of a minute would feel.
+running loss and the random negatives would differ), and every start takes seconds longer, which adds up in a demo of
+dozens of runs of a minute.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import similarity_of
 from fivesentences.training.selection import DevScores
 
-DROP = 0.1  # the learning rate falls to this share of itself once
+DROP = 0.1  # the learning rate falls once, to this share of itself
 
 
 class Training:
@@ -42,15 +42,15 @@ class Training:
 
     Args:
         spec: Settings.
-        data: What is trained on.
-        device: Where.
+        data: Its data.
+        device: Where it trains.
         phi_files: See ``open_phis``.
 
     Attributes:
         epoch: Finished epochs.
-        step: Finished batches of the epoch under way.
-        history: One row an epoch: epoch (from 1), learning_rate, loss (mean a caption), dev scores.
-        best: Weights of the epoch with the best dev score (the first of equals), None before the first epoch ends.
+        step: Finished batches of the current epoch.
+        history: One row per epoch: epoch (from 1), learning_rate, loss (mean per caption), dev scores.
+        best: Weights of the epoch with the best dev score (the first of equals); None before the first epoch ends.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Training:
 
     @property
     def batches(self) -> int:
-        """Batches an epoch; the last, smaller one counts and is trained on."""
+        """Batches per epoch; the last, smaller one counts and is trained on."""
         return math.ceil(len(self.data.train.captions) / self.settings.batch_size)
 
     # --- the loop -------------------------------------------------------------------------------------------
@@ -95,16 +95,16 @@ class Training:
         label: str = "train",
         on_epoch: Callable[[list[dict[str, float]]], None] = lambda history: None,
     ) -> None:
-        """Train to the end, from wherever the state stands.
+        """Train from the current state to the end.
 
         Args:
             resume: Where the state is saved.
-            seconds_between_saves: And how often within an epoch.
-            label: Stands before the progress bar.
-            on_epoch: Is given the history after each epoch.
+            seconds_between_saves: How often it is saved within an epoch.
+            label: Text before the progress bar.
+            on_epoch: Called with the history after each epoch.
 
         Raises:
-            InputError: If the loss or the weights stop being finite.
+            InputError: If the loss or the weights are no longer finite.
         """
         saved = time.monotonic()
         done = self.epoch * self.batches + self.step
@@ -123,12 +123,12 @@ class Training:
                 saved = time.monotonic()
 
     def learning_rate(self) -> float:
-        """The rate of the epoch under way."""
+        """The rate of the current epoch."""
         dropped = self.epoch >= self.settings.drop_after * self.settings.epochs
         return self.settings.learning_rate * (DROP if dropped else 1.0)
 
     def _order(self) -> np.ndarray:
-        """``[captions]`` the order of the epoch under way."""
+        """``[captions]``, the order of the current epoch."""
         lengths = self.data.train.captions.lengths
         if self.settings.bucketing:
             return bucketed_order(lengths, self.settings.batch_size, self.spec.seed, self.epoch)
@@ -152,10 +152,10 @@ class Training:
         self.step += 1
 
     def _notice_gradients(self, of_similarity: Tensor | None) -> None:
-        """Have the model compute the next batch as suits the share of pairs that got a gradient in this one.
+        """Let the model compute the next batch as suits the share of pairs that received a gradient in this one.
 
-        Not the loss's name decides: the sum over all negatives reaches every pair of a fresh model, and few pairs of
-        one that has learned. A last, smaller batch says nothing about a whole one.
+        This is measured rather than derived from the loss: the sum over all negatives reaches every pair of a fresh
+        model, and few pairs of one that has learned. A last, smaller batch says nothing about a full one.
         """
         if of_similarity is not None and len(of_similarity) == self.settings.batch_size:
             self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
@@ -187,7 +187,7 @@ class Training:
     # --- its state ------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """All of it, as tensors, numbers and text."""
+        """The complete state, as tensors, numbers and text."""
         return {
             "epoch": self.epoch,
             "step": self.step,
@@ -218,9 +218,9 @@ class Training:
 
 @contextmanager
 def reproducible(threads: int, device: torch.device) -> Iterator[None]:
-    """A block whose results depend on its inputs alone; torch's settings and generator are given back afterwards.
+    """A block whose results depend on its inputs alone; torch's settings and generator are restored afterwards.
 
-    On CPU equal inputs give equal bits. On CUDA most operations do; one that has no deterministic kernel warns.
+    On a CPU equal inputs give equal bits. On CUDA most operations do; those without a deterministic kernel warn.
     """
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filling = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
@@ -229,7 +229,7 @@ def reproducible(threads: int, device: torch.device) -> Iterator[None]:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
     with torch.random.fork_rng(devices=cuda):
         torch.set_num_threads(threads)
-        # Not use_deterministic_algorithms: it sets the same but imports torch's compiler, seconds a run.
+        # Not use_deterministic_algorithms, which sets the same but imports torch's compiler: see adam.py.
         torch.set_deterministic_debug_mode("warn" if cuda else "error")
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         try:

@@ -1,36 +1,21 @@
-"""Captions as the released codes number them, for checkpoints that their authors trained."""
+"""Captions as sequences of the word numbers of a released code, for checkpoints that its authors trained."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError
 from fivesentences.storage import read_json
 from fivesentences.training.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
-# Where nltk's word tokenizer puts spaces; a rule sees what those before it did.
-SPACED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), by)
-    for pattern, by in (
-        (r"([«“‘„»”’]|`+)", r" \1 "),
-        (r"(^|(?<=[ (\[{<]))\"|(?<=[ (\[{<])''", r" `` "),  # an opening quotation mark; below, the others
-        (r"(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", "' "),
-        (r"([:,])(?!\d)", r" \1 "),
-        (r"(\.{2,}|--|[;@#$%&?!*()\[\]{}<>\u2012-\u2015])", r" \1 "),
-        (r"(?<!\.)\.(?=[\"' )\]}>]*$)", " . "),  # of all single periods the last alone
-        (r"\"|''", " '' "),
-        (r"(?<=[^' ])('s|'m|'d|'ll|'re|'ve|n't|')(?= |$)", r" \1"),
-        (
-            r"\b(can)(not)\b|\b(gim|lem)(me)\b|\b(gon)(na)\b|\b(wan)(na)(?= |$)|\b(got)(ta)\b",
-            r" \1\3\5\7\9 \2\4\6\8\g<10> ",
-        ),
-        (r"\b(d)('ye)\b|\b(more)('n)\b|(?<= )('t)(is|was)\b", r" \1\3\5 \2\4\6 "),
-    )
-)
-# A sentence ends at . ? ! before white space; not behind a letter alone (j. smith) or one of these.
+if TYPE_CHECKING:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+# A sentence ends at . ? ! before white space, but not behind a single letter (j. smith) or one of these.
 ABBREVIATIONS = frozenset(
     {"mr", "mrs", "ms", "dr", "st", "jr", "sr", "vs", "mt", "ft", "no", "prof", "u.s", "a.m", "p.m"}
 )
@@ -38,18 +23,28 @@ SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 
 def released_words(caption: str) -> list[str]:
-    """Words of a caption as nltk's ``word_tokenize`` cuts its lower case, punctuation being words too.
+    """Words of a caption as nltk's ``word_tokenize`` cuts its lower case, where punctuation marks are words too.
 
-    Equal to nltk's tokenizer within a sentence. Where sentences end nltk asks a trained model; here, ``SENTENCE_END``
-    and ``ABBREVIATIONS`` decide, which matters for captions of several sentences alone.
+    Within a sentence this is nltk's own tokenizer. To find where sentences end, ``word_tokenize`` asks a trained model
+    (punkt), which would be one more download; here ``SENTENCE_END`` and ``ABBREVIATIONS`` decide, which affects only
+    captions of several sentences.
+
+    Raises:
+        InputError: If nltk is not installed.
     """
-    words: list[str] = []
-    for sentence in _sentences(caption.lower()):
-        spaced = sentence
-        for pattern, by in SPACED:
-            spaced = pattern.sub(by, spaced)
-        words += spaced.split()
-    return words
+    return [word for sentence in _sentences(caption.lower()) for word in _tokenizer().tokenize(sentence)]
+
+
+@cache
+def _tokenizer() -> NLTKWordTokenizer:
+    """Imported when it is first needed: nltk takes seconds where scikit-learn is installed."""
+    try:
+        from nltk.tokenize.destructive import NLTKWordTokenizer
+    except ImportError:
+        raise InputError(
+            'captions for a released checkpoint are tokenized by nltk; pip install "fivesentences[train]".'
+        ) from None
+    return NLTKWordTokenizer()
 
 
 def _sentences(text: str) -> list[str]:
@@ -65,10 +60,10 @@ def _sentences(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ReleasedVocabulary:
-    """The words that a released checkpoint numbers.
+    """The words of a released checkpoint.
 
     Attributes:
-        number: Word -> number; the special words have the numbers that ours have.
+        number: Word -> number; the special words are numbered as in every released vocabulary.
     """
 
     number: dict[str, int]
@@ -87,7 +82,7 @@ class ReleasedVocabulary:
 
     @classmethod
     def read(cls, path: Path | str) -> ReleasedVocabulary:
-        """Read a released ``*_vocab.json``, of which ``word2idx`` counts.
+        """Read ``word2idx`` of a released ``*_vocab.json``.
 
         Raises:
             InputError: If the file is missing or is no such vocabulary (a ``.pkl`` is none: it is a program).

@@ -1,4 +1,4 @@
-"""One run from files to files: weights, vocabulary, history, and the similarities of dev and test."""
+"""One run, from files to files: weights, vocabulary, history, and the similarities of dev and test."""
 
 from __future__ import annotations
 
@@ -19,24 +19,18 @@ from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
 from fivesentences.training.events import Events
 from fivesentences.training.fingerprint import fingerprint
+from fivesentences.training.finished import begin, finish
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
 
-OUTPUTS = (
-    "weights.safetensors",
-    "vocabulary.json",
-    "run.yaml",
-    "history.csv",
-    "similarity_dev.npy",
-    "similarity_test.npy",
-)
+RESUME = "resume"
 
 
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
-    """Settings, corpus and features of a ``run.yaml``; relative paths count from the working directory.
+    """Settings, corpus and features of a ``run.yaml``; relative paths are relative to the working directory.
 
     Raises:
-        InputError: If the file is missing or a key or value is wrong.
+        InputError: If the file is missing or of an earlier format, or a key or value is wrong.
     """
     content = check(RunFile, read_yaml(path), str(path))
     return content.run, Path(content.corpus), Path(content.features)
@@ -53,37 +47,41 @@ def train_run(
     label: str = "train",
     phi_files: Mapping[str, Path] | None = None,
     tensorboard: bool = False,
-) -> None:
+) -> dict[str, str]:
     """Train one model; killed at any moment and started again, it ends with the same bits.
 
     Writes into ``folder``: ``weights.safetensors`` (best dev score; see ``load_trained``), ``vocabulary.json``,
-    ``run.yaml``, ``history.csv`` (a row an epoch) and ``similarity_dev.npy``, ``similarity_test.npy`` (float32
-    ``[images, captions]`` of the best weights, file order). ``folder/resume`` holds the state of an unfinished run; it
-    is used only by a run with the same settings, the same content of the input files and the same versions, and
-    removed at the end.
+    ``run.yaml``, ``history.csv`` (one row per epoch), ``similarity_dev.npy`` and ``similarity_test.npy`` (float32
+    ``[images, captions]`` of the best weights, in the order of the corpus), and last ``finished.json``, the record that
+    these are complete. ``folder/resume`` holds the state of an unfinished run; it is used only by a run with the same
+    settings, the same content of the input files and the same versions, and removed at the end. A finished run is
+    trained again; ``train_runs`` skips it.
 
     Args:
         spec: Settings.
         corpus: A corpus as parquet, with the splits train, dev and test.
         features: A ``.npy`` with its table of images beside it.
-        folder: Made if need be.
-        device: ``"cpu"``, whose results depend on nothing but the inputs; ``"cuda"``; or ``"auto"``: CUDA where there
-            is one.
-        seconds_between_saves: The state is saved at each epoch's end and this often within one.
-        label: Stands before the progress bar.
+        folder: Where the outputs go; created if necessary.
+        device: ``"cpu"``, whose results depend on the inputs alone; ``"cuda"``; or ``"auto"``: CUDA if it is available.
+        seconds_between_saves: The state is saved at the end of each epoch and this often within one.
+        label: Text before the progress bar.
         phi_files: What the loss reads of the training captions, by name of phi: a matrix of the whole training split,
-            or prepared CIDEr of the run's own captions, which is computed where it is not given. See ``open_phis``.
-        tensorboard: Whether ``folder/tensorboard`` gets the history too.
+            or prepared CIDEr of the run's own captions, which is computed if it is not given. See ``open_phis``.
+        tensorboard: Whether to write the history to ``folder/tensorboard`` too.
+
+    Returns:
+        SHA-256 of each output, by file name.
 
     Raises:
-        InputError: If the inputs do not fit, hold NaN, or training diverges.
+        InputError: If the inputs do not fit or contain NaN, or if training diverges.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
     place = device_of(device)
     with reproducible(spec.training.threads, place):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place, phi_files)
-        resume = ResumeFolder(folder / "resume", fingerprint(spec, corpus, features, place, phi_files))
+        made_from = fingerprint(spec, corpus, features, place, phi_files)
+        resume = ResumeFolder(folder / RESUME, made_from)
         state, sentence = resume.load()
         if sentence:
             print(sentence, file=sys.stderr, flush=True)
@@ -91,12 +89,15 @@ def train_run(
             training.restore(state)
         with Events(folder / "tensorboard" if tensorboard else None) as events:
             training.train(resume, seconds_between_saves, label, events.add_last)
+        begin(folder)
         _write_outputs(training, corpus, features, folder)
+    outputs = finish(folder, made_from)
     resume.remove()  # last: until here a killed run can write its outputs again
+    return outputs
 
 
 def device_of(name: str) -> torch.device:
-    """The device behind a name.
+    """The device of a name.
 
     Raises:
         InputError: If there is no such device.

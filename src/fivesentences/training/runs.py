@@ -1,7 +1,8 @@
-"""Several runs one after the other in one process, each with the bits that it has alone."""
+"""Several runs one after the other in one process, each with the same bits as alone."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +10,10 @@ from pathlib import Path
 
 from fivesentences.errors import InputError
 from fivesentences.plan.runs import RunSpec
-from fivesentences.storage import sha256_of, write_json
+from fivesentences.storage import write_json
 from fivesentences.training.fingerprint import fingerprint
-from fivesentences.training.finished import FinishedFolder
-from fivesentences.training.run import OUTPUTS, device_of, train_run
+from fivesentences.training.finished import finished_outputs
+from fivesentences.training.run import RESUME, device_of, train_run
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ def train_runs(
 ) -> None:
     """Train runs of one corpus and its features.
 
-    Each run's outputs are kept in its ``finished`` folder too. A run that was finished before (by a job that was
-    killed later, or in which another run failed) is brought back from there and not trained again, if its settings,
-    the content of its inputs and the code are the same; torch's version and the device may differ.
+    A run that is finished is not trained again if its settings, the content of its inputs and the code are the same;
+    torch's version and the device may differ. A kill loses no finished run, and of the one under way what came after
+    its last saved state.
 
     Args:
         runs: In their order.
@@ -51,36 +52,37 @@ def train_runs(
         features: As ``train_run``.
         device: As ``train_run``.
         tensorboard: As ``train_run``.
-        record: Where to write, at the end, a checksum of each file of each run, as JSON.
+        record: A JSON file that is written when all runs are finished: ``{"runs": {run: {output: sha256}}}``. It
+            depends on the runs and their outputs alone.
 
     Raises:
         InputError: If runs failed, one sentence each; all the others have been trained by then.
     """
     todo, failed = list(runs), []
+    outputs: dict[str, dict[str, str]] = {}
     place = device_of(device)
     for number, run in enumerate(todo, start=1):
-        spec, folder, files = run.spec, run.folder, run.phi_files
         label = f"run {number} of {len(todo)}"
-        finished = FinishedFolder(folder, OUTPUTS, fingerprint(spec, corpus, features, place, files))
-        if finished.put_back():
-            print(f"{label} was finished before: {spec.name}", file=sys.stderr, flush=True)
+        made_from = fingerprint(run.spec, corpus, features, place, run.phi_files)
+        finished = finished_outputs(run.folder, made_from)
+        if finished is not None:
+            print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
+            shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
+            outputs[run.spec.name] = finished
             continue
-        print(f"{label}: {spec.name}", file=sys.stderr, flush=True)
+        print(f"{label}: {run.spec.name}", file=sys.stderr, flush=True)
         try:
-            train_run(
-                *(spec, corpus, features, folder),
+            outputs[run.spec.name] = train_run(
+                *(run.spec, corpus, features, run.folder),
                 device=device,
                 label=label,
-                phi_files=files,
+                phi_files=run.phi_files,
                 tensorboard=tensorboard,
             )
         except InputError as error:
             print(f"{label} failed: {error}", file=sys.stderr, flush=True)
             failed.append(str(error))
-        else:
-            finished.keep()
     if failed:
         raise InputError("\n".join(failed))
     if record is not None:
-        sums = {run.spec.name: {name: sha256_of(run.folder / name) for name in OUTPUTS} for run in todo}
-        write_json(record, {"runs": sums})
+        write_json(record, {"runs": dict(sorted(outputs.items()))})

@@ -1,4 +1,4 @@
-"""The similarity of every image of a split with every caption."""
+"""The similarity of every image of a split to every caption."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ CAPTIONS_AT_ONCE = 256
 def similarity_of(
     model: Matcher, split: Split, extras: Mapping[str, Tensor] | None = None, label: str = ""
 ) -> np.ndarray:
-    """``[images, captions]`` float32, the model in eval mode.
+    """``[images, captions]`` float32, scored by the model in eval mode.
 
-    Images are encoded once; captions pass by in blocks of similar length.
+    Images are encoded once; captions are scored in blocks of similar length.
 
     Args:
         model: Any model.
         split: Images and captions.
-        extras: What ``model.needs`` names of captions, one row a caption of the split.
-        label: Stands before a progress bar; empty: there is none.
+        extras: Further arguments of ``model.encode_captions``, one row per caption of the split.
+        label: Text before a progress bar; empty: there is no bar.
     """
     device = next(model.parameters()).device
     was_training = model.training

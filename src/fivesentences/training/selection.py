@@ -1,4 +1,4 @@
-"""Which epoch's weights are kept: the one with the best dev score."""
+"""The dev score by which the weights of the best epoch are kept."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fivesentences.semantics import cider_matrix
 
 
 class DevScores:
-    """Scores of a similarity on dev.
+    """Scores of a similarity matrix on dev.
 
     Attributes:
-        selection: ``"rsum"``: sum of recall@1, 5, 10 over both directions, percent (0..600), as all base models.
-            ``"ncs"``: sum of NCS@1, 5, 10 with CIDEr, ground truth kept, released formula, over both directions,
-            as the released SAM code; a dev phi matrix is computed once.
+        selection: ``"rsum"``: sum of recall@1, 5, 10 over both directions in percent (0..600), as in all base models.
+            ``"ncs"``: sum of NCS@1, 5, 10 with CIDEr, ground truth kept, released formula, over both directions, as in
+            the released SAM code; the dev phi matrix is computed once.
     """
 
     def __init__(self, selection: Literal["rsum", "ncs"], dev: Corpus):

@@ -1,4 +1,4 @@
-"""Words of the training captions and their numbers."""
+"""The words of the training captions and their numbers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 def words_of(caption: str) -> list[str]:
     """Lower-case words of a caption, by the pattern ``WORD``.
 
-    The released code uses nltk's ``word_tokenize``, which also keeps punctuation as words and cuts "man's" in two;
-    nltk's models would be one more download.
+    The released codes use nltk's ``word_tokenize``, which also keeps punctuation marks as words and splits "man's" in
+    two; it needs a trained model, which would be one more download.
     """
     return WORD.findall(caption.lower())
 
@@ -47,7 +47,7 @@ class Vocabulary:
 
     @classmethod
     def of_captions(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
-        """Words that occur at least ``min_count`` times, the most frequent first, equals by alphabet."""
+        """Words that occur at least ``min_count`` times, the most frequent first, ties in alphabetical order."""
         counts = Counter(word for caption in captions for word in words_of(caption))
         kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
         return cls((*SPECIAL, *kept))
@@ -66,7 +66,7 @@ class Vocabulary:
         return [START, *(number.get(word, UNKNOWN) for word in words_of(caption)), END]
 
     def decode(self, numbers: Sequence[int]) -> str:
-        """The words behind numbers, with a space between; special words are shown."""
+        """The words of some numbers, separated by spaces, special words included."""
         return " ".join(self.words[number] for number in numbers)
 
     def write(self, path: Path | str) -> None:
@@ -75,7 +75,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: Path | str) -> Vocabulary:
-        """Read what ``write`` wrote.
+        """Read a file that ``write`` wrote.
 
         Raises:
             InputError: If the file is missing or is no such vocabulary.
