@@ -1,4 +1,4 @@
-"""phi of a training batch, 128 x 128, on one core after preparation.
+"""phi of a training batch, 128 x 128, on one core, after preparation.
 
 python benchmarks/bench_batch_cider.py
 """
@@ -35,14 +35,14 @@ def measure(name: str, captions: list[str], image_of_caption: list[int], size: i
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=128, help="captions of a batch (default 128)")
-    parser.add_argument("--batches", type=int, default=500, help="how many batches (default 500)")
+    parser.add_argument("--size", type=int, default=128, help="captions per batch (default 128)")
+    parser.add_argument("--batches", type=int, default=500, help="number of batches (default 500)")
     arguments = parser.parse_args()
     print(machine())
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     measure(*flickr8k_train(), arguments.size, arguments.batches)
-    measure("made captions", *made(29_000), arguments.size, arguments.batches)
+    measure("synthetic captions", *made(29_000), arguments.size, arguments.batches)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_bleu.py
 
-Ours are cold processes, one for each n, imports and the written float32 .npy included. pycocoevalcap scores sampled
-pairs in the same run, all four n at once as it does, and its time for the matrices is extrapolated from these pairs.
+Ours runs in cold processes, one per n, including imports and writing the float32 .npy. pycocoevalcap scores sampled
+pairs in the same run, all four n at once as it always does; its time for the matrices is extrapolated from these pairs.
 """
 
 from __future__ import annotations

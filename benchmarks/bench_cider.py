@@ -2,9 +2,9 @@
 
     python benchmarks/bench_cider.py
 
-Ours is a cold process, imports and the written float32 .npy included. pycocoevalcap is called as an exact row needs
-it (all images' captions as references, one caption as every candidate) on sampled rows in the same run, and its time
-for the matrix is extrapolated from these rows.
+Ours runs in a cold process, including imports and writing the float32 .npy. pycocoevalcap scores sampled rows in the
+same run, called as an exact row requires (all images' captions as references, one caption as every candidate); its
+time for the matrix is extrapolated from these rows.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def official_row(caption: str, references: dict[int, list[str]]) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=3, help="rows that pycocoevalcap scores (default 3)")
-    parser.add_argument("--repeat", type=int, default=3, help="cold processes of ours (default 3)")
+    parser.add_argument("--rows", type=int, default=3, help="rows for pycocoevalcap to score (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="cold processes to time (default 3)")
     arguments = parser.parse_args()
     name, captions, image_of_caption = coco_5k()
     n_images = max(image_of_caption) + 1
@@ -81,7 +81,7 @@ def main() -> None:
     per_pair = spent / (len(rows) * n_images)
     whole = per_pair * len(captions) * n_images
     print(
-        f"pycocoevalcap, {len(rows)} rows: {per_pair * 1e6:.0f} us a pair, the matrix {whole / 3600:.1f} h "
+        f"pycocoevalcap, {len(rows)} rows: {per_pair * 1e6:.0f} us per pair, the matrix {whole / 3600:.1f} h "
         f"(extrapolated); largest difference {difference:.1e} (float32 file), same zeros: {same_zeros}"
     )
     print(f"ratio: {whole / np.median(seconds):,.0f} times as fast")

@@ -2,10 +2,10 @@
 
     FIVESENTENCES_MIRROR=... python benchmarks/bench_corpora.py [--tuples FOLDER] [--only flickr30k coco flickr8k]
 
-Flickr8k is taken whole (8,091 images), of Flickr30K and MS-COCO the test splits. Tuples are kept in ``--tuples`` as
-``<corpus>.jsonl.gz``; those that lie there are not parsed again, and a parse that is stopped goes on with the next
-call. A matrix is timed from raw captions in memory (for SPICE: and the reading of their tuples) to the written float32
-``.npy`` with its note; the imports are not in it. Peak memory is the process's, the output's mapped pages among it.
+All of Flickr8k (8,091 images) and the test splits of Flickr30K and MS-COCO. Tuples are kept in the folder ``--tuples``
+as ``<corpus>.jsonl.gz``; existing files are not parsed again, and an interrupted parse continues with the next call. A
+matrix is timed from raw captions in memory (for SPICE including the reading of their tuples) to the written float32
+``.npy`` with its note, without imports. Peak memory is that of the process, including the mapped pages of the output.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ print(json.dumps([*spent, used]))
 
 
 def corpus_of(name: str, mirror: Path) -> Corpus:
-    """The captions of one corpus, from the mirror."""
+    """Read the captions of one corpus from the mirror."""
     if name == "flickr8k":
         return load_flickr8k(mirror / "flickr8k" / "Flickr8k_text.zip")
     archive = {"flickr30k": "flickr30k/flickr30k.zip", "coco": "coco/coco_test5k.zip"}[name]
@@ -60,16 +60,16 @@ def corpus_of(name: str, mirror: Path) -> Corpus:
 
 
 def child(code: str, *arguments: Path | str) -> list[float]:
-    """What a cold process printed: wall seconds, CPU seconds, peak bytes. Its progress bar goes to the terminal."""
+    """Run a cold process and return its wall seconds, CPU seconds and peak bytes; its progress bar is shown."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [float(number) for number in json.loads(printed)]
 
 
 def main() -> None:
-    """Parse what is not parsed yet, score every matrix, print."""
+    """Parse what is not parsed yet, score every matrix and print the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tuples", type=Path, help="folder of parsed captions (default: a temporary one)")
+    parser.add_argument("--tuples", type=Path, help="folder of parsed captions (default: a temporary folder)")
     parser.add_argument("--only", nargs="+", choices=CORPORA, default=CORPORA, help="corpora (default all)")
     arguments = parser.parse_args()
     mirror = os.environ.get("FIVESENTENCES_MIRROR")
@@ -88,7 +88,7 @@ def main() -> None:
             print(f"\n{name}: {len(captions):,} captions ({unique:,} different) x {n_images:,} images")
             tuples = folder / f"{name}.jsonl.gz"
             if tuples.exists():
-                print(f"{'parse':18} was there: {tuples.name}")
+                print(f"{'parse':18} already done: {tuples.name}")
             else:
                 journal = tuples.with_name(f"{tuples.name}.journal")
                 done = journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
@@ -96,7 +96,7 @@ def main() -> None:
                 a_caption = wall / max(unique - done, 1) * 1e3
                 print(
                     f"{'parse':18} {wall:7.1f} s wall, {processor:7.1f} s CPU, peak {peak / 1e9:.2f} GB; "
-                    f"{a_caption:.1f} ms a caption{f', {done:,} were parsed before' if done else ''}",
+                    f"{a_caption:.1f} ms per caption{f', {done:,} were parsed before' if done else ''}",
                     flush=True,
                 )
             for phi in MATRICES:

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_rouge.py
 
-Ours is a cold process, imports and the written float32 .npy included. pycocoevalcap scores sampled pairs in the same
-run, and its time for the matrix is extrapolated from these pairs.
+Ours runs in a cold process, including imports and writing the float32 .npy. pycocoevalcap scores sampled pairs in the
+same run; its time for the matrix is extrapolated from these pairs.
 """
 
 from __future__ import annotations

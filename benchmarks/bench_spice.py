@@ -2,12 +2,12 @@
 
     python benchmarks/bench_spice.py [--tuples coco.jsonl.gz]
 
-Parsing is not part of it. With ``--tuples`` (what ``parse_captions`` wrote of the COCO 5K test captions, which are
-read from FIVESENTENCES_MIRROR or from ``--captions``) the tuples are those of human captions; without, those of drawn
-scenes. Ours is a cold process, from raw tuples in memory to the written float32 .npy; its imports and the reading of
-the tuples are shown apart. The jar's graphs are made before its clock starts, its first pairs warm it up, and its
-time for the matrix is extrapolated from a sample of pairs that it scores in the same run, one thread, called from
-Python pair by pair.
+Parsing is not included. With ``--tuples`` (the output of ``parse_captions`` for the COCO 5K test captions, which are
+read from FIVESENTENCES_MIRROR or from ``--captions``) the tuples are those of human captions; otherwise those of drawn
+scenes. Ours runs in a cold process, timed from raw tuples in memory to the written float32 .npy; its imports and the
+reading of the tuples are shown separately. The jar's graphs are built before its clock starts and its first pairs warm
+it up; its time for the matrix is extrapolated from a sample of pairs that it scores in the same run, with one thread,
+called from Python pair by pair.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ json.dump({"seconds_per_pair": spent / len(scores), "seconds_per_call": call, "f
 
 
 def given_tuples(arguments: argparse.Namespace) -> tuple[str, Sequence[Sequence[Sequence[str]]], list[int]]:
-    """What it is, raw tuples of each caption, image of each caption."""
+    """Name of the corpus, raw tuples of each caption, image of each caption."""
     if arguments.tuples is None:
         described = compose(0, arguments.images)
         tuples = [caption.tuples for one in described for caption in one.captions]
@@ -110,15 +110,15 @@ def main() -> None:
     parser.add_argument("--tuples", type=Path, help="parsed tuples of the captions, .jsonl.gz")
     parser.add_argument("--captions", type=Path, help="Karpathy-style file or archive that was parsed")
     parser.add_argument("--images", type=int, default=5000, help="drawn scenes, five captions each (default 5000)")
-    parser.add_argument("--pairs", type=int, default=100_000, help="pairs that the jar scores (default 100,000)")
-    parser.add_argument("--repeat", type=int, default=3, help="cold processes of ours (default 3)")
+    parser.add_argument("--pairs", type=int, default=100_000, help="pairs for the jar to score (default 100,000)")
+    parser.add_argument("--repeat", type=int, default=3, help="cold processes to time (default 3)")
     arguments = parser.parse_args()
     name, tuples, image_of_caption = given_tuples(arguments)
     n_captions, n_images = len(tuples), max(image_of_caption) + 1
     print(machine())
     print(
         f"{name}: {n_captions:,} captions x {n_images:,} images, "
-        f"{sum(map(len, tuples)) / n_captions:.1f} raw tuples a caption"
+        f"{sum(map(len, tuples)) / n_captions:.1f} raw tuples per caption"
     )
     with tempfile.TemporaryDirectory() as folder:
         given, written = Path(folder, "given.json"), Path(folder, "spice.npy")
@@ -138,7 +138,7 @@ def main() -> None:
             f"ties in merging: {median['ties'][0]} captions, {median['ties'][1]} images"
         )
         if not cached():
-            print("the jar: CoreNLP has not been fetched (fivesentences jars), so there is nothing to compare with")
+            print("the jar: CoreNLP is missing (fivesentences jars downloads it), so there is nothing to compare with")
             return
         draw = np.random.default_rng(0)
         captions = draw.choice(n_captions, min(2000, n_captions), replace=False)
@@ -167,7 +167,7 @@ def main() -> None:
     per_pair = answer["seconds_per_pair"]
     whole = per_pair * n_captions * n_images
     print(
-        f"the jar, {arguments.pairs:,} pairs: {per_pair * 1e6:.0f} us a pair "
+        f"the jar, {arguments.pairs:,} pairs: {per_pair * 1e6:.0f} us per pair "
         f"(the call from Python {answer['seconds_per_call'] * 1e6:.1f}); "
         f"the matrix {whole / 3600:.1f} h (extrapolated); {differ} pairs differ from the file"
     )

@@ -2,12 +2,12 @@
 
     python benchmarks/bench_top_k.py
 
-The whole matrix would be 256 GB of float32. Preparing is measured whole. Of the blocks a sample is scored, the same
-share of every caption length and at least one block of each, since the references are folded anew for every length;
-a quarter of the sample is scored first, and the difference of the two runs says what a further block costs, from which
-the rest is extrapolated. CPU time is given beside wall time: on a machine with other work, CPU time divided by the
-number of cores says more. Captions are made (phrases of words, both drawn by Zipf's law), since no such corpus may be
-at hand.
+The whole matrix would be 256 GB of float32. Preparation is measured in full. Of the blocks, a random sample is scored,
+with at least one block of every caption length, since the references are folded once per length. A quarter of the
+sample is scored first; the difference between the two runs is the cost of further blocks, from which the rest is
+extrapolated. CPU time is given beside wall time: on a busy machine, CPU time divided by the number of cores is more
+informative. The captions are synthetic (phrases of words, both drawn from Zipf's law), since such a corpus may not be
+available.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ from fivesentences.semantics.top_k import ROWS_OF_BLOCK, best_of_rows
 
 
 def peak() -> str:
-    bytes_a_unit = 1 if sys.platform == "darwin" else 1024
-    return f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_a_unit / 1e9:.1f} GB"
+    bytes_per_unit = 1 if sys.platform == "darwin" else 1024
+    return f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_per_unit / 1e9:.1f} GB"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=int, default=113_287, help="5 captions each (default 113,287)")
-    parser.add_argument("--k", type=int, default=100, help="images kept for a caption (default 100)")
+    parser.add_argument("--images", type=int, default=113_287, help="images, with 5 captions each (default 113,287)")
+    parser.add_argument("--k", type=int, default=100, help="images to keep per caption (default 100)")
     parser.add_argument(
-        "--blocks", type=int, default=1200, help=f"sample, {ROWS_OF_BLOCK} captions each (default 1200)"
+        "--blocks",
+        type=int,
+        default=1200,
+        help=f"blocks in the sample, of {ROWS_OF_BLOCK} captions each (default 1200)",
     )
-    parser.add_argument("--phi", default="cider", help="which phi (default cider)")
+    parser.add_argument("--phi", default="cider", help="name of the phi (default cider)")
     arguments = parser.parse_args()
     print(machine())
     captions, image_of_caption = made(arguments.images)
     n_captions, n_images, k = len(captions), arguments.images, arguments.k
     print(
-        f"made captions: {n_captions:,} x {n_images:,} images; dense float32 {n_captions * n_images * 4 / 1e9:.0f} GB"
+        f"synthetic captions: {n_captions:,} x {n_images:,} images, {n_captions * n_images * 4 / 1e9:.0f} GB as float32"
     )
-    print(f"captions made; {peak()}")
+    print(f"captions generated; {peak()}")
 
     started = time.perf_counter()
     scorer = prepare(arguments.phi, captions, image_of_caption)
@@ -67,7 +70,7 @@ def main() -> None:
         scores = new_array(Path(folder, "scores.npy"), np.float32, (n_captions, k))
 
         def seconds(chosen: np.ndarray) -> np.ndarray:
-            """Wall and CPU."""
+            """Wall time and CPU time."""
             started = np.array([time.perf_counter(), time.process_time()])
             blocks = ahead(lambda group: best_of_rows(scorer.sparse(group), k), (groups[index] for index in chosen))
             for group, (best_images, best_scores) in blocks:
@@ -76,7 +79,7 @@ def main() -> None:
             scores.flush()
             return np.array([time.perf_counter(), time.process_time()]) - started
 
-        # Both runs fold every length as often; what they differ by is blocks alone.
+        # Both runs fold every length equally often, so they differ only in their number of blocks.
         few, many = (np.sort(np.r_[first_of_length, part]) for part in (sample[::4], sample))
         in_few, in_many = (sum(len(groups[index]) for index in part) for part in (few, many))
         of_few = seconds(few)
@@ -89,7 +92,7 @@ def main() -> None:
         a_caption = (of_many - of_few) / (in_many - in_few)
         print(
             f"measured: {len(many)} blocks ({in_many:,} captions) in {of_many[0]:.0f} s wall, {of_many[1]:.0f} s CPU: "
-            f"{a_caption[0] * 1e3:.2f} ms wall and {a_caption[1] * 1e3:.2f} ms CPU a further caption; {peak()}",
+            f"{a_caption[0] * 1e3:.2f} ms wall and {a_caption[1] * 1e3:.2f} ms CPU per further caption; {peak()}",
             flush=True,
         )
         checked = np.sort(rng.choice(np.concatenate([groups[index] for index in sample]), size=20, replace=False))
@@ -101,9 +104,9 @@ def main() -> None:
         print(f"checked: the stored images of {len(checked)} captions are the best of their dense rows")
     wall, processor = (of_many + a_caption * (n_captions - in_many)) / 60
     print(
-        f"extrapolated: all blocks {wall:.1f} min wall on this machine as busy as it was, {processor:.1f} min CPU, "
-        f"{processor / threads():.1f} min on {threads()} idle cores; preparing, {preparing / 60:.1f} min (measured), "
-        f"is to be added; {n_captions * k * 8 / 1e9:.2f} GB on disk"
+        f"extrapolated: all blocks {wall:.1f} min wall on this machine under the same load, {processor:.1f} min CPU, "
+        f"{processor / threads():.1f} min on {threads()} idle cores; plus {preparing / 60:.1f} min of preparation "
+        f"(measured); {n_captions * k * 8 / 1e9:.2f} GB on disk"
     )
     print(f"load at the end: {machine()}")
 

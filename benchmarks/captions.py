@@ -1,4 +1,4 @@
-"""Captions for the benchmarks: human ones where a mirror has them, else made ones of the same size."""
+"""Captions for the benchmarks: human captions if a mirror has them, otherwise synthetic ones of the same number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PHRASES = 60_000
 
 
 def machine() -> str:
-    """Processor, number of cores that may be used, load and Python, in one line."""
+    """Describe processor, number of usable cores, load and Python in one line."""
     name = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -27,7 +27,7 @@ def machine() -> str:
 
 
 def made(n_images: int, captions_per_image: int = 5, seed: int = 0) -> tuple[list[str], list[int]]:
-    """Captions of phrases of 1 to 4 words, words and phrases drawn by Zipf's law; about 11 words each."""
+    """Generate captions of phrases of 1 to 4 words, about 11 words each; words and phrases follow Zipf's law."""
     rng = np.random.default_rng(seed)
 
     def zipf(size: int, exponent: float) -> np.ndarray:
@@ -49,16 +49,16 @@ def _of(corpus: Corpus) -> tuple[list[str], list[int]]:
 
 
 def coco_5k() -> tuple[str, list[str], list[int]]:
-    """25,000 captions of 5,000 images: the COCO 5K test split of FIVESENTENCES_MIRROR, or made ones."""
+    """25,000 captions of 5,000 images: the COCO 5K test split from FIVESENTENCES_MIRROR, or synthetic captions."""
     archive = Path(os.environ.get("FIVESENTENCES_MIRROR", "")) / "coco" / "coco_test5k.zip"
     if archive.is_file():
         return "COCO 5K test", *_of(load_karpathy(archive, "coco").split("test"))
-    return "made captions", *made(5000)
+    return "synthetic captions", *made(5000)
 
 
 def flickr8k_train() -> tuple[str, list[str], list[int]]:
-    """30,000 captions of 6,000 images: Flickr8k train of FIVESENTENCES_MIRROR, or made ones."""
+    """30,000 captions of 6,000 images: Flickr8k train from FIVESENTENCES_MIRROR, or synthetic captions."""
     archive = Path(os.environ.get("FIVESENTENCES_MIRROR", "")) / "flickr8k" / "Flickr8k_text.zip"
     if archive.is_file():
         return "Flickr8k train", *_of(load_flickr8k(archive).split("train"))
-    return "made captions", *made(6000)
+    return "synthetic captions", *made(6000)

@@ -1,4 +1,4 @@
-"""What the benchmarks of the text metrics share: ours in a cold process, pycocoevalcap on sampled cells, the ratio."""
+"""Shared by the benchmarks of BLEU and ROUGE-L: ours in a cold process, pycocoevalcap on sampled cells, the ratio."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ Scored = Callable[[list[str], list[list[str]]], np.ndarray]
 def against_pycocoevalcap(
     function: str, options: list[dict[str, int]], theirs: Scored, description: str | None, pairs: int
 ) -> None:
-    """Time the matrices of ``function`` in cold processes and ``theirs`` on sampled pairs; print the ratio.
+    """Time the matrices of ``function`` in cold processes and ``theirs`` on sampled pairs, and print the ratio.
 
     Args:
         function: A matrix function of ``fivesentences.semantics``.
-        options: One matrix each.
-        theirs: From candidates and the references of each, ``[pairs, matrices]`` scores.
-        description: Of the command.
-        pairs: Pairs that pycocoevalcap scores if the command does not say.
+        options: Keyword arguments of ``function``, one matrix each.
+        theirs: Maps candidates and the references of each to ``[pairs, matrices]`` scores.
+        description: Description of the command.
+        pairs: Default number of pairs for pycocoevalcap to score.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=pairs, help=f"pairs that pycocoevalcap scores (default {pairs:,})")
-    parser.add_argument("--repeat", type=int, default=3, help="cold processes of ours for each matrix (default 3)")
+    parser.add_argument(
+        "--pairs", type=int, default=pairs, help=f"pairs for pycocoevalcap to score (default {pairs:,})"
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="cold processes to time per matrix (default 3)")
     arguments = parser.parse_args()
     name, captions, image_of_caption = coco_5k()
     n_images = max(image_of_caption) + 1
@@ -50,7 +52,7 @@ def against_pycocoevalcap(
         references[image].append(text)
     draw = np.random.default_rng(0)
     rows = draw.integers(0, len(captions), size=arguments.pairs)
-    # Half of them a caption with its own image, where scores are not near 0.
+    # Half of the pairs are a caption with its own image, where scores are not near 0.
     own = np.array(image_of_caption)[rows]
     columns = np.where(np.arange(arguments.pairs) % 2, own, draw.integers(0, n_images, size=arguments.pairs))
 
@@ -61,7 +63,7 @@ def against_pycocoevalcap(
     per_pair = (time.perf_counter() - started) / arguments.pairs
     whole = per_pair * len(captions) * n_images
     print(
-        f"pycocoevalcap, {arguments.pairs:,} pairs: {per_pair * 1e6:.0f} us a pair, "
+        f"pycocoevalcap, {arguments.pairs:,} pairs: {per_pair * 1e6:.0f} us per pair, "
         f"{'all matrices' if len(options) > 1 else 'the matrix'} {whole / 3600:.1f} h (extrapolated)"
     )
     total = 0.0
