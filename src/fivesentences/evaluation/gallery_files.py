@@ -43,7 +43,7 @@ def read_gallery(
         The gallery, and sentences on how its similarity was computed.
 
     Raises:
-        InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is named.
+        InputError: If a file is missing or damaged, a value is not finite, or something does not fit; it names the file.
     """
     notes = []
     if text is None:
