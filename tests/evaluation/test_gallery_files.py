@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.gallery_files import read_embeddings, read_gallery, with_phi_files
+from fivesentences.evaluation.gallery_files import read_gallery, with_phi_files
 from fivesentences.retrieval import Gallery
 from fivesentences.semantics import write_phi
 
 CAPTIONS = ["a dog", "a cat", "a red boat", "two cats"]
-MATRIX = np.random.default_rng(0).normal(size=(7, 21))
 
 
 @pytest.fixture
@@ -23,19 +22,6 @@ def folder(tmp_path, monkeypatch):
 
 def gallery(n_images, n_captions, pairing=None):
     return Gallery.of(np.zeros((n_images, n_captions)), pairing)
-
-
-def test_repeated_image_rows_are_taken_once_and_unrepeated_ones_stay(folder):
-    np.save("once.npy", MATRIX)
-    np.save("five.npy", np.repeat(MATRIX, 5, axis=0))
-    np.save("text.npy", np.random.default_rng(1).normal(size=(35, 21)))
-    for name, often in (("once.npy", 1), ("five.npy", 5)):
-        images, captions, found = read_embeddings(name, "text.npy")
-        assert found == often and captions.shape == (35, 21)
-        np.testing.assert_array_equal(images, MATRIX)
-    for given in (("text.npy", "five.npy"), ("five.npy", "once.npy")):
-        with pytest.raises(InputError, match=r"embeddings of the images first"):
-            read_embeddings(*given)
 
 
 def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):

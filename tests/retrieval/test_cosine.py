@@ -7,6 +7,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.retrieval import cosine, cosine_similarity, unique_images
+from fivesentences.retrieval.cosine import cosine_of_rows
 
 
 @pytest.fixture
@@ -65,10 +66,24 @@ def test_five_repeated_rows_an_image_are_refused_with_the_cure(embeddings, noise
     np.testing.assert_allclose(unique_images(repeated), images, atol=1e-5)
 
 
+def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
+    images, _ = embeddings
+    captions = np.random.default_rng(1).standard_normal((115, 8))
+    for rows, often in ((images, 1), (np.repeat(images, 5, axis=0), 5)):
+        found, times = cosine_of_rows(rows, captions, "images", "captions")
+        assert times == often
+        np.testing.assert_array_equal(found, cosine_similarity(images, captions))
+    for exchanged in ((captions, images), (captions, np.repeat(images, 5, axis=0))):
+        with pytest.raises(InputError, match="give the embeddings of the images first"):
+            cosine_of_rows(*exchanged, "images", "captions")
+    with pytest.raises(InputError, match="46 rows but they repeat 23 images 2 times each"):
+        cosine_of_rows(np.repeat(images, 2, axis=0), captions, "images", "captions")
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda i, c: (i[:, :3], c), "rows of the same length"),
+        (lambda i, c: (i[:, :3], c), "the same number of columns"),
         (lambda i, c: (i[None], c), "a matrix of real numbers is expected"),
         (lambda i, c: (np.where(i == i[7, 2], np.nan, i), c), r"images\[7, 2\] is nan"),
         (lambda i, c: (i, np.where(c == c[60, 1], np.inf, c)), r"captions\[60, 1\] is inf"),

@@ -148,7 +148,7 @@ FILE = Path("sims.npy")
         (
             lambda: Gallery.of(np.repeat(np.eye(4, 20), 5, axis=0), name=FILE),
             "sims.npy has 20 rows but they repeat 4 images 5 times each; every image counts once: "
-            "keep one row per image, every 5th, in Python similarity[::5].",
+            "keep one row per image, every 5th, in Python matrix[::5].",
         ),
         (
             lambda: checked_phi(PHI.T, (2, 10), source=Source("phi.npy", str), whose=FILE),
