@@ -1,9 +1,10 @@
-"""Where tests find real data and parity fixtures."""
+"""Where tests find real data and parity fixtures, the command line, and matrices in small blocks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,48 @@ def mirror() -> Path:
 def parity_folder() -> Path:
     """Numbers that released code returned: PARITY_FIXTURES, or the copies beside the tests."""
     return Path(os.environ.get("PARITY_FIXTURES") or Path(__file__).parent / "fixtures" / "parity")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command ended with."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs the command line: ``run("evaluate", "sims.npy")``."""
+    from fivesentences import cli
+
+    def call(*arguments: object) -> Said:
+        monkeypatch.setattr("sys.argv", ["fivesentences", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return Said(int(end.value.code or 0), *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture(params=["blocks as usual", "small blocks"])
+def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices are worked in blocks of a few rows or columns too, in several threads."""
+    if request.param == "blocks as usual":
+        return
+    for name, size in {
+        "retrieval.blocks.ELEMENTS_PER_BLOCK": 1,
+        "retrieval.blocks.ROWS_PER_BLOCK": 3,
+        "retrieval.blocks.COLUMNS_PER_BLOCK": 4,
+        "retrieval.gallery.CELLS_AT_ONCE": 1,
+        "metrics.ranking.ELEMENTS_PER_BLOCK": 1,
+        "metrics.ranking.QUERIES_PER_BLOCK": 3,
+        "metrics.relevance.ELEMENTS_PER_BLOCK": 20,
+        "metrics.stable_order.ELEMENTS_AT_ONCE": 60,
+    }.items():
+        monkeypatch.setattr(f"fivesentences.{name}", size)
 
 
 @pytest.fixture(scope="session")

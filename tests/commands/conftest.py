@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fivesentences import cli
-
 WORDS = ["dog", "cat", "boat", "tree", "house", "ball", "river", "girl", "boy", "horse", "red", "blue", "runs", "sits"]
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Runs the command line: exit code, standard output and standard error."""
-
-    def call(*arguments: object) -> Said:
-        monkeypatch.setattr("sys.argv", ["fivesentences", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return Said(end.value.code or 0, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands import rescore
-from fivesentences.commands.shell_words import in_shell_words
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 from fivesentences.retrieval import INFERENCE
+from fivesentences.semantics import write_phi
 
 PYTHON_WORDS = ("similarity.T", "unique_images(", "image_of_caption;", "include_self=", "fivesentences[", "uv sync")
 
@@ -32,6 +32,17 @@ def files(folder):
     images[3, 0], texts[7, 2] = np.inf, np.nan
     np.save("image_bad.npy", images)
     np.save("text_bad.npy", texts)
+    np.save("image_once.npy", np.load("image_emb.npy")[::5])
+    np.save("less.npy", similarity[:, :60])
+    np.save("turned5k.npy", np.zeros((5000, 1000), dtype=np.float16))
+    nan = similarity.copy()
+    nan[3, 7] = np.nan
+    np.save("nan.npy", nan)
+    np.save("pickled.npy", np.array([{"a": 1}], dtype=object))
+    Path("cut.npy").write_bytes(Path("sims.npy").read_bytes()[:500])
+    few = Path("captions.txt").read_text().splitlines()[:10]
+    Path("few.txt").write_text("".join(f"{caption}\n" for caption in few))
+    write_phi("cider", few, np.repeat(np.arange(2), 5), Path("few.npy"), captions_file="few.txt")
     np.save("labels.npy", np.zeros((7, 3)))
     labels = np.zeros((20, 3))
     labels[4, 1] = 2
@@ -43,16 +54,49 @@ def files(folder):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        ("evaluate nowhere.npy", "nowhere.npy: there is no such file"),
+        ("evaluate captions.txt", "matrices are read from .npy"),
+        ("evaluate pickled.npy", "not a whole .npy file of numbers"),
+        ("evaluate cut.npy", "not a whole .npy file"),
+        ("evaluate turned5k.npy --dataset f30k", "turned5k.npy is [5000, 1000] and looks transposed"),
+        ("evaluate sims.npy --dataset f30k", "sims.npy is [20, 100], but f30k has 1000 images and 5000 captions"),
+        ("evaluate nan.npy", "nan.npy: similarity[3, 7] is nan (image 3, caption 7); every value must be finite: "),
+        ("evaluate sims.npy --phi few.npy", "it comes from few.txt (10 captions of 2 images)"),
+        ("evaluate sims.npy --phi sims.npy", "phi looks transposed"),
+        ("evaluate sims.npy --phi fine.npy --phi fine.npy", "name them: --phi NAME=FILE"),
+        ("evaluate sims.npy --captions few.txt", "few.txt holds 10 captions but the similarity has 100 columns"),
+        ("evaluate sims.npy --captions captions.txt --metric spice", "fivesentences phi spice"),
+        ("evaluate sims.npy --captions captions.txt --metric cidre", "expected one of"),
+        ("evaluate sims.npy --metric cider", "give the captions"),
+        ("evaluate sims.npy --mean --captions captions.txt", "at least two"),
+        ("evaluate text_emb.npy image_once.npy", "give the embeddings of the images first"),
+        ("evaluate sims.npy text_emb.npy", "the same number of columns"),
+        ("evaluate image_emb.npy text_emb.npy --transposed", "--transposed is about a similarity"),
+        ("evaluate sims.npy --labels twos.npy --instances x.json", "give one of them"),
+        ("evaluate sims.npy --instances few.txt", "give --image-ids FILE"),
+        ("evaluate sims.npy --image-ids few.txt", "holds 10 ids but there are 20 images"),
+        ("evaluate sims.npy --categories few.txt", "10 categories but there are 20 images"),
+        ("rescore sims.npy --method csls -o o.npz", "must end in .npy"),
+        ("rescore sims.npy --method csls -o o.npy --beta 3", "--beta belongs to inverted_softmax"),
+        ("rescore sims.npy --method inverted_softmax -o o.npy -k 3", "-k belongs to csls"),
+        ("rescore tall.npy --method csls -o o.npy", "looks transposed"),
+        ("compare sims.npy uneven.npy --image-of-caption x.txt", "x.txt: there is no such file"),
+        ("compare sims.npy less.npy", "less.npy is [20, 60] but sims.npy is [20, 100]"),
+        ("compare sims.npy sims.npy --confidence 1", "--confidence is 1.0; it must lie between 0 and 1"),
+        ("rescore sims.npy --method assignment -o o.npy --captions-per-image 2", "--captions-per-image is 2, which"),
         ("evaluate square.npy", "square.npy has 100 rows but they repeat 20 images 5 times each"),
         ("rescore square.npy --method csls -o o.npy", "square.npy has 100 rows but they repeat"),
         ("evaluate uneven.npy", "uneven.npy is [20, 97]: 97 captions are not equal blocks for 20 images"),
         ("evaluate uneven.npy", "--image-of-caption FILE"),
-        ("evaluate tall.npy", "tall.npy is [97, 20] and looks transposed"),
+        (
+            "evaluate tall.npy",
+            "tall.npy is [97, 20] and looks transposed: rows are images and columns captions; give --transposed.",
+        ),
         ("rescore one.npy --method inverted_softmax -o o.npy", "--include-self"),
         ("evaluate sims.npy --phi fine.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan (image 4, caption 3)"),
         ("compare sims.npy sims.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan"),
-        ("evaluate image_bad.npy text_emb.npy", "image_bad.npy: [3, 0] is inf"),
-        ("evaluate image_emb.npy text_bad.npy", "text_bad.npy: [7, 2] is nan"),
+        ("evaluate image_bad.npy text_emb.npy", "image_bad.npy[3, 0] is inf (row and column, from 0)"),
+        ("evaluate image_emb.npy text_bad.npy", "text_bad.npy[7, 2] is nan"),
         ("evaluate sims.npy --labels labels.npy", "labels.npy is [7, 3] but there are 20 images"),
         ("evaluate sims.npy --labels twos.npy", "twos.npy: [4, 1] is 2.0; a label is 0 or 1"),
         ("evaluate sims.npy --dataset coco-1k-5fold --cxc x.csv", "--dataset coco-1k-5fold scores parts of it"),
@@ -136,8 +180,11 @@ def test_compare_takes_both_rules_of_asp_and_kept_ground_truth(run, folder):
 
 def test_wrong_options_end_with_2(run, folder):
     for arguments in (
+        "evaluate",
+        "evaluate sims.npy --no-such-option",
         "evaluate sims.npy --dataset bogus",
         "evaluate sims.npy --ks 0",
+        "evaluate sims.npy --ks 1,x",
         "evaluate sims.npy --ncs-ms x",
         "evaluate sims.npy --map-cutoffs 0",
         "evaluate sims.npy --json - --csv -",
@@ -151,6 +198,7 @@ def test_wrong_options_end_with_2(run, folder):
     ):
         said = run(*arguments.split())
         assert said.code == 2 and "Usage: fivesentences" in said.err, arguments
+    assert "--ks" in (said := run("evaluate", "sims.npy", "--ks", "1,x").err) and "such as 1,5,10" in said
 
 
 def test_choices_are_those_of_the_library():
@@ -203,17 +251,6 @@ def test_the_released_slip_of_the_first_images_can_be_repeated(run, folder, monk
         assert values["N@1", "i2t", "kept"] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_library_words_become_shell_words():
-    for theirs, ours in (
-        ("x is [4, 2] and looks transposed: rows are images; pass similarity.T.", "give --transposed."),
-        ('reading .pt needs PyTorch; install it with pip install "fivesentences[train]", or', 'pip install ".[train]"'),
-        ("k is 0; it must be a whole number", "-k is 0"),
-        ("beta is -1; it must", "--beta is -1"),
-        ("protocol is 'x'; it is", "--dataset is 'x'"),
-    ):
-        assert ours in in_shell_words(theirs)
-
-
 def test_help_keeps_its_square_brackets_and_says_the_version(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     said = run("evaluate", "--help").out
@@ -228,8 +265,3 @@ def test_help_keeps_its_square_brackets_and_says_the_version(run, monkeypatch):
 def test_every_command_can_be_quiet(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "120")
     assert "--quiet" in run(command, "--help").out
-
-
-def test_phi_is_quiet(run, folder):
-    said = run("phi", "cider", "captions.txt", "-o", "p.npy", "--quiet")
-    assert (said.code, said.out, said.err) == (0, "", "")

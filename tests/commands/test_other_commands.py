@@ -16,6 +16,7 @@ import typer.main
 
 from fivesentences import cli
 from fivesentences.commands import doctor
+from fivesentences.metrics.registry import METRICS, metrics_page
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)
 
@@ -43,22 +44,8 @@ def test_inverted_softmax_ranks_as_its_formula(run, folder):
             assert scipy.stats.spearmanr(a, b).statistic > 0.999
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--method", "csls", "-o", "o.npz"), "must end in .npy"),
-        (("--method", "csls", "-o", "o.npy", "--beta", "3"), "--beta belongs to inverted_softmax"),
-        (("--method", "inverted_softmax", "-o", "o.npy", "-k", "3"), "-k belongs to csls"),
-    ],
-)
-def test_a_wrong_rescoring_is_one_sentence(run, folder, arguments, sentence):
-    said = run("rescore", "sims.npy", *arguments)
-    assert said.code == 1 and sentence in said.err and not Path("o.npy").exists()
-
-
-def test_a_transposed_similarity_is_not_rescored(run, folder):
+def test_a_transposed_similarity_is_turned_round(run, folder):
     np.save("turned.npy", np.load("sims.npy").T)
-    assert "looks transposed" in run("rescore", "turned.npy", "--method", "csls", "-o", "o.npy").err
     run("rescore", "sims.npy", "--method", "csls", "-o", "wanted.npy")
     assert run("rescore", "turned.npy", "--method", "csls", "-o", "o.npy", "--transposed").code == 0
     np.testing.assert_array_equal(np.load("o.npy"), np.load("wanted.npy"))
@@ -90,10 +77,25 @@ def test_a_model_does_not_differ_from_itself(run, folder):
     assert {(t["difference"], t["p"]) for t in json.loads(Path("o.json").read_text())["tests"]} == {(0.0, 1.0)}
 
 
-def test_models_of_other_data_are_not_compared(run, folder):
-    np.save("few.npy", np.load("sims.npy")[:, :60])
-    said = run("compare", "sims.npy", "few.npy")
-    assert said.code == 1 and "few.npy is [20, 60]" in said.err
+def test_images_with_unequal_captions_are_rescored_by_every_method(run, folder):
+    np.save("few.npy", np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]])
+    Path("images.txt").write_text("0\n0\n1\n1\n1\n2\n0\n")
+    for method in ("csls", "assignment"):
+        assert run("rescore", "few.npy", "--method", method, "-o", f"{method}.npy").code == 1
+        given = ("--method", method, "-o", f"{method}.npy", "--image-of-caption", "images.txt")
+        assert run("rescore", "few.npy", *given).code == 0
+    # No image is the first of more captions than it has.
+    assert np.bincount(np.load("assignment.npy").argmax(axis=0)).tolist() == [3, 3, 1]
+
+
+def test_the_list_of_metrics_is_shown_written_and_checked(run, folder):
+    assert "true R@k" in run("metrics").out
+    assert run("metrics", "--page", "page.md", "--json", "list.json").out == ""
+    assert Path("page.md").read_text() == metrics_page() and run("metrics", "--check", "page.md").code == 0
+    assert [one["name"] for one in json.loads(Path("list.json").read_text())] == list(METRICS)
+    Path("page.md").write_text("# Metrics\n")
+    said = run("metrics", "--check", "page.md")
+    assert said.code == 1 and "write it with: fivesentences metrics --page page.md" in said.err
 
 
 def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
@@ -149,12 +151,6 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {command}" in shown.partition("Example")[2]
-
-
-def test_the_commands_of_the_project_are_there():
-    assert {"evaluate", "similarity", "rescore", "phi", "compare", "doctor", "train", "download", "jars"} <= set(
-        COMMANDS
-    )
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import PROTOCOLS, compare, evaluate, score
+from fivesentences.evaluation import PROTOCOLS, compare, evaluate
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.metrics import asp, category_map, ncs, recall_at_k, semantic_recall
-from fivesentences.retrieval import hubness
+from fivesentences.metrics import Evaluator, asp, category_map, ncs, recall_at_k, semantic_recall
+from fivesentences.retrieval import Gallery, hubness
 
 
 @pytest.fixture
@@ -23,16 +23,6 @@ def given():
 def small(monkeypatch):
     monkeypatch.setitem(PROTOCOLS, "folds", Protocol("folds", 20, 100, 4, 5, "five folds"))
     monkeypatch.setitem(PROTOCOLS, "first", Protocol("first", 20, 100, 4, 1, "the first four"))
-
-
-def value(scores, metric, direction="i2t", **which):
-    found = [
-        v["value"]
-        for v in scores.values
-        if v["metric"] == metric and v["direction"] == direction and all(v[key] == w for key, w in which.items())
-    ]
-    assert len(found) == 1
-    return found[0]
 
 
 @pytest.mark.parametrize(
@@ -61,52 +51,58 @@ def test_folds_are_means_of_their_own_numbers_in_any_caption_order(given, small)
         (similarity, phi, None),
         (similarity[:, shuffle], phi[shuffle], np.repeat(np.arange(20), 5)[shuffle]),
     ):
-        scores = score(s, {"x": p}, "folds", pairing)
-        assert value(scores, "R@5") == pytest.approx(wanted_r)
-        assert value(scores, "N@5", "t2i", ground_truth="kept") == pytest.approx(wanted_n)
+        scores = evaluate(s, {"x": p}, "folds", pairing)
+        assert scores.value("R@5", "i2t") == pytest.approx(wanted_r)
+        assert scores.value("N@5", "t2i", ground_truth="kept") == pytest.approx(wanted_n)
         assert scores.about["galleries"] == 5 and "mean over 5" in scores.about["averaged"]
-    first = score(similarity, {"x": phi}, "first")
-    assert value(first, "R@5") == recall_at_k(similarity[:4, :20], (5,))[5]
-    alone = score(similarity[:4, :20], {"x": phi[:20, :4]}, "first")
+    first = evaluate(similarity, {"x": phi}, "first")
+    assert first.value("R@5", "i2t") == recall_at_k(similarity[:4, :20], (5,))[5]
+    alone = evaluate(similarity[:4, :20], {"x": phi[:20, :4]}, "first")
     assert alone.values == first.values
 
 
 def test_three_lines_of_a_notebook_print_a_table(given):
     similarity, phi = given
-    frame = evaluate(similarity, {"cider": phi})
-    assert isinstance(frame, pd.DataFrame)
-    shown = str(frame)
+    result = evaluate(similarity, {"cider": phi})
+    assert isinstance(result.wide(), pd.DataFrame)
+    shown = str(result)
     assert "R@k" in shown and "cider" in shown and "NaN" not in shown and "..." not in shown
-    assert frame.attrs["tie_rule"].startswith("equal scores") and frame.attrs["images"] == 20
+    assert result.about["tie_rule"].startswith("equal scores") and result.about["images"] == 20
     assert f"{recall_at_k(similarity, (1,))[1]:.2f}" in shown
+
+
+def test_both_ways_to_score_a_matrix_give_the_same_result(given):
+    similarity, phi = given
+    options = {"hubness": True, "labels": np.eye(20), "categories": np.arange(20) % 3, "asp_ties": ("average",)}
+    pairing = np.random.default_rng(3).permutation(np.repeat(np.arange(20), 5))
+    wanted = Evaluator({"x": phi}, pairing, **options)(similarity)
+    gallery = Gallery.of(similarity, pairing, {"x": phi})
+    for result in (evaluate(similarity, {"x": phi}, image_of_caption=pairing, **options), evaluate(gallery, **options)):
+        assert (result.values, result.about) == (wanted.values, wanted.about)
 
 
 def test_one_phi_without_a_name_and_none_at_all(given):
     similarity, phi = given
-    assert value(score(similarity, phi), "N@1", ground_truth="kept") == ncs(similarity, phi, (1,))[1]
-    assert not [v for v in score(similarity).values if v["phi"]]
+    assert evaluate(similarity, phi).value("N@1", "i2t", ground_truth="kept") == ncs(similarity, phi, (1,))[1]
+    assert not [v for v in evaluate(similarity).values if v["phi"]]
 
 
 def test_tensors_are_accepted(given):
     torch = pytest.importorskip("torch")
     similarity, phi = given
     tensors = torch.from_numpy(similarity).requires_grad_(), {"x": torch.from_numpy(phi)}
-    assert score(*tensors).values == score(similarity, {"x": phi}).values
+    assert evaluate(*tensors).values == evaluate(similarity, {"x": phi}).values
+    half = tensors[0].bfloat16()
+    assert evaluate(half).values == evaluate(half.detach().float().numpy()).values
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"similarity": np.zeros((100, 20))}, r"\[100, 20\] and looks transposed"),
-        ({"similarity": np.zeros((97, 20))}, r"\[97, 20\] and looks transposed"),
-        ({"similarity": np.repeat(np.eye(4, 20), 5, axis=0)}, "repeat 4 images 5 times each.*keep one row per image"),
-        ({"similarity": np.zeros((7, 20))}, "20 captions are not equal blocks for 7 images"),
-        ({"similarity": np.zeros((20, 7)), "image_of_caption": np.arange(20) % 7}, "looks transposed"),
-        ({"similarity": np.zeros(7)}, "a matrix is expected"),
         ({"protocol": "coco"}, "it is one of"),
         ({"protocol": "f30k"}, r"f30k has 1000 images and 5000 captions"),
-        ({"phis": {"x": np.zeros((20, 100))}}, "phi looks transposed"),
-        ({"phis": {"x": np.zeros((100, 21))}}, "caption file differs"),
+        ({"labels": np.zeros((19, 3))}, "give one row per image"),
+        ({"categories": np.zeros(20), "caption_categories": np.zeros(99)}, "give one row per caption"),
         ({"positives": {"CxC": None}, "protocol": "folds"}, "defined for the whole gallery"),
     ],
 )
@@ -133,11 +129,11 @@ def test_rsum_is_compared_with_unequal_captions_and_over_folds(given, small):
     frame = compare(similarity, other, protocol="folds", resamples=50)
     assert frame["clusters"].iloc[0] == 20
     for side, matrix in (("a", similarity), ("b", other)):
-        wanted = value(score(matrix, protocol="folds"), "Rsum", "")
+        wanted = evaluate(matrix, protocol="folds").value("Rsum")
         assert frame[frame.metric == "Rsum"][side].item() == pytest.approx(wanted)
     pairing = np.array([0, 0, 1, 1, 1, 2, 0])
     frame = compare(similarity[:3, :7], other[:3, :7], image_of_caption=pairing, resamples=50)
-    wanted = value(score(similarity[:3, :7], image_of_caption=pairing), "Rsum", "")
+    wanted = evaluate(similarity[:3, :7], image_of_caption=pairing).value("Rsum")
     assert frame[frame.metric == "Rsum"]["a"].item() == pytest.approx(wanted)
 
 
@@ -153,7 +149,7 @@ def test_a_better_model_is_found_and_chance_is_not(given):
 def test_every_variant_is_averaged_over_folds(given, small):
     similarity, phi = given
     variants = {"formulas": ("released", "paper"), "weightings": ("soft",), "discounts": ("log",), "ncs_ms": (7,)}
-    scores = score(similarity, {"x": phi}, "folds", **variants, hubness=True, hub_ks=(3,), category_cutoffs=(9,),
+    scores = evaluate(similarity, {"x": phi}, "folds", **variants, hubness=True, hub_ks=(3,), category_cutoffs=(9,),
                    categories=np.arange(20) % 2)  # fmt: skip
     parts = [(similarity[4 * f : 4 * f + 4, 20 * f : 20 * f + 20], phi[20 * f : 20 * f + 20, 4 * f : 4 * f + 4])
              for f in range(5)]  # fmt: skip
@@ -162,14 +158,14 @@ def test_every_variant_is_averaged_over_folds(given, small):
         ("N@5", "paper"): [ncs(s, p, (5,), formula="paper", m=7)[5] for s, p in parts],
     }
     for (metric, formula), of_folds in wanted.items():
-        found = value(scores, metric, formula=formula, ground_truth="kept")
+        found = scores.value(metric, "i2t", formula=formula, ground_truth="kept")
         assert found == pytest.approx(np.mean(of_folds))
     soft = [semantic_recall(s, p, (5,), m=2, weighting="soft")[5] for s, p in parts]
     which = {"m": 2, "formula": "released", "ground_truth": "removed", "weighting": "soft"}
-    assert value(scores, "SR@5", **which) == pytest.approx(np.mean(soft))
-    assert value(scores, "hubs max@3") == pytest.approx(np.mean([hubness(s, k=3).maximum for s, _ in parts]))
+    assert scores.value("SR@5", "i2t", **which) == pytest.approx(np.mean(soft))
+    assert scores.value("hubs max@3", "i2t") == pytest.approx(np.mean([hubness(s, k=3).maximum for s, _ in parts]))
     maps = [category_map(s, np.arange(4) % 2, cutoff=9) for s, _ in parts]
-    assert value(scores, "mAP@9") == pytest.approx(np.mean(maps))
+    assert scores.value("mAP@9", "i2t") == pytest.approx(np.mean(maps))
 
 
 def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given, small):
@@ -183,11 +179,11 @@ def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given,
         (similarity[:4, :20], phi[:, :4], None),
         (similarity[:, shuffle], phi[shuffle], pairing),
     ):
-        found = score(s, {"x": p}, "first", whose, ideal_pool="given_rows")
-        assert value(found, "N@5", ground_truth="kept") == pytest.approx(wanted)
-        usual = score(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
-        assert value(usual, "N@5", ground_truth="kept") > wanted
-        assert value(usual, "N@5", "t2i", ground_truth="kept") == value(found, "N@5", "t2i", ground_truth="kept")
+        found = evaluate(s, {"x": p}, "first", whose, ideal_pool="given_rows")
+        assert found.value("N@5", "i2t", ground_truth="kept") == pytest.approx(wanted)
+        usual = evaluate(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
+        assert usual.value("N@5", "i2t", ground_truth="kept") > wanted
+        assert usual.value("N@5", "t2i", ground_truth="kept") == found.value("N@5", "t2i", ground_truth="kept")
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -200,17 +196,17 @@ def test_a_value_that_is_not_finite_is_located_in_the_file_under_folds_too(given
     broken[12, column], broken_phi[column, 12] = np.nan, np.inf
     sound, sound_phi = similarity[:, order], phi[order]
     with pytest.raises(InputError, match=rf"^similarity\[12, {column}\] is nan \(image 12, caption {column}\)"):
-        score(broken, None, "folds", pairing)
+        evaluate(broken, None, "folds", pairing)
     for pool in ("gallery", "given_rows"):
         with pytest.raises(InputError, match=rf"^x: phi\[{column}, 12\] is inf \(image 12, caption {column}\)"):
-            score(sound, {"x": broken_phi}, "folds", pairing, ideal_pool=pool)
+            evaluate(sound, {"x": broken_phi}, "folds", pairing, ideal_pool=pool)
     for a, b, name in ((broken, sound, "a"), (sound, broken, "b")):
         with pytest.raises(InputError, match=rf"^{name}\[12, {column}\] is nan"):
             compare(a, b, {"x": sound_phi}, "folds", pairing, resamples=9)
 
 
 def test_sizes_of_the_file_and_of_a_gallery_are_both_said(given, small):
-    scores = score(given[0], protocol="folds")
+    scores = evaluate(given[0], protocol="folds")
     about = scores.about
     assert (about["file_images"], about["file_captions"], about["images"], about["captions"]) == (20, 100, 4, 20)
     for frame in (scores.wide(), scores.tidy(), compare(*given[:1], given[1].T, protocol="folds", resamples=9)):
@@ -223,7 +219,7 @@ def test_sizes_of_the_file_and_of_a_gallery_are_both_said(given, small):
 
 
 def test_sizes_of_the_relevant_set_stand_in_the_order_asked_for(given):
-    wide = evaluate(*given)
+    wide = evaluate(*given).wide()
     m = wide.loc["SR@k"].index.get_level_values("m").tolist()
     assert m == ["1", "2", "3"] * 2
 
@@ -239,9 +235,3 @@ def test_asp_with_average_ranks_and_semantic_recall_with_ground_truth_are_compar
     assert set(frame[frame.metric == "SR@5"].ground_truth) == {"kept", "removed"}
     with pytest.raises(InputError, match="sr_ground_truth is 'own'"):
         compare(similarity, other, sr_ground_truth=("own",))
-
-
-def test_half_precision_tensors_of_either_kind_are_accepted(given):
-    torch = pytest.importorskip("torch")
-    tensor = torch.from_numpy(given[0]).bfloat16()
-    assert score(tensor).values == score(tensor.float().numpy()).values

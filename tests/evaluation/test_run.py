@@ -12,7 +12,7 @@ import pytest
 from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect, evaluate_run, summary, write_tidy
+from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
 from fivesentences.evaluation.run import write_mean_similarity
 from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
 from fivesentences.metrics.asp import asp
@@ -57,12 +57,16 @@ def files(tmp_path: Path) -> dict[str, Path]:
              ("out", "json"))}  # fmt: skip
 
 
-def evaluate(files: dict[str, Path], phis: tuple[str, ...] = ("cider",), **options: Any) -> None:
+def evaluate(
+    files: dict[str, Path],
+    phis: tuple[str, ...] = ("cider",),
+    inferences: tuple[str, ...] = ("naive",),
+    spec: RunSpec | EnsembleRun = SPEC,
+    **options: Any,
+) -> None:
     matrices = {phi: files[phi] for phi in ("cider", "tfidf") if any(phi in one.split("+") for one in phis)}
-    evaluate_run(
-        SPEC, corpus=files["made"], similarity=files["similarity"], phis=phis, matrices=matrices, out=files["out"],
-        **options,
-    )  # fmt: skip
+    runs = [Evaluated(spec, files["similarity"], inferences)]
+    evaluate_runs(runs, corpus=files["made"], phis=phis, matrices=matrices, out=files["out"], **options)
 
 
 def test_every_number_is_that_of_the_public_functions(files: dict[str, Path]) -> None:
@@ -98,7 +102,7 @@ def test_every_number_is_that_of_the_public_functions(files: dict[str, Path]) ->
 
 def test_the_json_says_protocol_gallery_tie_rule_and_phi(files: dict[str, Path]) -> None:
     evaluate(files)
-    content = read_json(files["out"])
+    (content,) = read_json(files["out"])
     assert (content["images"], content["captions"], content["main_phi"]) == (6, 15, "cider")
     assert "index" in content["tie_rule"]
     assert content["phi_made_of"]["cider"]["tokenisation"] == "whitespace"
@@ -163,7 +167,7 @@ def test_rescored_values_are_those_of_the_rescored_matrix(files: dict[str, Path]
 
 def test_hubs_are_counted_item_by_item(files: dict[str, Path]) -> None:
     evaluate(files, inferences=("naive", "assignment"))
-    content = read_json(files["out"])
+    (content,) = read_json(files["out"])
     similarity = np.load(files["similarity"])
     for way, nearest, items in (("i2t", similarity.argmax(axis=1), 15), ("t2i", similarity.argmax(axis=0), 6)):
         times = np.bincount(nearest, minlength=items)
@@ -181,7 +185,7 @@ def test_further_phis_have_scores_and_a_mean_is_of_the_matrices(files: dict[str,
         for way in ("i2t", "t2i"):
             found = tidy[(tidy.metric == "ASP") & (tidy.phi == name) & (tidy.direction == way)].set_index("formula")
             for ties in ("index", "average"):
-                value = asp(similarity, phi, way, ties, pairing)
+                value = asp(similarity, phi, way, ties)
                 assert found.value[ties] == pytest.approx(value, abs=1e-6)
     assert set(tidy[tidy.metric.str.startswith("SR@")].phi) == {"cider"}
     known = tidy[(tidy.metric == "PMRP") & (tidy.direction == "i2t")].value.item()
@@ -198,8 +202,27 @@ def test_labels_of_other_images_are_refused(files: dict[str, Path]) -> None:
 
 def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(InputError, match=r"x\.json: 'run' is missing"):
+    with pytest.raises(InputError, match=r"x\.json: this is no list of evaluated runs"):
         collect([tmp_path / "x.json"], "tiny")
+    (tmp_path / "x.json").write_text('[{"run": "a", "scale": "s"}]')
+    with pytest.raises(InputError, match="the evaluation of the run 'a' lacks 'dataset'"):
+        collect([tmp_path / "x.json"], "tiny")
+
+
+def test_runs_that_are_evaluated_together_have_the_numbers_of_each_alone(files: dict[str, Path]) -> None:
+    phis, methods = ("cider", "tfidf", "cider+tfidf"), ("naive", "csls", "inverted_softmax")
+    runs, alone = [], []
+    for seed in range(3):
+        spec = SPEC.model_copy(update={"seed": seed})
+        similarity = files["out"].with_name(f"similarity{seed}.npy")
+        np.save(similarity, np.random.default_rng(seed).normal(size=np.load(files["similarity"]).shape))
+        runs.append(Evaluated(spec, similarity, methods[: seed + 1]))
+        evaluate({**files, "similarity": similarity}, phis, methods[: seed + 1], spec, labels=files["labels"])
+        alone += read_json(files["out"])
+    matrices = {phi: files[phi] for phi in ("cider", "tfidf")}
+    evaluate_runs(runs, corpus=files["made"], phis=phis, matrices=matrices, out=files["out"], labels=files["labels"])
+    assert read_evaluations([files["out"]]) == alone
+    assert collect([files["out"]], "s").run.unique().tolist() == [run.spec.name for run in runs]
 
 
 def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files, tmp_path):
@@ -213,11 +236,8 @@ def test_an_ensemble_is_evaluated_by_the_mean_of_its_members_similarities(files,
     assert mean.dtype == np.float32
     np.testing.assert_allclose(mean, members.mean(axis=0, dtype=np.float64), rtol=1e-6)
     ensemble = EnsembleRun(ensemble="three", members=[SPEC.model_copy(update={"seed": seed}) for seed in range(3)])
-    evaluate_run(
-        ensemble, corpus=files["made"], similarity=files["similarity"], phis=["cider"],
-        matrices={"cider": files["cider"]}, out=files["out"],
-    )  # fmt: skip
-    content = read_json(files["out"])
+    evaluate(files, spec=ensemble)
+    (content,) = read_json(files["out"])
     assert content["run"] == ensemble.name and content["model"] == "three"
     assert content["ensemble_of"] == [member.name for member in ensemble.members]
     corpus = Corpus.read(files["made"]).split("test")

@@ -1,131 +1,294 @@
-"""The metrics told in plain Python loops, written from their definitions: what the fast ones are compared with."""
+"""Galleries of every kind of trouble, and the metrics as plain Python loops, written from their definitions."""
 
 from __future__ import annotations
 
 import math
 import statistics
 import sys
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 EPSILON = 1e-10
+ZETAS = (0, 1, 2)
+KINDS = (
+    "random", "unequal captions", "captions out of order", "one image", "one pair", "two images", "one caption each",
+    "more than 30 images", "ties", "signed zeros", "all equal", "duplicated columns", "zero phi", "zero columns",
+    "zero rows", "sparse phi", "float16", "float32", "whole numbers", "half precision ties", "large and small",
+    "unlabelled", "unlabelled and ties", "unlabelled first and last", "all alike",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def slow() -> ModuleType:
-    """The functions of this file."""
+    """The functions and classes of this file."""
     return sys.modules[__name__]
 
 
-def ranking(scores, own=(), keep=True):
-    """All items, larger scores first, equal ones by index; without the query's own unless kept."""
-    order = sorted(range(len(scores)), key=lambda item: (-float(scores[item]), item))
-    return order if keep else [item for item in order if item not in own]
+@pytest.fixture(params=KINDS)
+def case(request: pytest.FixtureRequest) -> Case:
+    """A gallery of every kind of trouble."""
+    return made(request.param)
 
 
-def queries(similarity, phi, image_of_caption, direction):
-    """Per query: model scores, phi values, own items, the query's image."""
-    n_images, n_captions = similarity.shape
-    if direction == "i2t":
-        for image in range(n_images):
-            own = {c for c in range(n_captions) if image_of_caption[c] == image}
-            yield [similarity[image, c] for c in range(n_captions)], None if phi is None else phi[:, image], own, image
-    else:
-        for caption in range(n_captions):
-            image = int(image_of_caption[caption])
-            column = [similarity[i, caption] for i in range(n_images)]
-            yield column, None if phi is None else phi[caption], {image}, image
+@dataclass
+class Case:
+    """A gallery, and everything that an evaluation can read besides."""
+
+    similarity: np.ndarray
+    phi: np.ndarray
+    pairing: np.ndarray
+    labels: np.ndarray
+    categories: list[Any]
+    caption_categories: list[Any]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of an Evaluator that reports every metric but those of lists of positives."""
+        return {
+            "phis": {"phi": self.phi},
+            "image_of_caption": self.pairing,
+            "labels": self.labels,
+            "categories": self.categories,
+            "caption_categories": self.caption_categories,
+        }
 
 
-def ranks(similarity, image_of_caption, direction):
-    return [
-        min(ranking(scores).index(item) for item in own)
-        for scores, _, own, _ in queries(similarity, None, image_of_caption, direction)
-    ]
+def made(kind: str) -> Case:
+    """A gallery with one kind of trouble."""
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    counts = {"one image": [5], "one pair": [1], "two images": [5] * 2, "one caption each": [1] * 12}
+    counts["more than 30 images"] = [2] * 37
+    counts["unequal captions"] = counts["captions out of order"] = [1, 7, 3, 5, 5, 2, 1, 4, 6]
+    of_images = counts.get(kind, [5] * 8)
+    pairing = np.repeat(np.arange(len(of_images)), of_images)
+    if kind == "captions out of order":
+        pairing = rng.permutation(pairing)
+    n_images, n_captions = int(pairing.max()) + 1, len(pairing)
+    similarity = rng.normal(size=(n_images, n_captions))
+    phi = np.maximum(0, rng.normal(size=(n_captions, n_images)))
+    labels = (rng.random((n_images, 6)) < 0.3).astype(int)
+    labels[0, 0] = 1
+    categories, captions = (rng.integers(0, 4, size).astype(object) for size in (n_images, n_captions))
+    captions[0] = categories[0]
+    if "ties" in kind:
+        similarity, phi = np.round(similarity), np.round(phi)
+    if kind == "signed zeros":
+        similarity = rng.choice([0.0, -0.0, 1.0], size=similarity.shape)
+    if kind == "all equal":
+        similarity, phi = np.full_like(similarity, 0.25), np.ones_like(phi)
+    if kind == "duplicated columns":
+        similarity, phi = np.repeat(similarity[:, ::5], 5, axis=1), np.repeat(phi[:, ::2], 2, axis=1)
+    if kind == "zero phi":
+        phi = np.zeros_like(phi)
+    if kind == "zero columns":
+        phi[:, [2, 5]] = 0
+    if kind == "zero rows":
+        phi[10:16] = 0
+    if kind == "sparse phi":
+        phi *= rng.random(phi.shape) < 0.15
+    if kind in ("float16", "float32"):
+        similarity, phi, labels = similarity.astype(kind), phi.astype(kind), labels.astype(kind)
+    if kind == "whole numbers":
+        similarity, phi, labels = np.round(9 * similarity).astype(int), phi > 1, labels.astype(bool)
+    if kind == "half precision ties":
+        similarity, phi = (similarity * 0.01 + 8).astype(np.float16), phi.astype(np.float16)
+    if kind == "large and small":
+        similarity = similarity * 10.0 ** rng.integers(-200, 200, size=similarity.shape)
+    if kind.startswith("unlabelled"):
+        labels[[1, 2]], categories[[0, 4]], captions[[3, 8]] = 0, None, None
+        categories[3], captions[7] = 17, 18  # alone in a category
+    if kind == "unlabelled first and last":
+        labels[[0, -1]], labels[5] = 0, 1
+    if kind == "all alike":
+        labels[:], categories[:], captions[:] = labels[0], 5, 5
+    return Case(similarity, phi, pairing, labels, categories.tolist(), captions.tolist())
 
 
-def recall(similarity, k, direction, image_of_caption):
-    return [100.0 * (rank < k) for rank in ranks(similarity, image_of_caption, direction)]
+def ranked(scores):
+    """All items, larger scores first, equal ones by index."""
+    return sorted(range(len(scores)), key=lambda item: (-float(scores[item]), item))
 
 
-def true_recall(similarity, k, direction, image_of_caption):
-    return [
-        100.0 * len(own & set(ranking(scores)[:k])) / len(own)
-        for scores, _, own, _ in queries(similarity, None, image_of_caption, direction)
-    ]
+@dataclass
+class Query:
+    """One query: its scores, its phi, its own items and its image."""
+
+    scores: list
+    phi: list
+    own: set
+    image: int
+    number: int
+    order: list = field(init=False)
+    best: list = field(init=False)
+
+    def __post_init__(self):
+        self.order, self.best = ranked(self.scores), ranked(self.phi)
+
+    def retrieved(self, keep):
+        """All items in the model's order, without the query's own unless kept."""
+        return self.order if keep else [item for item in self.order if item not in self.own]
+
+    def ideal(self, keep):
+        return self.best if keep else [item for item in self.best if item not in self.own]
 
 
-def median_and_mean_rank(similarity, direction, image_of_caption):
-    found = ranks(similarity, image_of_caption, direction)
-    return math.floor(statistics.median(found)) + 1, sum(found) / len(found) + 1
+@dataclass(eq=False)
+class Definitions:
+    """Every metric of one direction: a list with a value per query, None for a query that has nothing to find."""
 
+    case: Case
+    direction: str
 
-def ncs(similarity, phi, k, direction, keep, formula, m, discount, image_of_caption):
-    """Percent per query; None where the ideal is zero."""
-    values = []
-    for scores, relevance, own, _ in queries(similarity, phi, image_of_caption, direction):
-        retrieved = ranking(scores, own, keep)[:k]
-        best = ranking(relevance, own, keep)
-        if formula == "paper":
-            best = best[: m or k]
-            possible = sum(float(relevance[item]) for item in best)
-            gained = sum(float(relevance[item]) for item in retrieved if item in best)
-            values.append(100.0 * gained / possible if possible else None)
-            continue
-        best = best[:k]
-        weight = (lambda p: math.log2(k - p + 1)) if discount == "log" else (lambda p: 1.0)
-        ideal = sum(weight(p) * float(relevance[item]) for p, item in enumerate(best)) / max(1, len(best))
-        gained = sum(weight(p) * float(relevance[item]) for p, item in enumerate(retrieved)) / max(1, len(retrieved))
-        values.append(100.0 * gained / (ideal + EPSILON) if ideal else None)
-    return values
+    @cached_property
+    def queries(self):
+        similarity, phi, pairing = self.case.similarity, self.case.phi, self.case.pairing
+        n_images, n_captions = similarity.shape
+        if self.direction == "i2t":
+            own = [set(np.flatnonzero(pairing == image).tolist()) for image in range(n_images)]
+            return [Query(list(similarity[i]), list(phi[:, i]), own[i], i, i) for i in range(n_images)]
+        return [
+            Query(list(similarity[:, c]), list(phi[c]), {int(pairing[c])}, int(pairing[c]), c)
+            for c in range(n_captions)
+        ]
 
+    def of(self, row):
+        """The values that a row of ``Evaluator.per_query`` should have."""
+        name, _, k = row["metric"].rpartition("@")
+        name, k = (name, int(k)) if k.isdigit() else (row["metric"], 0)
+        keep, m = row["ground_truth"] == "kept", row["m"]
+        if name == "N":
+            return self.ncs(k, row["formula"], keep, m or None, row["discount"])
+        if name == "SR":
+            return self.semantic_recall(k, row["formula"], keep, m, row["style"], row["weighting"])
+        if name == "mAP" or name == "mAP@R":
+            return self.average_precision(k or ("R" if name == "mAP@R" else None))
+        return {
+            "R": lambda: [100.0 * any(item in query.own for item in query.order[:k]) for query in self.queries],
+            "true R": lambda: [
+                100.0 * len(query.own & set(query.order[:k])) / len(query.own) for query in self.queries
+            ],
+            "Mean r": self.ranks,
+            "ASP": lambda: self.asp(row["formula"]),
+            "PMRP": lambda: [
+                None if of[0] is None else 100 * sum(of) / len(of) for of in zip(*self.pmrp(), strict=True)
+            ],
+            "R-P": self.r_precision,
+        }[name]()  # fmt: skip
 
-def neighbours(phi, image_of_caption, keep):
-    """Per image: images in order of the phi summed over the 30-image lists of its captions, and the sums."""
-    found = []
-    for image in range(phi.shape[1]):
-        total = {}
-        for caption in range(phi.shape[0]):
-            if image_of_caption[caption] == image:
-                for other in ranking(phi[caption])[:30]:
+    def ranks(self):
+        return [1 + min(query.order.index(item) for item in query.own) for query in self.queries]
+
+    def median_and_mean_rank(self):
+        found = self.ranks()
+        return math.floor(statistics.median(found) - 1) + 1, sum(found) / len(found)
+
+    def ncs(self, k, formula, keep, m, discount):
+        values = []
+        for query in self.queries:
+            retrieved, best = query.retrieved(keep)[:k], query.ideal(keep)
+            phi = [float(value) for value in query.phi]
+            if formula == "paper":
+                best = set(best[: m or k])
+                possible = sum(phi[item] for item in best)
+                gained = sum(phi[item] for item in retrieved if item in best)
+                values.append(100.0 * gained / possible if possible else None)
+                continue
+            best = best[:k]
+            weight = (lambda p: math.log2(k - p + 1)) if discount == "log" else (lambda p: 1.0)
+            ideal = sum(weight(p) * phi[item] for p, item in enumerate(best)) / max(1, len(best))
+            gained = sum(weight(p) * phi[item] for p, item in enumerate(retrieved)) / max(1, len(retrieved))
+            values.append(100.0 * gained / (ideal + EPSILON) if ideal else None)
+        return values
+
+    @cache  # noqa: B019
+    def neighbours(self, keep):
+        """Per image: images in order of the phi summed over the 30-image lists of its captions, and the sums."""
+        phi, found = self.case.phi, []
+        for image in range(phi.shape[1]):
+            total = {}
+            for caption in np.flatnonzero(self.case.pairing == image):
+                for other in ranked(phi[caption])[:30]:
                     total[other] = total.get(other, 0.0) + float(phi[caption, other])
-        if not keep:
-            total.pop(image, None)
-        found.append(([other for _, other in sorted((-phi_sum, other) for other, phi_sum in total.items())], total))
-    return found
+            if not keep:
+                total.pop(image, None)
+            found.append(([other for _, other in sorted((-of, other) for other, of in total.items())], total))
+        return found
 
-
-def semantic_recall(similarity, phi, k, direction, m, keep, formula, style, weighting, image_of_caption):
-    """Percent per query; None where nothing is relevant."""
-    alike = neighbours(phi, image_of_caption, keep) if formula == "released" else None
-    values = []
-    for scores, relevance, own, image in queries(similarity, phi, image_of_caption, direction):
-        retrieved = ranking(scores, own, keep)[:k]
-        if formula == "released":
-            order, total = alike[image]
-            images = order[:m]
-            empty = not any(total[other] for other in images) or not any(float(v) for v in phi[:, image])
-            relevant = images
-            if direction == "i2t":
-                relevant = [c for c in range(len(image_of_caption)) if image_of_caption[c] in images]
-        else:
-            relevant = ranking(relevance, own, keep)[:m]
-            empty = not sum(float(relevance[item]) for item in relevant)
-        hits = [item for item in retrieved if item in relevant]
-        if weighting == "soft":
-            possible = sum(float(relevance[item]) for item in relevant)
-            if not possible:
-                empty = True
+    def semantic_recall(self, k, formula, keep, m, style, weighting):
+        values = []
+        for query in self.queries:
+            hits = retrieved = query.retrieved(keep)[:k]
+            if formula == "released":
+                order, total = self.neighbours(keep)[query.image]
+                images = relevant = order[:m]
+                nothing = not any(total[other] for other in images) or not self.case.phi[:, query.image].any()
+                if self.direction == "i2t":
+                    relevant = np.flatnonzero(np.isin(self.case.pairing, images)).tolist()
             else:
-                value = sum(float(relevance[item]) for item in hits) / possible
-                value /= len(relevant) if formula == "released" else 1
-        elif style == "vse_recall":
-            value = float(bool(hits))
-        else:
-            value = len(hits) / max(1, len(relevant))
-        values.append(None if empty else 100.0 * value)
-    return values
+                relevant = query.ideal(keep)[:m]
+                nothing = not sum(float(query.phi[item]) for item in relevant)
+            hits = [item for item in retrieved if item in set(relevant)]
+            if weighting == "soft":
+                possible = sum(float(query.phi[item]) for item in relevant)
+                nothing = nothing or not possible
+                value = sum(float(query.phi[item]) for item in hits) / (possible or 1.0)
+                value /= len(relevant) if formula == "released" and relevant else 1
+            else:
+                value = float(bool(hits)) if style == "vse_recall" else len(hits) / max(1, len(relevant))
+            values.append(None if nothing else 100.0 * value)
+        return values
+
+    def asp(self, ties):
+        """With the ranks of scipy."""
+        values = []
+        for query in self.queries:
+            scores = np.asarray(query.scores, dtype=float), np.asarray(query.phi, dtype=float)
+            ranks = [rankdata(-of, method={"index": "ordinal", "average": "average"}[ties]) for of in scores]
+            values.append(100 * sum(min(s, c) / max(s, c) for s, c in zip(*ranks, strict=True)) / len(ranks[0]))
+        return values
+
+    @property
+    def relevance(self):
+        """Per query, whether the first item, the second and so on has the query's category."""
+        categories = [self.case.categories, self.case.caption_categories]
+        of_query, of_item = categories if self.direction == "i2t" else categories[::-1]
+        for query in self.queries:
+            category = of_query[query.number]
+            yield [category is not None and of_item[item] == category for item in query.order]
+
+    def average_precision(self, cutoff, divide_by=None):
+        values = []
+        for relevant in self.relevance:
+            everything = sum(relevant)
+            end = {None: len(relevant), "R": everything}.get(cutoff, cutoff)
+            hits = [sum(relevant[: at + 1]) / (at + 1) for at in range(min(end, len(relevant))) if relevant[at]]
+            rule = divide_by or ("relevant" if cutoff == "R" else "found")
+            size = {"found": len(hits), "relevant": everything, "possible": min(everything, end)}[rule]
+            values.append(None if not everything else sum(hits) / size if size else 0.0)
+        return values
+
+    def r_precision(self):
+        return [sum(found[: sum(found)]) / sum(found) if sum(found) else None for found in self.relevance]
+
+    def pmrp(self, zetas=ZETAS):
+        """Fractions ``[zetas][queries]``, None for a query without a label."""
+        labels = [tuple(int(value) for value in row) for row in self.case.labels]
+        pairing, values = self.case.pairing, []
+        for zeta in zetas:
+            values.append([])
+            for query in self.queries:
+                own = labels[query.image]
+                of_items = [labels[pairing[item] if self.direction == "i2t" else item] for item in query.order]
+                matches = [sum(a != b for a, b in zip(own, of, strict=True)) <= zeta for of in of_items if any(of)]
+                found = sum(matches[: sum(matches)]) / sum(matches) if any(own) else None
+                values[-1].append(found)
+        return values
 
 
 def after_policy(values, empty):

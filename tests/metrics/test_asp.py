@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import rankdata
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import ranking as ranking_module
-from fivesentences.metrics import stable_order as order_module
-from fivesentences.metrics.asp import ASP_TIES, SemanticRanks, asp, asp_values, mean_phi
+from fivesentences.metrics import Evaluator, pick
+from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
 from fivesentences.semantics import tfidf_matrix
 
 DIRECTIONS = ("i2t", "t2i")
 SCIPY_RULE = {"index": "ordinal", "average": "average"}
+RNG = np.random.default_rng(7)
+SIMILARITY, PHI = RNG.normal(size=(9, 45)), np.maximum(0, RNG.normal(size=(45, 9)))
 
 
 def slow_asp(similarity, phi, direction, ties):
@@ -28,106 +29,14 @@ def slow_asp(similarity, phi, direction, ties):
     return np.array(values)
 
 
-def made(kind):
-    rng = np.random.default_rng(sum(map(ord, kind)))
-    pairing = np.repeat(np.arange(9), 5)
-    if kind == "unequal captions":
-        pairing = rng.permutation(np.repeat(np.arange(9), [1, 7, 3, 5, 5, 2, 1, 4, 6]))
-    if kind == "one image":
-        pairing = np.zeros(5, dtype=int)
-    if kind == "one pair":
-        pairing = np.zeros(1, dtype=int)
-    n_images, n_captions = int(pairing.max()) + 1, len(pairing)
-    similarity, phi = rng.normal(size=(n_images, n_captions)), np.maximum(0, rng.normal(size=(n_captions, n_images)))
-    if kind == "ties":
-        similarity, phi = np.round(similarity), np.round(phi)
-    if kind == "signed zeros":
-        similarity, phi = rng.choice([0.0, -0.0, 1.0], size=similarity.shape), -phi * 0
-    if kind == "all equal":
-        similarity, phi = np.full_like(similarity, 0.25), np.ones_like(phi)
-    if kind == "duplicated columns":
-        similarity, phi = np.repeat(similarity[:, ::5], 5, axis=1), np.repeat(phi[:, ::3], 3, axis=1)
-    if kind == "zero phi":
-        phi = np.zeros_like(phi)
-    if kind == "zero columns and rows":
-        phi[:, [2, 5]], phi[10:16] = 0, 0
-    if kind in ("float16", "float32"):
-        similarity, phi = similarity.astype(kind), phi.astype(kind)
-    if kind == "whole numbers":
-        similarity, phi = np.round(9 * similarity).astype(int), phi > 1
-    if kind == "large and small":
-        similarity = similarity * 10.0 ** rng.integers(-200, 200, size=similarity.shape)
-    return similarity, phi, pairing
-
-
-KINDS = [
-    "random",
-    "unequal captions",
-    "one image",
-    "one pair",
-    "ties",
-    "signed zeros",
-    "all equal",
-    "duplicated columns",
-    "zero phi",
-    "zero columns and rows",
-    "float16",
-    "float32",
-    "whole numbers",
-    "large and small",
-]
-
-
-@pytest.fixture(params=["blocks of any size", "small blocks"])
-def block_size(request, monkeypatch):
-    if request.param == "small blocks":
-        monkeypatch.setattr(ranking_module, "ELEMENTS_PER_BLOCK", 1)
-        monkeypatch.setattr(ranking_module, "QUERIES_PER_BLOCK", 4)
-        monkeypatch.setattr(order_module, "ELEMENTS_AT_ONCE", 60)
-
-
-@pytest.mark.usefixtures("block_size")
-@pytest.mark.parametrize("ties", ASP_TIES)
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_asp_equals_its_definition_with_the_ranks_of_scipy(kind, direction, ties):
-    similarity, phi, pairing = made(kind)
-    wanted = slow_asp(similarity, phi, direction, ties)
-    for given in (phi, SemanticRanks(phi), SemanticRanks(phi, keep=False)):
-        per_query = asp(similarity, given, direction, ties, pairing, per_query=True)
-        np.testing.assert_allclose(per_query, wanted, atol=1e-9, rtol=0)
-        assert asp(similarity, given, direction, ties, pairing) == pytest.approx(wanted.mean(), abs=1e-9)
-
-
-@pytest.mark.usefixtures("block_size")
-def test_several_phi_rules_and_directions_at_once_are_the_single_numbers():
-    similarity, phi, pairing = made("ties")
-    phis = {"one": SemanticRanks(phi), "other": phi[::-1].copy()}
-    for _ in range(2):  # the second time with ranks that were kept
-        found = asp_values(similarity, phis, ASP_TIES, pairing)
-        assert set(found) == {(n, t, d) for n in phis for t in ASP_TIES for d in DIRECTIONS}
-        for (name, ties, direction), values in found.items():
-            wanted = slow_asp(similarity, phi if name == "one" else phi[::-1], direction, ties)
-            np.testing.assert_allclose(values, wanted, atol=1e-9)
-
-
-def test_kept_ranks_serve_any_number_of_similarities_and_half_read_ones_too():
-    _, phi, pairing = made("ties")
-    ranks = SemanticRanks(phi)
-    ranks.doubled("t2i", slice(3, 8), ("average",))
-    for seed in range(3):
-        similarity = np.random.default_rng(seed).normal(size=phi.T.shape)
-        for direction in DIRECTIONS:
-            wanted = slow_asp(similarity, phi, direction, "average").mean()
-            assert asp(similarity, ranks, direction, "average", pairing) == pytest.approx(wanted, abs=1e-9)
-
-
 def test_ranks_beyond_sixteen_bits_are_right():
-    rng = np.random.default_rng(0)
-    similarity, phi = rng.normal(size=(2, 40_000)), np.maximum(0, rng.normal(size=(40_000, 2)))
-    for ties in ASP_TIES:
-        values = asp(similarity, SemanticRanks(phi), "i2t", ties, per_query=True)
-        np.testing.assert_allclose(values, slow_asp(similarity, phi, "i2t", ties), atol=1e-9)
+    similarity, phi = RNG.normal(size=(2, 40_000)), np.maximum(0, RNG.normal(size=(40_000, 2)))
+    evaluator = Evaluator(phi, ms=(), asp_ties=ASP_TIES)
+    for _ in range(2):  # the second time with ranks that were kept
+        for row in evaluator.per_query(similarity, ("i2t",)):
+            if row["metric"] == "ASP":
+                wanted = slow_asp(similarity, phi, "i2t", row["formula"])
+                np.testing.assert_allclose(row["values"], wanted, atol=1e-9)
 
 
 def test_a_model_that_orders_as_phi_does_has_100_and_the_reverse_has_the_closed_form():
@@ -141,7 +50,7 @@ def test_a_model_that_orders_as_phi_does_has_100_and_the_reverse_has_the_closed_
 
 
 def test_only_the_order_counts_and_both_rankings_play_the_same_part():
-    similarity, phi, _ = made("random")
+    similarity, phi = SIMILARITY, PHI
     for direction in DIRECTIONS:
         value = asp(similarity, phi, direction)
         assert asp(np.exp(2 * similarity), phi, direction) == pytest.approx(value)
@@ -149,17 +58,16 @@ def test_only_the_order_counts_and_both_rankings_play_the_same_part():
 
 
 def test_an_average_rank_depends_on_no_order_of_the_gallery_but_the_index_does():
-    similarity, phi, _ = made("ties")
+    similarity, phi = np.round(SIMILARITY), np.round(PHI)
     order = np.random.default_rng(1).permutation(similarity.shape[1])
     shuffled = similarity[:, order], phi[order], "i2t"
-    pairing = np.repeat(np.arange(9), 5)[order]
     average, index = (asp(similarity, phi, "i2t", ties) for ties in ("average", "index"))
-    assert asp(*shuffled, "average", pairing) == pytest.approx(average, abs=1e-9)
-    assert asp(*shuffled, "index", pairing) != pytest.approx(index, abs=1e-3)
+    assert asp(*shuffled, "average") == pytest.approx(average, abs=1e-9)
+    assert asp(*shuffled, "index") != pytest.approx(index, abs=1e-3)
 
 
 def test_memory_maps_are_read_and_not_written(tmp_path):
-    similarity, phi, _ = made("float32")
+    similarity, phi = SIMILARITY.astype(np.float32), PHI.astype(np.float32)
     np.save(tmp_path / "similarity.npy", similarity)
     np.save(tmp_path / "phi.npy", phi)
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("similarity", "phi")]
@@ -183,11 +91,10 @@ def test_the_mean_phi_is_the_mean_cell_by_cell(tmp_path):
 
 
 def test_asp_of_averaged_matrices_is_not_the_average_of_asps():
-    similarity, phi, _ = made("random")
-    other = np.random.default_rng(8).random(phi.shape)
-    together = asp(similarity, mean_phi([phi, other]))
-    assert together == pytest.approx(slow_asp(similarity, (phi + other) / 2, "i2t", "index").mean(), abs=1e-9)
-    assert together != pytest.approx((asp(similarity, phi) + asp(similarity, other)) / 2, abs=1e-3)
+    other = np.random.default_rng(8).random(PHI.shape)
+    together = asp(SIMILARITY, mean_phi([PHI, other]))
+    assert together == pytest.approx(slow_asp(SIMILARITY, (PHI + other) / 2, "i2t", "index").mean(), abs=1e-9)
+    assert together != pytest.approx((asp(SIMILARITY, PHI) + asp(SIMILARITY, other)) / 2, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -195,20 +102,16 @@ def test_asp_of_averaged_matrices_is_not_the_average_of_asps():
     [
         ({"ties": "min"}, "ties is 'min'; expected 'index' or 'average'"),
         ({"direction": "i2i"}, "direction is 'i2i'"),
-        ({"empty": "none"}, "empty is 'none'"),
         ({"phi": np.zeros((9, 45))}, "phi looks transposed"),
         ({"phi": np.zeros((40, 9))}, "the caption file differs"),
-        ({"phi": SemanticRanks(np.zeros((40, 9)))}, "the caption file differs"),
         ({"phi": np.where(np.arange(45)[:, None] == 7, np.nan, np.ones((45, 9)))}, r"phi\[7, 0\] is nan"),
         ({"similarity": np.full((9, 45), np.inf)}, r"similarity\[0, 0\] is inf"),
         ({"similarity": np.zeros((45, 9))}, "looks transposed"),
-        ({"image_of_caption": np.zeros(45)}, "image 1 has no caption"),
     ],
 )
 def test_what_does_not_fit_is_said(change, message):
-    similarity, phi, _ = made("random")
     with pytest.raises(InputError, match=message):
-        asp(**{"similarity": similarity, "phi": phi, **change})
+        asp(**{"similarity": SIMILARITY, "phi": PHI, **change})
 
 
 def test_a_mean_of_nothing_or_of_other_shapes_is_refused():
@@ -218,10 +121,6 @@ def test_a_mean_of_nothing_or_of_other_shapes_is_refused():
         mean_phi([np.zeros((2, 3)), np.zeros((3, 2))])
     with pytest.raises(InputError, match=r"out is \[3, 2\]"):
         mean_phi([np.zeros((2, 3))], np.zeros((3, 2)))
-    with pytest.raises(InputError, match="matrix of real numbers"):
-        SemanticRanks(["a"])
-    with pytest.raises(InputError, match="are lists"):
-        asp_values(np.zeros((1, 1)), {}, "index")
 
 
 # --- the release ----------------------------------------------------------------------------------------------
@@ -270,7 +169,8 @@ def test_tied_cases_equal_the_independent_numbers_of_both_rules(released):
                 wanted = float(released[f"own/{case}/{ties}/{direction}"])
                 assert asp(similarity, phi, direction, ties) == pytest.approx(wanted, abs=1e-9)
                 compared += 1
-            per_query = asp(similarity, phi, direction, per_query=True)
+            rows = Evaluator(phi, ms=()).per_query(similarity, (direction,))
+            per_query = pick(rows, "ASP", direction)["values"]
             wanted = released[f"own/{case}/index_per_query/{direction}"]
             scale = 100 if wanted.max() <= 1 else 1
             np.testing.assert_allclose(per_query, scale * wanted, atol=1e-9, rtol=0)

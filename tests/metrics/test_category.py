@@ -11,127 +11,50 @@ from ir_measures import AP, RR, Qrel, Rprec, ScoredDoc
 from torchmetrics.functional.retrieval import retrieval_average_precision, retrieval_r_precision
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import ranking as ranking_module
-from fivesentences.metrics import stable_order as order_module
-from fivesentences.metrics.category import DIVISORS, category_map, category_values, r_precision
+from fivesentences.metrics import Evaluator, pick
+from fivesentences.metrics.category import category_map, r_precision
 
 DIRECTIONS = ("i2t", "t2i")
 
 
-def relevance_of_queries(similarity, images, captions, direction):
-    """Per query whether the first item, the second and so on is relevant."""
-    if direction == "t2i":
-        similarity, images, captions = similarity.T, captions, images
-    for scores, category in zip(similarity, images, strict=True):
-        order = sorted(range(len(scores)), key=lambda item: (-float(scores[item]), item))
-        yield [category is not None and captions[item] == category for item in order]
-
-
-def slow_map(similarity, images, captions, direction, cutoff, divide_by):
-    values = []
-    for relevant in relevance_of_queries(similarity, images, captions, direction):
-        everything = sum(relevant)
-        end = {None: len(relevant), "R": everything}.get(cutoff, cutoff)
-        hits = [sum(relevant[: place + 1]) / (place + 1) for place in range(min(end, len(relevant))) if relevant[place]]
-        rule = divide_by or ("relevant" if cutoff == "R" else "found")
-        size = {"found": len(hits), "relevant": everything, "possible": min(everything, end)}[rule]
-        values.append(None if not everything else sum(hits) / size if size else 0.0)
-    return values
-
-
-def slow_r_precision(similarity, images, captions, direction):
-    found = relevance_of_queries(similarity, images, captions, direction)
-    return [sum(relevant[: sum(relevant)]) / sum(relevant) if sum(relevant) else None for relevant in found]
-
-
-def made(kind):
-    rng = np.random.default_rng(sum(map(ord, kind)))
-    n_images, n_captions = (1, 5) if kind == "one image" else (1, 1) if kind == "one pair" else (12, 60)
-    similarity = rng.normal(size=(n_images, n_captions))
-    images, captions = rng.integers(0, 4, n_images).tolist(), rng.integers(0, 4, n_captions).tolist()
-    captions[0] = images[0]
-    if kind == "ties":
-        similarity = np.round(similarity)
-    if kind == "signed zeros":
-        similarity = rng.choice([0.0, -0.0, 1.0], size=similarity.shape)
-    if kind == "all equal":
-        similarity = np.zeros_like(similarity)
-    if kind in ("float16", "float32"):
-        similarity = similarity.astype(kind)
-    if kind == "words":
-        images, captions = [f"class {c}" for c in images], [f"class {c}" for c in captions]
-    if kind == "alone in a category":
+def made(alone=False, without=False):
+    """A similarity, and the categories of images and of captions; perhaps alone in a category, or without one."""
+    rng = np.random.default_rng(3)
+    similarity, images, captions = rng.normal(size=(12, 60)), *(rng.integers(0, 4, n).tolist() for n in (12, 60))
+    if alone:
         images[3], captions[7] = 17, 18
-    if kind == "without a category":
+    if without:
         images[0] = images[4] = captions[3] = captions[8] = None
-    if kind == "one category":
-        images, captions = [5] * n_images, [5] * n_captions
-    if kind == "uneven":
-        similarity, captions = similarity[:, :17], captions[:17]
     return similarity, images, captions
 
 
-KINDS = [
-    "random",
-    "one image",
-    "one pair",
-    "ties",
-    "signed zeros",
-    "all equal",
-    "float16",
-    "float32",
-    "words",
-    "alone in a category",
-    "without a category",
-    "one category",
-    "uneven",
-]
+def per_query(metric, similarity, images, captions, direction="i2t", **options):
+    evaluator = Evaluator(categories=images, caption_categories=captions, **options)
+    return pick(evaluator.per_query(similarity, (direction,)), metric, direction)["values"]
 
 
-@pytest.fixture(params=["blocks of any size", "small blocks"])
-def block_size(request, monkeypatch):
-    if request.param == "small blocks":
-        monkeypatch.setattr(ranking_module, "ELEMENTS_PER_BLOCK", 1)
-        monkeypatch.setattr(ranking_module, "QUERIES_PER_BLOCK", 5)
-        monkeypatch.setattr(order_module, "ELEMENTS_AT_ONCE", 130)
-
-
-def compare(ours, per_query, wanted):
-    filled = [0.0 if value is None else value for value in wanted]
-    np.testing.assert_allclose(per_query, filled, atol=1e-12, rtol=0)
-    assert ours == pytest.approx(np.mean(filled), abs=1e-12)
-
-
-@pytest.mark.usefixtures("block_size")
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_form_equals_its_definition(kind, direction):
-    similarity, images, captions = made(kind)
-    given = similarity, images, captions, direction
-    for cutoff in (None, "R", 3, 1000):
-        for divide_by in (None, *DIVISORS):
-            ours = [category_map(*given, cutoff, divide_by=divide_by, per_query=each) for each in (False, True)]
-            compare(*ours, slow_map(*given, cutoff, divide_by))
-    compare(r_precision(*given), r_precision(*given, per_query=True), slow_r_precision(*given))
-
-
-def test_all_numbers_at_once_are_the_single_ones():
-    similarity, images, captions = made("alone in a category")
-    values = category_values(similarity, images, captions, (None, "R", 7))
-    assert set(values) == {(name, side) for name in ("mAP", "mAP@R", "mAP@7", "R-P") for side in DIRECTIONS}
-    for (name, side), (found, nothing) in values.items():
-        given = similarity, images, captions, side
-        cutoff = {"mAP": None, "mAP@R": "R", "mAP@7": 7}.get(name)
-        wanted = r_precision(*given) if name == "R-P" else category_map(*given, cutoff)
-        assert found.mean() == pytest.approx(wanted)
-        assert np.flatnonzero(nothing).tolist() == ([3] if side == "i2t" else [7])
+def test_any_number_of_texts_fits_categories_of_their_own():
+    similarity, images, captions = made()
+    some = range(17)
+    for direction in DIRECTIONS:
+        wanted = []
+        for query in range(12) if direction == "i2t" else some:
+            scores = similarity[query, :17] if direction == "i2t" else similarity[:, query]
+            of_query, of_item = (images, captions) if direction == "i2t" else (captions, images)
+            order = sorted(range(len(scores)), key=lambda item: (-scores[item], item))
+            hits = [of_item[item] == of_query[query] for item in order]
+            precision = [sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit]
+            wanted.append(np.mean(precision) if precision else 0.0)
+        found = category_map(similarity[:, :17], images, captions[:17], direction)
+        assert found == pytest.approx(np.mean(wanted), abs=1e-12)
 
 
 @pytest.mark.parametrize("cutoff", [None, 1, 5, 20])
 def test_queries_equal_torchmetrics_which_divides_by_what_it_finds(cutoff):
-    similarity, images, captions = made("random")
-    ours = category_map(similarity, images, captions, "i2t", cutoff, per_query=True)
-    precision = r_precision(similarity, images, captions, "i2t", per_query=True)
+    similarity, images, captions = made()
+    name = "mAP" if cutoff is None else f"mAP@{cutoff}"
+    ours = per_query(name, similarity, images, captions, category_cutoffs=(cutoff,))
+    precision = per_query("R-P", similarity, images, captions)
     for query, category in enumerate(images):
         # Positive scores: torchmetrics takes an item with another score for not retrieved.
         scores, target = torch.tensor(np.exp(similarity[query])), torch.tensor([c == category for c in captions])
@@ -141,7 +64,7 @@ def test_queries_equal_torchmetrics_which_divides_by_what_it_finds(cutoff):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_means_equal_trec_eval_which_divides_by_all_that_are_relevant(direction):
-    similarity, images, captions = made("random")
+    similarity, images, captions = made()
     scores, of_query, of_item = similarity, images, captions
     if direction == "t2i":
         scores, of_query, of_item = similarity.T, captions, images
@@ -177,7 +100,7 @@ def test_a_caption_has_its_image_s_category_unless_told():
 
 
 def test_categories_may_be_a_pandas_column_with_gaps():
-    similarity, images, captions = made("without a category")
+    similarity, images, captions = made(without=True)
     column = pd.Series([None if c is None else f"class {c}" for c in images], dtype="str")
     words = pd.Series([None if c is None else f"class {c}" for c in captions], dtype="category")
     for direction in DIRECTIONS:
@@ -186,17 +109,17 @@ def test_categories_may_be_a_pandas_column_with_gaps():
 
 
 def test_a_query_without_relevant_items_counts_zero_or_is_left_out_or_refused():
-    similarity, images, captions = made("alone in a category")
-    for metric in (category_map, r_precision):
-        zero = metric(similarity, images, captions, per_query=True)
-        skip = metric(similarity, images, captions, per_query=True, empty="skip")
+    similarity, images, captions = made(alone=True)
+    given = similarity, images, captions
+    for name, metric in (("mAP", category_map), ("R-P", r_precision)):
+        zero, skip = per_query(name, *given), per_query(name, *given, empty="skip")
         assert zero[3] == 0
         assert np.isnan(skip[3])
         others = np.arange(len(images)) != 3
         np.testing.assert_array_equal(zero[others], skip[others])
-        assert metric(similarity, images, captions, empty="skip") == pytest.approx(zero[others].mean())
+        assert metric(*given, empty="skip") == pytest.approx(zero[others].mean())
         with pytest.raises(InputError, match=r"1 of 12 queries .* the first is image 3"):
-            metric(similarity, images, captions, empty="error")
+            metric(*given, empty="error")
 
 
 @pytest.mark.parametrize(
@@ -204,10 +127,10 @@ def test_a_query_without_relevant_items_counts_zero_or_is_left_out_or_refused():
     [
         ({"image_categories": [0] * 11}, "image_categories has 11 values but there are 12 images"),
         ({"caption_categories": [0] * 59}, "caption_categories has 59 values but there are 60 captions"),
-        ({"image_categories": np.zeros((12, 2))}, r"image_categories is \[12, 2\]; give one category an item"),
+        ({"image_categories": np.zeros((12, 2))}, r"image_categories is \[12, 2\]; give one category per image"),
         ({"caption_categories": ["0"] * 60}, "nothing is relevant"),
         ({"caption_categories": [None] * 60}, "nothing is relevant"),
-        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\] .*looks transposed; pass similarity.T"),
+        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\] .*looks transposed.*pass similarity.T"),
         ({"similarity": np.zeros((60, 12)), "caption_categories": None}, "looks transposed"),
         ({"similarity": np.zeros((12, 61)), "caption_categories": None}, "not equal blocks"),
         ({"similarity": np.zeros(12)}, "a matrix of real numbers"),
@@ -221,7 +144,7 @@ def test_a_query_without_relevant_items_counts_zero_or_is_left_out_or_refused():
     ],
 )
 def test_what_does_not_fit_is_said(change, message):
-    similarity, images, captions = made("random")
+    similarity, images, captions = made()
     given = {"similarity": similarity, "image_categories": images, "caption_categories": captions, **change}
     with pytest.raises(InputError, match=message):
         category_map(**given)

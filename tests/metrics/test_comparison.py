@@ -139,7 +139,7 @@ def test_25000_queries_of_5000_images_fit():
         (([1.0], [2.0], "t-test"), "expected 'permutation' or 'bootstrap'"),
         (([1.0], [2.0], "bootstrap", [1, 2]), "label each query"),
         (([1.0], [2.0], "bootstrap", None, 0), "at least 1"),
-        (([1.0], [2.0], "bootstrap", None, 10, 95), "lies between 0 and 1"),
+        (([1.0], [2.0], "bootstrap", None, 10, 95), "must lie between 0 and 1"),
         (([1.0], [2.0], "bootstrap", None, 10, 0.95, -1), "at least 0"),
     ],
 )

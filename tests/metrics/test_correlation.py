@@ -210,9 +210,9 @@ def test_kendall_of_very_many_pairs_has_an_interval_only_on_request(monkeypatch)
         ({"statistic": "kendall"}, "statistic is 'kendall'; expected 'pearson' or"),
         ({"clusters": [1, 2, 3]}, r"clusters is \[3\] but there are 2 pairs"),
         ({"clusters": [float("nan"), 1.0]}, "clusters holds a value that is not finite"),
-        ({"resamples": -1}, "resamples is -1; it is a whole number"),
-        ({"seed": 0.5}, "seed is 0.5; it is a whole number"),
-        ({"confidence": 95}, "confidence is 95; it lies between 0 and 1"),
+        ({"resamples": -1}, "resamples is -1; it must be a whole number of at least 0"),
+        ({"seed": 0.5}, "seed is 0.5; it must be a whole number of at least 0"),
+        ({"confidence": 95}, "confidence is 95; it must lie between 0 and 1"),
     ],
 )
 def test_what_does_not_fit_is_named(arguments, sentence):

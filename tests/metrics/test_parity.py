@@ -58,7 +58,8 @@ def test_the_evaluator_reaches_the_released_numbers_in_one_pass(released):
     similarity, phi, numbers = released
     known = [settings(key) for key in numbers]
     ks = [int(k) for k in next(iter(numbers.values()))["i2t"]["NCS"]]
-    values = Evaluator(phi, ks=ks, ms=sorted({m for _, _, m in known}))(similarity)
+    options = {"ms": sorted({m for _, _, m in known}), "styles": ("recall", "vse_recall")}
+    values = Evaluator(phi, ks=ks, **options)(similarity).values
     ours = {
         (v["ground_truth"] == "kept", v["style"], v["m"], v["direction"], v["metric"]): v["value"]
         for v in values

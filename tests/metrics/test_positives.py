@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import recall_at_k
+from fivesentences.metrics import Evaluator, pick, recall_at_k
 from fivesentences.metrics.positives import (
     Positives,
     find_hits,
@@ -18,6 +18,7 @@ from fivesentences.metrics.positives import (
 )
 
 IMAGES, CAPTIONS = 23, 90
+OWNERS = np.arange(CAPTIONS) % IMAGES  # which plays no part
 
 
 def given(seed, dtype=np.float64, ties=False):
@@ -41,6 +42,11 @@ def queries(similarity, positives, direction):
             yield query, order, own, len(own) + int(outside[query])
 
 
+def per_query(metric, similarity, positives, direction, k=1):
+    rows = Evaluator(None, OWNERS, ks=(k,), positives={"X": positives}).per_query(similarity, (direction,))
+    return pick(rows, f"X {metric}", direction)["values"]
+
+
 def told(similarity, positives, direction, k):
     recall, precision, average = {}, {}, {}
     for query, order, own, r in queries(similarity, positives, direction):
@@ -61,13 +67,13 @@ def test_every_query_has_the_value_of_the_text(dtype, ties, direction):
     similarity, positives = given(1, dtype, ties)
     for k in (1, 5, 1000):
         recall, precision, average = told(similarity, positives, direction, k)
-        ours = recall_of_positives(similarity, positives, (k,), direction, per_query=True)[k]
+        ours = per_query(f"R@{k}", similarity, positives, direction, k)
         assert {query: ours[query] for query in np.flatnonzero(~np.isnan(ours)).tolist()} == recall
         assert recall_of_positives(similarity, positives, (k,), direction)[k] == pytest.approx(
             np.mean(list(recall.values())), abs=1e-11
         )
-    for function, expected in ((r_precision_of, precision), (map_at_r, average)):
-        ours = function(similarity, positives, direction, per_query=True)
+    for name, function, expected in (("R-P", r_precision_of, precision), ("mAP@R", map_at_r, average)):
+        ours = per_query(name, similarity, positives, direction)
         assert sorted(expected) == np.flatnonzero(~np.isnan(ours)).tolist()
         np.testing.assert_allclose(ours[sorted(expected)], [expected[q] for q in sorted(expected)], atol=1e-14)
         assert function(similarity, positives, direction) == pytest.approx(np.mean(list(expected.values())), abs=1e-14)
@@ -131,11 +137,11 @@ def test_rankings_that_are_there_already_give_the_same_hits(direction):
 def test_a_perfect_ranking_reaches_1_only_where_every_positive_is_in_the_gallery():
     _, positives = given(6)
     perfect = positives.i2t.toarray().astype(np.float64)
-    values = map_at_r(perfect, positives, per_query=True)
+    values = per_query("mAP@R", perfect, positives, "i2t")
     inside = np.diff(positives.i2t.indptr)
     expected = inside[inside > 0] / (inside + positives.outside_i2t)[inside > 0]
     np.testing.assert_allclose(values[inside > 0], expected)
-    np.testing.assert_allclose(r_precision_of(perfect, positives, per_query=True)[inside > 0], expected)
+    np.testing.assert_allclose(per_query("R-P", perfect, positives, "i2t")[inside > 0], expected)
 
 
 def test_more_positives_than_the_gallery_has_items_count_in_r():

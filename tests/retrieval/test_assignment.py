@@ -42,6 +42,7 @@ def problems():
     yield "large numbers", 1e12 * rng.standard_normal((50, 250)), {}
 
 
+@pytest.mark.usefixtures("block_size")
 @pytest.mark.parametrize("name, matrix, options", list(problems()), ids=[name for name, _, _ in problems()])
 def test_the_auction_is_within_its_bound_of_the_exact_solution(name, matrix, options):
     auction = best_assignment(matrix, solver="auction", **options)
@@ -129,8 +130,6 @@ def test_the_same_matrix_gives_the_same_assignment_from_a_file(tmp_path):
         (np.zeros((3, 6)), {"solver": "greedy"}, "solver is 'greedy'"),
         (np.zeros((3, 6)), {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1, 2, 2]}, "both given"),
         (np.zeros((3, 6)), {"image_of_caption": [0, 0, 1, 1, 1, 1]}, "image 2 has no caption"),
-        (np.where(np.arange(18).reshape(3, 6) == 8, np.nan, 0.0), {}, r"similarity\[1, 2\] is nan"),
-        (np.zeros((6, 3)), {}, "looks transposed"),
     ],
 )
 def test_what_does_not_fit_is_named(given, options, message):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import fivesentences.retrieval.similarity as similarity_module
 from fivesentences.errors import InputError
-from fivesentences.retrieval import cosine_similarity, csls, inverted_softmax, unique_images
+from fivesentences.retrieval import cosine, cosine_similarity, unique_images
+from fivesentences.retrieval.cosine import cosine_of_rows
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def embeddings():
 def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypatch):
     from scipy.spatial.distance import cdist
 
-    monkeypatch.setattr(similarity_module, "IMAGES_PER_BLOCK", 5)
-    monkeypatch.setattr(similarity_module, "CAPTIONS_PER_BLOCK", 7)
+    monkeypatch.setattr(cosine, "IMAGES_PER_BLOCK", 5)
+    monkeypatch.setattr(cosine, "CAPTIONS_PER_BLOCK", 7)
     images, captions = embeddings
     ours = cosine_similarity(images.astype(dtype), captions.astype(dtype))
     assert ours.dtype == np.float32
@@ -66,33 +66,24 @@ def test_five_repeated_rows_an_image_are_refused_with_the_cure(embeddings, noise
     np.testing.assert_allclose(unique_images(repeated), images, atol=1e-5)
 
 
-def test_repeated_rows_of_a_square_similarity_are_refused_too():
-    small = np.random.default_rng(1).standard_normal((6, 30)).astype(np.float32)
-    repeated = np.repeat(small, 5, axis=0)
-    for method in (inverted_softmax, csls):
-        with pytest.raises(InputError, match=r"repeat 6 images 5 times each.*unique_images\(similarity\)"):
-            method(repeated)
-    np.testing.assert_array_equal(unique_images(repeated), small)
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        np.eye(10),
-        np.zeros((10, 10)),
-        np.ones((1, 4)),
-        np.repeat(np.eye(3), [2, 2, 1], axis=0),
-        np.repeat(np.eye(4), [1, 2, 2, 2], axis=0),
-    ],
-)
-def test_rows_that_are_not_equal_blocks_stay_as_they_are(rows):
-    np.testing.assert_array_equal(unique_images(rows), rows)
+def test_rows_of_images_may_stand_there_once_or_once_per_caption(embeddings):
+    images, _ = embeddings
+    captions = np.random.default_rng(1).standard_normal((115, 8))
+    for rows, often in ((images, 1), (np.repeat(images, 5, axis=0), 5)):
+        found, times = cosine_of_rows(rows, captions, "images", "captions")
+        assert times == often
+        np.testing.assert_array_equal(found, cosine_similarity(images, captions))
+    for exchanged in ((captions, images), (captions, np.repeat(images, 5, axis=0))):
+        with pytest.raises(InputError, match="give the embeddings of the images first"):
+            cosine_of_rows(*exchanged, "images", "captions")
+    with pytest.raises(InputError, match="46 rows but they repeat 23 images 2 times each"):
+        cosine_of_rows(np.repeat(images, 2, axis=0), captions, "images", "captions")
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda i, c: (i[:, :3], c), "rows of the same length"),
+        (lambda i, c: (i[:, :3], c), "the same number of columns"),
         (lambda i, c: (i[None], c), "a matrix of real numbers is expected"),
         (lambda i, c: (np.where(i == i[7, 2], np.nan, i), c), r"images\[7, 2\] is nan"),
         (lambda i, c: (i, np.where(c == c[60, 1], np.inf, c)), r"captions\[60, 1\] is inf"),

@@ -27,6 +27,7 @@ def matrices():
     yield "one image", rng.standard_normal((1, 5))
 
 
+@pytest.mark.usefixtures("block_size")
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])
 @pytest.mark.parametrize("k", [1, 2, 10, 50, 1000])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -77,19 +78,9 @@ def test_without_hubs_every_statistic_is_zero():
     assert (found.skewness, found.gini, found.maximum) == (0.0, 0.0, 1)
 
 
-@pytest.mark.parametrize(
-    "given, options, message",
-    [
-        (np.zeros((4, 2)), {}, "looks transposed"),
-        (np.zeros((2, 4)), {"k": 0}, "k is 0"),
-        (np.zeros((2, 4)), {"image_of_caption": [0, 1]}, "image_of_caption has shape"),
-        (np.where(np.arange(8).reshape(2, 4) == 6, np.nan, 0.0), {}, r"similarity\[1, 2\] is nan"),
-        (np.where(np.arange(8).reshape(2, 4) == 6, np.nan, 0.0), {"direction": "t2i"}, r"similarity\[1, 2\] is nan"),
-    ],
-)
-def test_what_does_not_fit_is_named(given, options, message):
-    with pytest.raises(InputError, match=message):
-        hubness(given, **options)
+def test_k_is_a_whole_number_of_at_least_1():
+    with pytest.raises(InputError, match="k is 0"):
+        hubness(np.zeros((2, 4)), k=0)
 
 
 def test_rankings_that_do_not_fit_are_named():

@@ -68,25 +68,19 @@ class Annotations:
         if self.cxc is not None and self.dataset != "coco-5k" and not ids_are_named:
             raise InputError(UNKNOWN_IDS, where=self.cxc)
 
-    def check_size(self, gallery: Gallery) -> None:
-        """Refuse ``--eccv`` of another gallery than COCO's 5K test split.
+    def read(self, gallery: Gallery) -> dict[str, Any]:
+        """Categories, labels and positives of a gallery, as ``evaluate`` takes them.
 
         Raises:
-            InputError: If the size is another.
+            InputError: If a file is missing or damaged, or does not fit the gallery, or ``--eccv`` is given for another
+                gallery than COCO's 5K test split.
         """
+        n_images, n_captions = gallery.shape
         if self.eccv and gallery.shape != COCO_TEST:
             raise InputError(
                 f"--eccv is about COCO's 5K test split of {COCO_TEST[0]:,} images and {COCO_TEST[1]:,} captions, but "
                 f"{gallery.name} is {list(gallery.shape)}; leave --eccv out."
             )
-
-    def read(self, gallery: Gallery) -> dict[str, Any]:
-        """Categories, labels and positives of a gallery, as ``evaluate`` takes them.
-
-        Raises:
-            InputError: If a file is missing or damaged, or does not fit the gallery.
-        """
-        n_images, n_captions = gallery.shape
         image_ids = _ids(self.image_ids, n_images, "images")
         caption_ids = _ids(self.caption_ids, n_captions, "captions")
         if self.dataset == "coco-5k" and image_ids is None and caption_ids is None:

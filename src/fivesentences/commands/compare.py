@@ -66,13 +66,12 @@ def compare(
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     chosen = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
-        first, second = (
+        (first, _), (second, _) = (
             gallery_files.read_gallery(
-                path, transposed=transposed, image_of_caption=image_of_caption, protocol=of_file
-            )[0]
-            for path, of_file in ((a, chosen), (b, None))
+                path, transposed=transposed, image_of_caption=image_of_caption, protocol=chosen, phis=files
+            )
+            for path, files in ((a, phi or ()), (b, ()))
         )
-        first = gallery_files.with_phi_files(first, phi or ())
         # One step more than there are similarities: the resampling.
         with given.working(f"compare {a} and {b}", 1 + 2 * (chosen.folds if chosen else 1)) as advance:
             frame = compare_similarities(

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
-from fivesentences.commands.rescore import read_rescored
 from fivesentences.commands.score_sheets import labelled, sheets
 from fivesentences.commands.sheets import Outputs, quietly
 from fivesentences.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from fivesentences.retrieval import Gallery
 
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
 ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
@@ -135,23 +128,20 @@ def evaluate(
     annotations.check()
     protocol = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
-        with given.working("read the similarity" if text is None else "cosine similarity"):
+        with given.working(f"read {matrix}" if text is None else "cosine similarity"):
             gallery, notes = gallery_files.read_gallery(
-                matrix, text, transposed=transposed, image_of_caption=image_of_caption, protocol=protocol
-            )
-        if text is None and (rescored := read_rescored(matrix)) is not None:
-            notes.append(rescored)
-        annotations.check_size(gallery)
-        if phi:
-            gallery = gallery_files.with_phi_files(
-                gallery,
-                phi,
-                captions=None if captions is None else _captions(captions, gallery.n_captions),
+                matrix,
+                text,
+                transposed=transposed,
+                image_of_caption=image_of_caption,
+                protocol=protocol,
+                phis=phi or (),
+                captions=captions,
                 more_rows=ideal_pool == IdealPool.GIVEN_ROWS,
-                split=None if protocol is None else protocol.split,
             )
+        further = annotations.read(gallery)
         if captions is not None:
-            gallery = _with_computed(gallery, captions, metric or ["cider"])
+            gallery = gallery_files.with_computed_phis(gallery, captions, metric or ["cider"])
         if mean:
             from fivesentences.metrics import mean_phi
 
@@ -176,45 +166,9 @@ def evaluate(
                 hub_ks=of_hubs,
                 category_cutoffs=of_map,
                 progress=advance,
-                **annotations.read(gallery),
+                **further,
             )
     about = result.about
     about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
     tidy = labelled(result.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
     outputs.write(sheets(result, notes), tidy, {**about, "values": result.values})
-
-
-def _with_computed(gallery: Gallery, path: Path, metrics: Sequence[str]) -> Gallery:
-    """The gallery with phi computed from captions, besides those that it has."""
-    import numpy as np
-
-    from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
-    from fivesentences.semantics.scoring import matrix_of
-
-    for name in metrics:
-        check_whole(name)
-        if needs_tuples(name):
-            raise InputError(
-                f"{name} needs parsed captions; make it once: fivesentences phi {name} {path} -o {name}.npy, then pass "
-                f"--phi {name}.npy."
-            )
-        if name in gallery.phis:
-            raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
-    texts = _captions(path, gallery.n_captions)
-    computed: dict[str, NDArray[np.floating]] = {}
-    for name in dict.fromkeys(metrics):
-        scorer = prepare(name, texts, gallery.image_of_caption)
-        computed[name] = matrix_of(scorer, np.empty(scorer.shape, dtype=np.float32), name)
-    return gallery.and_phis(computed)
-
-
-def _captions(path: Path, n_captions: int) -> list[str]:
-    from fivesentences.semantics.caption_file import read_captions
-
-    texts = read_captions(path)
-    if len(texts) != n_captions:
-        raise InputError(
-            f"{path} holds {len(texts)} captions but the similarity has {n_captions} columns; give the captions that "
-            "it was made of, in the same order."
-        )
-    return texts

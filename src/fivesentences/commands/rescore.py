@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import Argument, InputError
-from fivesentences.storage import check_writable, read_json, sha256_of, write_json
+from fivesentences.storage import check_writable
 
 
 class Method(StrEnum):
@@ -67,10 +67,9 @@ def rescore(
 
         fivesentences rescore sims.npy --method inverted_softmax -o i2t.npy
     """
-    from fivesentences.evaluation.gallery_files import read_gallery
+    from fivesentences.evaluation.gallery_files import note_rescoring, read_gallery
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored
-    from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 
     if out.suffix != ".npy":
         raise InputError("the name of a similarity matrix must end in .npy.", where=out)
@@ -98,43 +97,7 @@ def rescore(
         for name, parameter in list(parameters.items())[1:]
         if name not in ("direction", "out", "image_of_caption") and (options.get(name) or parameter.default)
     }
-    note: dict[str, Any] = {"made_of": str(matrix), "method": str(method), "settings": settings}
-    if method in PER_DIRECTION:
-        note["direction"] = str(direction)
-    note["transductive"] = method in TRANSDUCTIVE
-    write_json(note_beside(out), {**note, "sha256": sha256_of(out)})
+    words = note_rescoring(out, matrix, str(method), settings, str(direction))
     if not quiet:
         rows, columns = result.shape
-        print(f"{out}: {_words(note)}, {result.dtype} [{rows:,} images, {columns:,} captions]")
-
-
-def note_beside(path: Path) -> Path:
-    """The path of the note on a re-scored matrix."""
-    return path.with_suffix(".rescored.json")
-
-
-def read_rescored(path: Path) -> str | None:
-    """A sentence about a similarity that ``rescore`` wrote; None for any other."""
-    beside = note_beside(path)
-    if path.suffix != ".npy" or not beside.is_file():
-        return None
-    try:
-        note = read_json(beside)
-        if note["sha256"] != sha256_of(path):
-            return None  # of an earlier file of this name
-        said = f"{path.name} is {note['made_of']} re-scored by {_words(note)}"
-        if note["transductive"]:
-            said += ", which looks at all queries at once"
-        if "direction" in note:
-            other = "t2i" if note["direction"] == "i2t" else "i2t"
-            said += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
-        return f"{said}."
-    except (InputError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _words(note: dict[str, Any]) -> str:
-    words = [note["method"]]
-    if "direction" in note:
-        words.append(f"{note['direction']} ({'images' if note['direction'] == 'i2t' else 'captions'} are queries)")
-    return ", ".join([*words, *(f"{name} = {value}" for name, value in note["settings"].items())])
+        print(f"{out}: {words}, {result.dtype} [{rows:,} images, {columns:,} captions]")

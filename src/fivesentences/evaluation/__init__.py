@@ -1,4 +1,4 @@
-"""Every number of a similarity, of a run as one JSON file and of all runs as one tidy table; phi beside human judges."""
+"""Every number of a similarity, of runs as JSON and of all runs as one tidy table; phi compared with human judges."""
 
 from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.comparing import compare

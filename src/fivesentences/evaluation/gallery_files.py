@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.retrieval.cosine import cosine_similarity, unique_images
-from fivesentences.retrieval.gallery import Gallery, Source, first_not_finite, not_finite, repeats
-from fivesentences.semantics.caption_file import read_pairing
+from fivesentences.retrieval.cosine import cosine_of_rows
+from fivesentences.retrieval.gallery import Gallery, Source
+from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
+from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256, read_note
-from fivesentences.storage import sha256_of
+from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
+from fivesentences.semantics.scoring import matrix_of
+from fivesentences.storage import read_json, sha256_of, write_json
 
 _LARGEST_CAPTION_FILE = 100_000_000  # bytes: larger files beside a phi are not searched for its captions
 
@@ -29,36 +32,47 @@ def read_gallery(
     transposed: bool = False,
     image_of_caption: Path | None = None,
     protocol: Protocol | None = None,
+    phis: Sequence[str] = (),
+    captions: Path | None = None,
+    more_rows: bool = False,
 ) -> tuple[Gallery, list[str]]:
-    """Images, captions and their similarity, from files.
+    """Images, captions, their similarity and phi matrices, from files.
 
     Args:
-        similarity: ``[images, captions]``, as in ``read_matrix``; with ``text`` the embeddings of the images.
+        similarity: ``[images, captions]``, as in ``read_matrix``; with ``text`` the embeddings of the images, whose
+            rows may be repeated once per caption, as the loaders of SCAN and its successors do.
         text: ``[captions, dim]`` embeddings of the captions; their cosines with the images are the similarity.
         transposed: Whether the rows of the similarity are captions.
         image_of_caption: File with the image index of each caption; default equal, image-major blocks.
         protocol: Whose size the similarity must have.
+        phis: As in ``with_phi_files``.
+        captions: File of the captions, to be compared with the notes beside the phi matrices.
+        more_rows: As in ``Gallery.with_phis``; the larger split is that of the protocol.
 
     Returns:
         The gallery, and sentences on how its similarity was computed.
 
     Raises:
-        InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is named.
+        InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
+            named.
     """
-    notes = []
+    rows = read_matrix(similarity)
     if text is None:
-        matrix = read_matrix(similarity).T if transposed else read_matrix(similarity)
+        matrix, notes = rows.T if transposed else rows, _notes_on_rescoring(similarity)
     else:
-        images, captions, often = read_embeddings(similarity, text)
-        matrix = cosine_similarity(images, captions)
+        matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
         repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
-        notes = [f"Cosine similarity of embeddings of {images.shape[1]} dimensions.{repeated}"]
+        notes = [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
     pairing = None if image_of_caption is None else read_pairing(image_of_caption, max(matrix.shape))
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
-    return gallery, notes
+    if not phis:
+        return gallery, notes
+    texts = None if captions is None else captions_of(gallery, captions)
+    split = None if protocol is None else protocol.split
+    return with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split), notes
 
 
 def with_phi_files(
@@ -97,47 +111,47 @@ def with_phi_files(
     return gallery.with_phis(phis, more_rows=more_rows, split=split, sources=sources)
 
 
-def read_embeddings(images: Path | str, captions: Path | str) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Embeddings of images and of captions, one row per image however often the file repeats it.
-
-    The loaders of SCAN and its successors give every image once per caption; such blocks of equal rows are recognised.
+def with_computed_phis(gallery: Gallery, captions: Path, metrics: Sequence[str]) -> Gallery:
+    """The gallery with phi computed from its captions, in addition to those that it has.
 
     Args:
-        images: As in ``read_matrix``: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images.
-        captions: ``[captions, dim]``.
-
-    Returns:
-        ``[images, dim]``, ``[captions, dim]``, and how many times the file has each image.
+        gallery: Images and captions.
+        captions: File of the captions.
+        metrics: Names of phi that need nothing but the captions.
 
     Raises:
-        InputError: As ``read_matrix``; or a value is not finite, the dimensions differ, or the two look exchanged.
+        InputError: If the captions are not as many as the gallery's, there is no such metric, it needs parsed captions,
+            or the gallery has it already.
     """
-    image_rows, caption_rows = read_matrix(images), read_matrix(captions)
-    if image_rows.shape[1] != caption_rows.shape[1]:
+    for name in metrics:
+        check_whole(name)
+        if needs_tuples(name):
+            raise InputError(
+                f"{name} needs parsed captions; make it once: fivesentences phi {name} {captions} -o {name}.npy, then "
+                f"pass --phi {name}.npy."
+            )
+        if name in gallery.phis:
+            raise InputError(f"--phi and --metric both give {name}; leave one of them out.")
+    texts = captions_of(gallery, captions)
+    scorers = {name: prepare(name, texts, gallery.image_of_caption) for name in dict.fromkeys(metrics)}
+    return gallery.and_phis(
+        {name: matrix_of(one, np.empty(one.shape, dtype=np.float32), name) for name, one in scorers.items()}
+    )
+
+
+def captions_of(gallery: Gallery, path: Path) -> list[str]:
+    """The captions of a gallery from a file.
+
+    Raises:
+        InputError: If the file is missing or damaged, or holds more or fewer.
+    """
+    texts = read_captions(path)
+    if len(texts) != gallery.n_captions:
         raise InputError(
-            f"{images} is {list(image_rows.shape)} but {captions} is {list(caption_rows.shape)}; embeddings of images "
-            "and captions have the same number of columns."
+            f"{path} holds {len(texts)} captions but the similarity has {gallery.n_captions} columns; give the "
+            "captions that it was made of, in the same order."
         )
-    for path, rows in ((images, image_rows), (captions, caption_rows)):
-        if place := first_not_finite(rows):
-            where = "row and column of the file, from 0"
-            raise not_finite(f"{path}: ", rows, place, where, "write the embeddings again")
-    images_once = unique_images(image_rows)
-    often = len(image_rows) // len(images_once)
-    if often > 1 and len(image_rows) == len(caption_rows):
-        return images_once, caption_rows, often
-    if (of_captions := repeats(caption_rows)) > 1:
-        raise InputError(
-            f"{captions} has {len(caption_rows)} rows but they repeat {len(caption_rows) // of_captions} of them "
-            f"{of_captions} times each, as embeddings of images do; give the embeddings of the images first, then "
-            "those of the captions."
-        )
-    if len(image_rows) > len(caption_rows):
-        raise InputError(
-            f"{images} has {len(image_rows)} rows and {captions} only {len(caption_rows)}; give the embeddings of "
-            "the images first, then those of the captions."
-        )
-    return image_rows, caption_rows, 1
+    return texts
 
 
 def _name_and_file(given: str) -> tuple[str, str]:
@@ -193,3 +207,57 @@ def _note_beside(path: Path) -> dict[str, Any] | None:
         return read_note(beside)
     except InputError:
         return None
+
+
+# --- re-scored similarities ---------------------------------------------------------------------------------
+
+
+def note_rescoring(out: Path, made_of: Path, method: str, settings: Mapping[str, Any], direction: str) -> str:
+    """Note beside a re-scored similarity how it was made, so that ``read_gallery`` can say so.
+
+    Args:
+        out: The re-scored matrix, which has been written.
+        made_of: The similarity that it was made of.
+        method: A name in ``retrieval.INFERENCE``.
+        settings: Of the method.
+        direction: The queries that it was made for, which counts for some methods alone.
+
+    Returns:
+        The method in words.
+    """
+    note = {"made_of": str(made_of), "method": method, "settings": dict(settings)}
+    if method in PER_DIRECTION:
+        note["direction"] = direction
+    write_json(_rescoring_beside(out), {**note, "transductive": method in TRANSDUCTIVE, "sha256": sha256_of(out)})
+    return _rescoring_in_words(note)
+
+
+def _notes_on_rescoring(path: Path) -> list[str]:
+    """A sentence on a similarity beside which ``note_rescoring`` left a note; none for any other."""
+    beside = _rescoring_beside(path)
+    if path.suffix != ".npy" or not beside.is_file():
+        return []
+    try:
+        note = read_json(beside)
+        if note["sha256"] != sha256_of(path):
+            return []  # of an earlier file of this name
+        said = f"{path.name} is {note['made_of']} re-scored by {_rescoring_in_words(note)}"
+        if note["transductive"]:
+            said += ", which looks at all queries at once"
+        if "direction" in note:
+            other = "t2i" if note["direction"] == "i2t" else "i2t"
+            said += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
+        return [f"{said}."]
+    except (InputError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _rescoring_beside(path: Path) -> Path:
+    return path.with_suffix(".rescored.json")
+
+
+def _rescoring_in_words(note: Mapping[str, Any]) -> str:
+    words = [note["method"]]
+    if "direction" in note:
+        words.append(f"{note['direction']} ({'images' if note['direction'] == 'i2t' else 'captions'} are queries)")
+    return ", ".join([*words, *(f"{name} = {value}" for name, value in note["settings"].items())])

@@ -209,7 +209,7 @@ def _about(spec: RunSpec | EnsembleRun) -> dict[str, Any]:
 
 
 def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
-    """Write the mean of several similarities, which is that of an ensemble: SGRAF of SGR and SAF, SCAN of both directions.
+    """Write the mean of several similarities: the similarity of an ensemble, such as SGRAF of SGR and SAF.
 
     Args:
         similarities: ``[images, captions]`` of each member, as ``.npy``; read piece by piece.

@@ -109,7 +109,7 @@ METRICS: dict[str, Metric] = {
         ),
         _ncs(name="Nsum", measures="sum of N@k over cut-offs and directions", source=_FIVE),
         Metric(
-            name="SR@k", measures="share of the m items that phi calls most relevant among the first k",
+            name="SR@k", measures="share of the items that phi calls most relevant (m of them) found among the first k",
             source=f"{_FIVE}, eq. 4", family="Semantic recall", needs="phi",
         ),
         Metric(

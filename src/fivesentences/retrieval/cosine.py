@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,16 +35,61 @@ def cosine_similarity(
         InputError: If shapes disagree, a value is not finite, the images are repeated once for each caption (see
             ``unique_images``), or ``out`` does not fit.
     """
-    left, right = checked_matrix(images, "images"), checked_matrix(captions, "captions")
+    left, right = _checked_pair(images, captions, "images", "captions")
+    refuse_repeats(left, "images")
+    return _products(left, right, out, normalise)
+
+
+def cosine_of_rows(
+    images: ArrayLike, captions: ArrayLike, name_of_images: str | Path, name_of_captions: str | Path
+) -> tuple[NDArray[np.floating], int]:
+    """Cosines of embeddings as models store them: every image once, or once per caption.
+
+    Args:
+        images: ``[images, dim]``, or ``[captions, dim]`` with equal rows for equal images.
+        captions: ``[captions, dim]``.
+        name_of_images: What messages call the images, such as their file.
+        name_of_captions: What messages call the captions.
+
+    Returns:
+        ``[images, captions]`` float32, and how many times each image was given.
+
+    Raises:
+        InputError: If shapes disagree, a value is not finite, or the two look exchanged.
+    """
+    left, right = _checked_pair(images, captions, name_of_images, name_of_captions)
+    often = repeats(left)
+    if often > 1 and len(left) == len(right):
+        return _products(left[::often], right), often
+    exchanged = "give the embeddings of the images first, then those of the captions."
+    if (of_captions := repeats(right)) > 1:
+        raise InputError(
+            f"{name_of_captions} has {len(right)} rows but they repeat {len(right) // of_captions} of them "
+            f"{of_captions} times each, as embeddings of images do; {exchanged}"
+        )
+    if len(left) > len(right):
+        raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
+    refuse_repeats(left, name_of_images)
+    return _products(left, right), 1
+
+
+def _checked_pair(
+    images: ArrayLike, captions: ArrayLike, name_of_images: str | Path, name_of_captions: str | Path
+) -> tuple[NDArray, NDArray]:
+    left, right = checked_matrix(images, name_of_images), checked_matrix(captions, name_of_captions)
     if left.shape[1] != right.shape[1]:
         raise InputError(
-            f"images is {list(left.shape)} but captions is {list(right.shape)}; both need rows of the same length."
+            f"{name_of_images} is {list(left.shape)} but {name_of_captions} is {list(right.shape)}; embeddings of "
+            "images and captions have the same number of columns."
         )
-    refuse_repeats(left, "images")
-    for name, matrix in (("images", left), ("captions", right)):
+    for name, matrix in ((name_of_images, left), (name_of_captions, right)):
         if place := first_not_finite(matrix):
-            row = f"compute row {place[0]} of {name} again"
-            raise not_finite(name, matrix, place, "row and column", row)
+            raise not_finite(name, matrix, place, "row and column, from 0", "compute this embedding again")
+    return left, right
+
+
+def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
+    """Cosines, or dot products, of all rows with all rows."""
     exact = any(side.dtype.kind != "f" or side.dtype.itemsize > 4 for side in (left, right))
     dtype = np.float64 if exact else np.float32
 

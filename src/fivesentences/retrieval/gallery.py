@@ -358,7 +358,7 @@ def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
     return None
 
 
-def not_finite(called: str, matrix: NDArray[Any], place: tuple[int, int], where: str, cure: str) -> InputError:
+def not_finite(called: str | Path, matrix: NDArray[Any], place: tuple[int, int], where: str, cure: str) -> InputError:
     """The error of a value that is NaN or infinite.
 
     Args:
@@ -389,7 +389,7 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
     times = repeats(matrix)
     if times > 1:
         keep = f"every image counts once: keep one row per image, every {times}th"
-        variable = "similarity" if isinstance(name, Path) else name
+        variable = "matrix" if isinstance(name, Path) else name
         raise InputError(
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
             cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),

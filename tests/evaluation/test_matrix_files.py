@@ -1,4 +1,4 @@
-"""Matrices from foreign files: equal to what was written, or one sentence; nothing in a file is executed."""
+"""Matrices from files of other programs: equal to what was written, or one sentence; nothing in a file is executed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import reading
-from fivesentences.evaluation.reading import read_embeddings, read_matrix, read_phi_for
-from fivesentences.semantics import write_phi
+from fivesentences.evaluation import matrix_files
+from fivesentences.evaluation.matrix_files import read_matrix
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def matrix():
 @pytest.mark.parametrize("bytes_at_once", [5, 64, 1 << 22])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_json_lists_come_back_exactly_however_the_file_is_cut(tmp_path, matrix, bytes_at_once, indent, monkeypatch):
-    monkeypatch.setattr(reading, "BYTES_AT_ONCE", bytes_at_once)
+    monkeypatch.setattr(matrix_files, "BYTES_AT_ONCE", bytes_at_once)
     for dtype in (np.float32, np.float64):
         (tmp_path / "m.json").write_text(json.dumps(matrix.astype(dtype).tolist(), indent=indent) + "\n")
         found = read_matrix(tmp_path / "m.json")
@@ -114,68 +113,3 @@ def test_what_is_no_real_matrix_is_refused(tmp_path, array):
     np.save(tmp_path / "m.npy", array)
     with pytest.raises(InputError, match="a matrix of real numbers is expected"):
         read_matrix(tmp_path / "m.npy")
-
-
-def test_repeated_image_rows_are_taken_once_and_unrepeated_ones_stay(tmp_path, matrix):
-    np.save(tmp_path / "once.npy", matrix)
-    np.save(tmp_path / "five.npy", np.repeat(matrix, 5, axis=0))
-    np.save(tmp_path / "text.npy", np.random.default_rng(1).normal(size=(35, 21)))
-    for name, often in (("once", 1), ("five", 5)):
-        images, captions, found = read_embeddings(tmp_path / f"{name}.npy", tmp_path / "text.npy")
-        assert found == often and captions.shape == (35, 21)
-        np.testing.assert_array_equal(images, matrix)
-
-
-def test_a_phi_that_does_not_fit_says_where_it_comes_from(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    captions = ["a dog", "a cat", "a red boat", "two cats"]
-    write_phi("cider", captions, [0, 0, 1, 1], tmp_path / "phi.npy", captions_file="four.txt")
-    name, phi = read_phi_for("phi.npy", 2, 4)
-    assert name == "cider" and phi.shape == (4, 2)
-    assert read_phi_for("mine=phi.npy", 2, 4)[0] == "mine"
-    with pytest.raises(
-        InputError, match=r"phi.npy is \[4, 2\] but similarity has 3 images and 6 captions: it seems to"
-    ):
-        read_phi_for("phi.npy", 3, 6)
-    with pytest.raises(InputError, match=r"seems to come from four.txt \(4 captions of 2 images\)"):
-        read_phi_for("phi.npy", 3, 6)
-    # The file itself, whatever it is called now.
-    (tmp_path / "renamed.txt").write_text("".join(f"{caption}\n" for caption in captions))
-    with pytest.raises(InputError, match=r"it comes from renamed.txt"):
-        read_phi_for("phi.npy", 3, 6)
-    with pytest.raises(InputError, match="looks transposed"):
-        read_phi_for("phi.npy", 4, 2)
-    (tmp_path / "phi.json").unlink()
-    with pytest.raises(InputError, match=r"4 captions of 2 images \(there is no note beside it"):
-        read_phi_for("phi.npy", 3, 6)
-    assert read_phi_for("phi.npy", 2, 4)[0] == "phi"
-    with pytest.raises(InputError, match="is a folder"):
-        read_phi_for(str(tmp_path), 2, 4)
-
-
-def test_a_phi_of_another_pairing_or_of_other_captions_is_refused(tmp_path):
-    captions = ["a dog", "a cat", "a red boat", "two cats"]
-    write_phi("cider", captions, [0, 1, 1, 1], tmp_path / "phi.npy", captions_file="four.txt")
-    read_phi_for(tmp_path / "phi.npy", 2, 4)  # nothing to compare with
-    read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 1, 1, 1]), captions)
-    with pytest.raises(InputError, match=r"made with another list of whose caption each one is; give .*--image-of"):
-        read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 0, 1, 1]))
-    with pytest.raises(InputError, match=r"made of other captions than these \(those of four.txt\)"):
-        read_phi_for(tmp_path / "phi.npy", 2, 4, None, captions[::-1])
-    (tmp_path / "phi.json").unlink()
-    assert read_phi_for(tmp_path / "phi.npy", 2, 4, np.array([0, 0, 1, 1]), captions[::-1])[1].shape == (4, 2)
-
-
-def test_a_phi_may_have_more_rows_where_they_are_wanted(tmp_path):
-    np.save(tmp_path / "phi.npy", np.zeros((9, 3)))
-    assert read_phi_for(tmp_path / "phi.npy", 3, 6, more_rows=True)[1].shape == (9, 3)
-    for images, captions, more in ((3, 6, False), (4, 6, True), (3, 10, True)):
-        with pytest.raises(InputError, match=r"phi.npy is"):
-            read_phi_for(tmp_path / "phi.npy", images, captions, more_rows=more)
-
-
-def test_exchanged_embeddings_with_repeated_images_are_recognised(tmp_path, matrix):
-    np.save(tmp_path / "five.npy", np.repeat(matrix, 5, axis=0))
-    np.save(tmp_path / "text.npy", np.random.default_rng(1).normal(size=(35, 21)))
-    with pytest.raises(InputError, match=r"repeat 7 ones 5 times each.*embeddings of the images first"):
-        read_embeddings(tmp_path / "text.npy", tmp_path / "five.npy")

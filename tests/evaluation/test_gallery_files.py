@@ -1,0 +1,86 @@
+"""Galleries from files: phi is that of the captions and the pairing that are scored, or its origin is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation.gallery_files import read_gallery, with_phi_files
+from fivesentences.retrieval import Gallery
+from fivesentences.semantics import write_phi
+
+CAPTIONS = ["a dog", "a cat", "a red boat", "two cats"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_phi("cider", CAPTIONS, [0, 0, 1, 1], tmp_path / "phi.npy", captions_file="four.txt")
+    return tmp_path
+
+
+def gallery(n_images, n_captions, pairing=None):
+    return Gallery.of(np.zeros((n_images, n_captions)), pairing)
+
+
+def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):
+    pairing = np.array([0, 1, 1, 1])
+    (folder / "images.txt").write_text("".join(f"{image}\n" for image in pairing))
+    np.save("sims.npy", np.arange(8.0).reshape(2, 4))
+    found, _ = read_gallery(folder / "sims.npy", image_of_caption=folder / "images.txt")
+    np.testing.assert_array_equal(found.image_of_caption, pairing)
+    np.save("turned.npy", np.arange(8.0).reshape(4, 2))
+    for pairing_file in (None, folder / "images.txt"):
+        with pytest.raises(InputError, match=r"turned.npy is \[4, 2\] and looks transposed"):
+            read_gallery(folder / "turned.npy", image_of_caption=pairing_file)
+    read_gallery(folder / "turned.npy", transposed=True, image_of_caption=folder / "images.txt")
+
+
+def test_a_phi_has_the_name_that_is_given_or_noted_or_that_of_its_file(folder):
+    assert list(with_phi_files(gallery(2, 4), ["phi.npy", "mine=phi.npy"]).phis) == ["cider", "mine"]
+    with pytest.raises(InputError, match=r"^phi.npy: another phi is called 'cider' too; name them: --phi NAME=FILE"):
+        with_phi_files(gallery(2, 4), ["phi.npy", "phi.npy"])
+    (folder / "phi.json").unlink()
+    assert list(with_phi_files(gallery(2, 4), ["phi.npy"]).phis) == ["phi"]
+    with pytest.raises(InputError, match="is a folder"):
+        with_phi_files(gallery(2, 4), [str(folder)])
+
+
+def test_a_phi_that_does_not_fit_says_where_it_comes_from(folder):
+    start = r"phi.npy is \[4, 2\] but similarity has 3 images and 6 captions: "
+    with pytest.raises(
+        InputError, match=start + r"it seems to come from four.txt \(4 captions of 2 images\); make phi"
+    ):
+        with_phi_files(gallery(3, 6), ["phi.npy"])
+    # The file itself, whatever it is called now.
+    (folder / "renamed.txt").write_text("".join(f"{caption}\n" for caption in CAPTIONS))
+    with pytest.raises(InputError, match=start + "it comes from renamed.txt"):
+        with_phi_files(gallery(3, 6), ["phi.npy"])
+    np.save("turned.npy", np.zeros((2, 4)))
+    with pytest.raises(InputError, match="looks transposed"):
+        with_phi_files(gallery(2, 4), ["turned.npy"])
+    (folder / "phi.json").unlink()
+    with pytest.raises(InputError, match=start + r"it was made of 4 captions of 2 images \(there is no note beside it"):
+        with_phi_files(gallery(3, 6), ["phi.npy"])
+
+
+def test_a_phi_of_another_pairing_or_of_other_captions_is_refused(folder):
+    pairing = np.array([0, 1, 1, 1])
+    with_phi_files(gallery(2, 4), ["phi.npy"], captions=CAPTIONS)
+    with pytest.raises(InputError, match="another list of whose caption each one is; pass the image_of_caption"):
+        with_phi_files(gallery(2, 4, pairing), ["phi.npy"])
+    with pytest.raises(InputError, match=r"made of other captions than these \(those of four.txt\)"):
+        with_phi_files(gallery(2, 4), ["phi.npy"], captions=CAPTIONS[::-1])
+    (folder / "phi.json").unlink()  # nothing to compare with
+    assert with_phi_files(gallery(2, 4, pairing), ["phi.npy"], captions=CAPTIONS[::-1]).phis["phi"].shape == (4, 2)
+
+
+def test_a_phi_may_have_more_rows_where_they_are_wanted(folder):
+    np.save("more.npy", np.zeros((9, 3)))
+    assert with_phi_files(gallery(3, 6), ["more.npy"], more_rows=True).phis["more"].shape == (9, 3)
+    cut = with_phi_files(gallery(2, 6), ["more.npy"], more_rows=True, split=(3, 9))
+    assert cut.phis["more"].shape == (9, 2)
+    for images, captions, more in ((3, 6, False), (4, 8, True), (3, 12, True)):
+        with pytest.raises(InputError, match=r"more.npy is"):
+            with_phi_files(gallery(images, captions), ["more.npy"], more_rows=more)

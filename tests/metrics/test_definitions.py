@@ -1,0 +1,102 @@
+"""Every metric in every variant, for every query, against plain Python loops on random and adversarial galleries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivesentences.errors import InputError
+from fivesentences.metrics import Evaluator, category_map, ncs, pick
+from fivesentences.metrics.category import DIVISORS
+from fivesentences.metrics.plausible_match import plausible_match
+from fivesentences.metrics.registry import metric_of
+
+DIRECTIONS = ("i2t", "t2i")
+KS = (1, 2, 5, 10, 1000)  # 1000 is more than any gallery here
+EVERYTHING = {
+    "ks": KS,
+    "ms": (1, 3, 50),
+    "formulas": ("released", "paper"),
+    "styles": ("recall", "vse_recall"),
+    "weightings": ("hard", "soft"),
+    "discounts": (None, "log"),
+    "ncs_ms": (None, 1, 3, 1000),
+    "asp_ties": ("index", "average"),
+    "category_cutoffs": (None, "R", 3, 1000),
+}
+
+
+@pytest.mark.usefixtures("block_size")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_value_of_every_query_equals_its_definition(slow, case, direction):
+    definitions, given = slow.Definitions(case, direction), (case.similarity, (direction,))
+    wanted = [definitions.of(row) for row in Evaluator(**case.options, **EVERYTHING).per_query(*given)]
+    for empty in ("zero", "skip"):
+        evaluator = Evaluator(**case.options, **EVERYTHING, empty=empty)
+        if empty == "skip" and any(all(value is None for value in values) for values in wanted):
+            with pytest.raises(InputError, match="leaves none"):
+                evaluator(*given)
+            continue
+        rows, values = evaluator.per_query(*given), evaluator(*given).values
+        for row, of_queries in zip(rows, wanted, strict=True):
+            ours = row.pop("values")
+            of_queries, mean = slow.after_policy(of_queries, "skip" if row["metric"] == "PMRP" else empty)
+            tolerance = 1e-12 if metric_of(row["metric"]).unit == "fraction" else 1e-9
+            np.testing.assert_allclose(ours, of_queries, atol=tolerance, rtol=0, err_msg=str(row))
+            assert pick(values, **row)["value"] == pytest.approx(mean, abs=tolerance, rel=0), row
+        found = [pick(values, f"{name} r", direction)["value"] for name in ("Med", "Mean")]
+        assert found == pytest.approx(definitions.median_and_mean_rank(), abs=1e-9)
+
+
+@pytest.mark.usefixtures("block_size")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_average_precision_and_plausible_matches_have_further_forms(slow, case, direction):
+    definitions = slow.Definitions(case, direction)
+    given = case.similarity, case.categories, case.caption_categories, direction
+    for cutoff in (None, "R", 3, 1000):
+        for divide_by in (None, *DIVISORS):
+            wanted = slow.after_policy(definitions.average_precision(cutoff, divide_by), "zero")[1]
+            assert category_map(*given, cutoff, divide_by=divide_by) == pytest.approx(wanted, abs=1e-12)
+    zetas = (0, 1, 2, 50)
+    found = plausible_match(case.similarity, case.labels, direction, zetas, case.pairing)
+    wanted = 100 * np.array(definitions.pmrp(zetas), dtype=float)  # None becomes NaN
+    np.testing.assert_allclose(found.r_precision, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(("formula", "discount"), [("released", None), ("released", "log"), ("paper", None)])
+def test_an_ideal_over_given_rows_is_taken_over_all_of_phi(slow, formula, discount, keep):
+    """The released 1K slip: columns of phi are cut to the fold, rows are not."""
+    case = slow.made("ties")
+    n_images, n_captions = case.similarity.shape
+    more = np.concatenate([case.phi, np.random.default_rng(1).random((30, n_images)) * 5])
+    given = {"ks": KS, "ms": (), "asp_ties": (), "formulas": (formula,), "discounts": (discount,)}
+    rows = Evaluator(more, **given, ideal_pool="given_rows").per_query(case.similarity)
+    ground_truth = "kept" if keep else "removed"
+    over_gallery = ncs(case.similarity, case.phi, KS, "i2t", keep, formula, discount=discount)
+    # Captions beyond the gallery are in the ideal and never retrieved: with a score of minus infinity.
+    longer = np.concatenate([case.similarity, np.full((n_images, 30), -np.inf)], axis=1)
+    for k in KS:
+        ours = pick(rows, f"N@{k}", "i2t", ground_truth=ground_truth)["values"]
+        wanted = []
+        for image in range(n_images):
+            own = set(range(5 * image, 5 * image + 5)) if not keep else set()
+            retrieved, best = (
+                [item for item in slow.ranked(scores) if item not in own] for scores in (longer[image], more[:, image])
+            )
+            retrieved, best = retrieved[: min(k, n_captions - len(own))], best[:k]
+            if formula == "paper":
+                gained = sum(more[item, image] for item in retrieved if item in best)
+                wanted.append(100 * gained / sum(more[best, image]))
+                continue
+            weights = [np.log2(k - p + 1) if discount else 1.0 for p in range(k)]
+            gained, ideal = (
+                np.mean([w * more[item, image] for w, item in zip(weights, items, strict=False)])
+                for items in (retrieved, best)
+            )
+            wanted.append(100 * gained / (ideal + 1e-10))
+        np.testing.assert_allclose(ours, wanted, atol=1e-9)
+        if k < 10:
+            assert np.mean(ours) < over_gallery[k]
+    by_caption = ncs(case.similarity, more, KS, "t2i", keep, formula, discount=discount, ideal_pool="given_rows")
+    assert by_caption == ncs(case.similarity, case.phi, KS, "t2i", keep, formula, discount=discount)

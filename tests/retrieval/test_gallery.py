@@ -1,0 +1,247 @@
+"""Mistakes in matrices: each refused by every function that takes them, in one sentence, with the cure; and parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation import compare, evaluate
+from fivesentences.metrics import (
+    Evaluator,
+    asp,
+    ncs,
+    nsum,
+    rank_statistics,
+    recall_at_k,
+    rsum,
+    semantic_recall,
+    true_recall_at_k,
+)
+from fivesentences.retrieval import Gallery, assignment, csls, hubness, inverted_softmax, rescore, unique_images
+from fivesentences.retrieval.gallery import Source, checked_phi, first_not_finite
+
+SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
+PHI = np.arange(20.0).reshape(10, 2)  # [captions, images]
+WITHOUT_PAIRING = {
+    "csls": csls,
+    "inverted_softmax": lambda matrix: inverted_softmax(matrix, direction="t2i"),
+    "assignment": lambda matrix: assignment(matrix, 100),
+    "hubness": hubness,
+    "rescore": lambda matrix: rescore(matrix, "naive"),
+    "asp": lambda matrix: asp(matrix, PHI),
+}
+WITH_PAIRING = {
+    "Gallery": Gallery.of,
+    "recall_at_k": lambda matrix, pairing=None: recall_at_k(matrix, (1,), "t2i", pairing),
+    "true_recall_at_k": lambda matrix, pairing=None: true_recall_at_k(matrix, image_of_caption=pairing),
+    "rank_statistics": lambda matrix, pairing=None: rank_statistics(matrix, image_of_caption=pairing),
+    "rsum": lambda matrix, pairing=None: rsum(matrix, image_of_caption=pairing),
+    "Evaluator": lambda matrix, pairing=None: Evaluator(None, pairing)(matrix),
+    "Evaluator.per_query": lambda matrix, pairing=None: Evaluator(None, pairing).per_query(matrix),
+    "evaluate": lambda matrix, pairing=None: evaluate(matrix, image_of_caption=pairing),
+}
+WITH_PHI = {
+    "Gallery": lambda phi: Gallery.of(SIMILARITY, phis=phi),
+    "ncs": lambda phi: ncs(SIMILARITY, phi),
+    "nsum": lambda phi: nsum(SIMILARITY, phi),
+    "semantic_recall": lambda phi: semantic_recall(SIMILARITY, phi),
+    "asp": lambda phi: asp(SIMILARITY, phi),
+    "Evaluator": lambda phi: Evaluator(phi)(SIMILARITY),
+    "evaluate": lambda phi: evaluate(SIMILARITY, phi),
+    "compare": lambda phi: compare(SIMILARITY, -SIMILARITY, phi),
+}
+
+
+def changed(matrix, place, value):
+    broken = matrix.astype(np.float32)
+    broken[place] = value
+    return broken
+
+
+@pytest.mark.parametrize("name", [*WITHOUT_PAIRING, *WITH_PAIRING])
+@pytest.mark.parametrize(
+    ("similarity", "sentence"),
+    [
+        (SIMILARITY.T, r"^similarity is \[10, 2\] and looks transposed: .*; pass similarity\.T\.$"),
+        (np.zeros((997, 200)), r"\[997, 200\] and looks transposed"),
+        (SIMILARITY[0], r"similarity is float64 of shape \[10\]; a matrix of real numbers is expected"),
+        (np.zeros((0, 0)), r"shape \[0, 0\]"),
+        (SIMILARITY.astype(complex), "complex128"),
+        (SIMILARITY.astype(str), "real numbers"),
+        (
+            changed(SIMILARITY, (1, 7), np.nan),
+            r"^similarity\[1, 7\] is nan \(image 1, caption 7\); every value must be",
+        ),
+        (changed(SIMILARITY, (1, 7), np.inf), r"^similarity\[1, 7\] is inf"),
+        (changed(SIMILARITY, (0, 9), -np.inf), r"^similarity\[0, 9\] is -inf"),
+        (
+            np.repeat(np.random.default_rng(1).normal(size=(6, 30)), 5, axis=0),
+            r"30 rows but they repeat 6 images 5 times each; .*, every 5th: unique_images\(similarity\)",
+        ),
+    ],
+)
+def test_a_similarity_that_is_none_is_refused_with_the_cure(name, similarity, sentence):
+    with pytest.raises(InputError, match=sentence):
+        (WITHOUT_PAIRING | WITH_PAIRING)[name](similarity)
+
+
+@pytest.mark.parametrize("name", WITH_PAIRING)
+@pytest.mark.parametrize(
+    ("similarity", "image_of_caption", "sentence"),
+    [
+        (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\] and looks transposed.*pass similarity\.T"),
+        (SIMILARITY[:, :9], None, r"is \[2, 9\]: 9 captions are not equal blocks for 2 images; pass image_of_caption"),
+        (SIMILARITY, [0] * 9, r"image_of_caption has shape \[9\] but there are 10 captions"),
+        (SIMILARITY, [0] * 10, "image 1 has no caption"),
+        (SIMILARITY, [0] * 9 + [2], r"image_of_caption\[9\] is 2; image indices run from 0 to 1"),
+        (SIMILARITY, [0.0] * 9 + [np.nan], "must hold whole numbers"),
+    ],
+)
+def test_captions_that_are_nobodys_are_refused(name, similarity, image_of_caption, sentence):
+    with pytest.raises(InputError, match=sentence):
+        WITH_PAIRING[name](similarity, image_of_caption)
+
+
+@pytest.mark.parametrize("name", WITH_PHI)
+@pytest.mark.parametrize(
+    ("phi", "sentence"),
+    [
+        (PHI.T, r"phi is \[2, 10\] but similarity has 2 images and 10 captions: phi looks transposed.*its transpose"),
+        (PHI[:9], r"phi is \[9, 2\] but similarity has 2 images and 10 captions: the caption file differs"),
+        (np.zeros((12, 2)), "keep its first 10 rows, or choose the ideal pool 'given_rows'"),
+        (np.zeros((10, 3)), "the caption file differs"),
+        (PHI[0], "a matrix of real numbers is expected"),
+        (changed(PHI, (7, 1), np.nan), r"^phi\[7, 1\] is nan \(image 1, caption 7\); every value must be finite: make"),
+        (changed(PHI, (7, 1), -np.inf), r"^phi\[7, 1\] is -inf"),
+    ],
+)
+def test_a_phi_that_does_not_fit_is_refused_with_the_cure(name, phi, sentence):
+    with pytest.raises(InputError, match=sentence):
+        WITH_PHI[name](phi)
+
+
+FILE = Path("sims.npy")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: Gallery.of(SIMILARITY.T, name=FILE),
+            "sims.npy is [10, 2] and looks transposed: rows are images and columns captions; give --transposed.",
+        ),
+        (
+            lambda: Gallery.of(SIMILARITY[:, :9], name=FILE),
+            "sims.npy is [2, 9]: 9 captions are not equal blocks for 2 images; "
+            "say whose each caption is with --image-of-caption FILE.",
+        ),
+        (
+            lambda: Gallery.of(changed(SIMILARITY, (1, 7), np.nan), name=FILE),
+            "sims.npy: similarity[1, 7] is nan (image 1, caption 7); every value must be finite: score this pair again "
+            "(an embedding of zeros divided by its length gives NaN, and float16 ends at 65504).",
+        ),
+        (
+            lambda: Gallery.of(np.repeat(np.eye(4, 20), 5, axis=0), name=FILE),
+            "sims.npy has 20 rows but they repeat 4 images 5 times each; every image counts once: "
+            "keep one row per image, every 5th, in Python matrix[::5].",
+        ),
+        (
+            lambda: checked_phi(PHI.T, (2, 10), source=Source("phi.npy", str), whose=FILE),
+            "phi.npy is [2, 10] but sims.npy has 2 images and 10 captions: phi looks transposed, its rows are captions "
+            "and its columns images; save its transpose.",
+        ),
+        (
+            lambda: checked_phi(PHI[:4], (2, 10), source=Source("phi.npy", lambda: "it is of dev.txt")),
+            "phi.npy is [4, 2] but similarity has 2 images and 10 captions: it is of dev.txt; "
+            "make phi of the captions that the similarity was made of.",
+        ),
+        (
+            lambda: inverted_softmax(SIMILARITY[:1]),
+            "there is only one query, so inverted softmax has no other one to compare it with; "
+            "give --include-self or use the similarity as it is.",
+        ),
+        (lambda: csls(SIMILARITY, 0), "-k is 0; it must be a whole number of at least 1."),
+    ],
+)
+def test_each_mistake_has_its_words_for_the_shell_and_names_the_file(call, words):
+    with pytest.raises(InputError) as error:
+        call()
+    assert error.value.in_shell_words() == words
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.sampled_from("CF"), st.booleans(), st.data())
+def test_the_first_value_that_is_not_finite_is_found_in_any_layout(rows, columns, order, turned, data):
+    matrix = np.zeros((rows, columns), order=order)
+    place = data.draw(st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1)))
+    assert first_not_finite(matrix) is None
+    matrix[place] = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    assert first_not_finite(matrix.T if turned else matrix) == (place[::-1] if turned else place)
+    assert first_not_finite(np.ones((rows, columns), dtype=int)) is None
+
+
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=6), st.booleans(), st.integers(0, 3), st.data())
+def test_a_part_is_its_images_and_their_captions(counts, shuffled, more, data):
+    n_images, n_captions = len(counts), sum(counts)
+    pairing = np.repeat(np.arange(n_images), counts)
+    if shuffled:
+        pairing = pairing[data.draw(st.permutations(range(n_captions)))]
+    similarity = np.arange(n_images * n_captions).reshape(n_images, n_captions) % 7
+    phi = np.arange((n_captions + more) * n_images).reshape(n_captions + more, n_images)
+    gallery = Gallery.of(similarity, pairing, {"x": phi}, more_rows=True)
+    first = data.draw(st.integers(0, n_images - 1))
+    images = slice(first, data.draw(st.integers(first + 1, n_images)))
+    own = [caption for caption in range(n_captions) if images.start <= pairing[caption] < images.stop]
+    others = [caption for caption in range(n_captions + more) if caption not in own]
+    for every_row in (False, True):
+        part = gallery.part(images, every_row)
+        np.testing.assert_array_equal(part.similarity, similarity[images][:, own])
+        np.testing.assert_array_equal(part.image_of_caption, pairing[own] - images.start)
+        if len(own) < n_captions:
+            np.testing.assert_array_equal(part.phis["x"], phi[own + (others if every_row else [])][:, images])
+        else:
+            assert part is gallery
+
+
+def test_a_phi_of_the_whole_split_is_cut_where_more_rows_are_wanted():
+    split = np.random.default_rng(0).random((25, 5))
+    first = Gallery.of(np.eye(2, 10), None)
+    cut = first.with_phis(split, more_rows=True, split=(5, 25)).phis["phi"]
+    np.testing.assert_array_equal(cut, split[:, :2])
+    for options in ({"more_rows": True}, {"split": (5, 25)}):
+        with pytest.raises(InputError, match="the caption file differs"):
+            first.with_phis(split, **options)
+
+
+def test_another_similarity_must_be_of_the_same_gallery_and_a_gallery_is_not_checked_again():
+    gallery = Gallery.of(SIMILARITY, phis={"x": PHI})
+    other = gallery.with_similarity(-SIMILARITY)
+    assert (other.phis, other.image_of_caption) == (gallery.phis, gallery.image_of_caption)
+    np.testing.assert_array_equal(other.similarity, -SIMILARITY)
+    with pytest.raises(
+        InputError, match=r"^b is \[2, 8\] but similarity is \[2, 10\]; both must be of the same images"
+    ):
+        gallery.with_similarity(SIMILARITY[:, :8], "b")
+    with pytest.raises(InputError, match="looks transposed"):
+        gallery.with_similarity(SIMILARITY.T)
+    assert Gallery.of(gallery) is gallery
+    with pytest.raises(InputError, match="leave image_of_caption out"):
+        Gallery.of(gallery, [0] * 10)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.eye(10),
+        np.zeros((10, 10)),
+        np.ones((1, 4)),
+        np.repeat(np.eye(3), [2, 2, 1], axis=0),
+        np.repeat(np.eye(4), [1, 2, 2, 2], axis=0),
+    ],
+)
+def test_rows_that_are_not_equal_blocks_are_no_repeated_images(rows):
+    np.testing.assert_array_equal(unique_images(rows), rows)
