@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES
 from fivesentences.paper.studies import PaperStudy
-from fivesentences.paper.tables.table import Table
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -34,11 +33,9 @@ from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import write_json
 
 CONFIG = Path(__file__).parents[2] / "config"
-METHODS, SIDES, RULES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i"), ("released", "paper")
+METHODS, SIDES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i")
 PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
-HUBS = dict(
-    zip(("0", "1", ">=2", ">=5", ">=10", "max", "skewness", "Gini"), (79, 4, 17, 12, 2, 51, 4, 0.8), strict=True)
-)
+HUBS = [f"hubs {name}" for name in ("0", "1", ">=2", ">=5", ">=10", "max", "skewness", "Gini")]
 # What each judge's scores can be.
 SCORES = {
     "cxc": np.arange(0, 5.01, 0.2),
@@ -54,32 +51,19 @@ def random_of(text: str) -> np.random.Generator:
 
 
 def measures(phi: str, labels: bool) -> pd.DataFrame:
-    """What the evaluation measures of every run, and how large such values are."""
-    lines: list[dict[str, Any]] = []
-
-    def add(metric: str, direction: str, size: float, inference: str = "naive", **more: Any) -> None:
-        empty = {"formula": "", "ground_truth": "", "m": 0, "style": "", "phi": "", "inference": inference}
-        lines.append(empty | more | {"metric": metric, "direction": direction, "size": size})
-
-    for method in METHODS:
-        add("Rsum", "", 150, method)
-        for rule, own in product(RULES, ("kept", "removed")):
-            add("Nsum", "", 120, method, formula=rule, ground_truth=own, phi=phi)
-        for side in SIDES:
-            for metric, size in {"R@1": 10, "R@5": 22, "R@10": 29, "Med r": 12, "Mean r": 55}.items():
-                add(metric, side, size, method)
-            for name, size in HUBS.items():
-                add(f"hubs {name}", side, size, method)
+    """What the evaluation measures of every run: all columns of its values but the value."""
+    plain = ("R@1", "R@5", "R@10", "Med r", "Mean r", *HUBS)
+    lines = [(method, name, side, "", "", 0, "", "") for method, side, name in product(METHODS, SIDES, plain)]
+    lines += [(method, "Rsum", "", "", "", 0, "", "") for method in METHODS]
+    for rule, own in product(("released", "paper"), ("kept", "removed")):
+        lines += [(method, "Nsum", "", rule, own, 0, "", phi) for method in METHODS]
+        lines += [("naive", f"N@{k}", side, rule, own, 0, "", phi) for side, k in product(SIDES, (1, 5, 10))]
     for side in SIDES:
-        for rule, own, k in product(RULES, ("kept", "removed"), (1, 5, 10)):
-            add(f"N@{k}", side, 20, formula=rule, ground_truth=own, phi=phi)
-        for m, style in product(range(1, 6), ("recall", "vse_recall")):
-            add("SR@5", side, 20, formula="released", ground_truth="removed", m=m, style=style, phi=phi)
-        for name, ties in product((phi, *PHIS), ("index", "average")):
-            add("ASP", side, 45, formula=ties, phi=name)
-        if labels:
-            add("PMRP", side, 20)
-    return pd.DataFrame(lines)
+        recalls = product(range(1, 6), ("recall", "vse_recall"))
+        lines += [("naive", "SR@5", side, "released", "removed", m, style, phi) for m, style in recalls]
+        lines += [("naive", "ASP", side, ties, "", 0, "", one) for one in (phi, *PHIS) for ties in ("index", "average")]
+        lines += [("naive", "PMRP", side, "", "", 0, "", "")] if labels else []
+    return pd.DataFrame(lines, columns=VALUE_COLUMNS[:-1])
 
 
 def results_of(
@@ -93,8 +77,8 @@ def results_of(
         about |= {"labels": labels, "split": "test", "images": images, "captions": 5 * images}
         about |= {"tie_rule": "equal scores are ordered by index, lower first"}
         frame, draw = measures(phi, labels).assign(**about), random_of(run.name)
-        level = 0.6 + 0.2 * run.fraction + 0.15 * draw.random()
-        frames.append(frame.assign(value=frame["size"] * (level + 0.02 * draw.standard_normal(len(frame)))))
+        noise = 0.4 * draw.standard_normal(len(frame))
+        frames.append(frame.assign(value=12 + 4 * run.fraction + 3 * draw.random() + noise))
     return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS)
 
 
@@ -113,15 +97,14 @@ def stored(run: RunSpec | EnsembleRun, frame: pd.DataFrame) -> dict[str, Any]:
     return about | spec | {"hubs": hubs}
 
 
-def pairs_of(judge: str, asked: Iterable[tuple[str, str]], pairs: int = 400) -> pd.DataFrame:
+def pairs_of(judge: str, asked: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Judged pairs: captions of the image itself score higher, and every phi follows the judge more or less."""
-    draw = random_of(judge)
-    own = np.arange(pairs) % 3 == 0
-    rank = np.clip(draw.beta(1, 2, pairs) + 0.5 * own, 0, 1)
+    own = np.arange(400) % 3 == 0
+    rank = np.clip(random_of(judge).beta(1, 2, 400) + 0.5 * own, 0, 1)
     scores = SCORES[judge]
     frame = pd.DataFrame({"human": scores[(rank * (len(scores) - 1)).round().astype(int)], "own": own})
     for phi, references in asked:
-        value = np.clip(rank + 0.25 * random_of(phi).standard_normal(pairs), 0, None)
+        value = np.clip(rank + 0.25 * random_of(phi).standard_normal(400), 0, None)
         frame[column_of(phi, references)] = own.astype(float) if phi == "binary" else value
     return frame
 
@@ -242,11 +225,11 @@ class MadeUp:
 
 
 @pytest.fixture(scope="session")
-def make_up(studies: dict[str, PaperStudy], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., MadeUp]:
+def make_up(studies, tmp_path_factory):
     """Everything that is measured at a scale; equal scales are measured once in a session."""
-    known: dict[str, MadeUp] = {}
+    known = {}
 
-    def made(scale: Scale, **chosen: PaperStudy) -> MadeUp:
+    def made(scale, **chosen):
         key = scale.model_dump_json() + str(chosen)
         if key not in known:
             known[key] = MadeUp(scale, chosen or studies, tmp_path_factory.mktemp("made_up"))
@@ -256,18 +239,18 @@ def make_up(studies: dict[str, PaperStudy], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
-def scale(make_scale: Callable[..., Scale]) -> Scale:
+def scale(make_scale):
     return make_scale(judges=[{"judge": "scenes_truth", "dataset": "scenes"}])
 
 
 @pytest.fixture(scope="session")
-def everything(scale: Scale, make_up: Callable[..., MadeUp]) -> MadeUp:
+def everything(scale, make_up):
     """Everything that is measured at the tiny scale, for all studies."""
     return make_up(scale)
 
 
 @pytest.fixture(scope="session")
-def everything_written(everything: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def everything_written(everything, tmp_path_factory):
     """A folder with all tables and figures of it; not to be changed."""
     folder = tmp_path_factory.mktemp("written")
     for name in everything.plan.exhibits:
@@ -276,33 +259,25 @@ def everything_written(everything: MadeUp, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def judged_by(make_scale: Callable[..., Scale]) -> Callable[..., Scale]:
-    """A scale of captions that were judged: no roles and no runs."""
+def judged_by(make_scale):
+    """A scale of captions that some judges judged: no roles and no runs."""
 
-    def made(*judges: str, dataset: str | None = None, **changes: Any) -> Scale:
-        names = {
-            judge: dataset or {"karpathy": "coco"}.get(JUDGED_LOADER[judge], JUDGED_LOADER[judge]) for judge in judges
-        }
-        datasets = {name: {"loader": JUDGED_LOADER[judge]} for judge, name in names.items()}
-        content = {"roles": {}, "features": None, "datasets": datasets} if judges else {"roles": {}}
-        return make_scale(
-            **content, judges=[{"judge": judge, "dataset": name} for judge, name in names.items()], **changes
-        )
+    def made(*judges, dataset=None, **changes):
+        loaders = {judge: JUDGED_LOADER[judge] for judge in judges}
+        names = {judge: dataset or {"karpathy": "coco"}.get(loader, loader) for judge, loader in loaders.items()}
+        if judges:
+            changes["datasets"] = {names[judge]: {"loader": loader} for judge, loader in loaders.items()}
+        listed = [{"judge": judge, "dataset": name} for judge, name in names.items()]
+        return make_scale(roles={}, features=None, judges=listed, **changes)
 
     return made
 
 
 @pytest.fixture(scope="session")
-def build(studies: dict[str, PaperStudy]) -> Callable[..., Any]:
-    """A table, or the drawing of a figure, from made-up results of the runs in its rows."""
+def build(studies):
+    """A table, or the drawing of a figure, from made-up results of its runs, which may be changed before."""
 
-    def built(
-        exhibit: str,
-        scale: Scale,
-        change: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
-        study: PaperStudy | None = None,
-        **options: Any,
-    ) -> Table | Drawing:
+    def built(exhibit, scale, change=lambda frame: frame, study=None, **options):
         name, _, which = exhibit.partition("/")
         context = Context(name, study or studies[name], scale, CONFIG / "published")
         spec = context.study.exhibit(which)
@@ -313,10 +288,10 @@ def build(studies: dict[str, PaperStudy]) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def edited(studies: dict[str, PaperStudy]) -> Callable[..., PaperStudy]:
+def edited(studies):
     """A study with other settings of one table or figure."""
 
-    def made(exhibit: str, **settings: Any) -> PaperStudy:
+    def made(exhibit, **settings):
         name, _, which = exhibit.partition("/")
         content = studies[name].model_dump()
         next(one for one in [*content["tables"], *content["figures"]] if one["name"] == which).update(settings)
@@ -326,6 +301,6 @@ def edited(studies: dict[str, PaperStudy]) -> Callable[..., PaperStudy]:
 
 
 @pytest.fixture(scope="session")
-def agreement() -> Callable[..., pd.DataFrame]:
-    """Tidy rows of a scale's judges for all phi of some exhibit."""
+def agreement():
+    """Tidy rows of a scale's judges for some phi."""
     return agreement_of

@@ -58,10 +58,12 @@ def test_mean_and_spread_are_numpys_over_seeds(table2, build, scale):
         assert cell.spread == pytest.approx(np.std(chosen["value"], ddof=1), abs=1e-12)
 
 
-def test_one_seed_has_no_spread_and_the_notes_say_so(build, make_scale):
+def test_one_seed_has_no_spread_and_the_notes_say_so_and_headings_name_the_phi(build, make_scale):
     table = build("five_sentences/table2", make_scale(seeds=[1]))
     assert all(cell.spread is None for cell in cells_of(table)) and not any(table.widest_beside)
     assert "One seed (1), so no spread is known." in table.notes
+    assert table.columns[7].headings[0] == "Normalised cumulative semantic score (CIDEr)"
+    assert [table.columns[index].label for index in (7, -1)] == ["N@1 (CIDEr) i2t", "Nsum (own removed) (CIDEr)"]
 
 
 def test_the_published_number_stands_beside_ours(knn_at_paper, root):
@@ -143,12 +145,6 @@ def test_notes_say_what_is_missing_and_what_was_used(build, make_scale):
     ):
         assert part in notes_of(table)
     assert len(table.groups) == 1
-
-
-def test_headings_name_the_phi(table2):
-    assert table2.columns[7].headings[0] == "Normalised cumulative semantic score (CIDEr)"
-    assert table2.columns[7].label == "N@1 (CIDEr) i2t"
-    assert table2.columns[-1].label == "Nsum (own removed) (CIDEr)"
 
 
 def test_the_best_of_a_group_is_the_largest_mean_or_the_smallest_rank(knn_at_paper):
@@ -321,18 +317,13 @@ def test_published_rows_that_are_our_columns_are_found(build, scale):
 def test_of_hubs_the_smaller_are_the_better_and_of_classes_between_none(build, scale):
     table = build("knn_margin/table5", scale)
     rows = table.groups[0].rows
+    shown = table.lines(rows[0])[0].cells
     for index, metric in enumerate(column.keys["metric"].removeprefix("hubs ") for column in table.columns):
-        values = [round(row.cells[index].value, table.digits[index]) for row in rows]
+        digits = 2 if metric in ("skewness", "Gini") else 1
+        assert len(shown[index].text.partition(".")[2]) == len(shown[index].beside.partition(".")[2]) == digits
+        values = [round(row.cells[index].value, digits) for row in rows]
         best = [value == min(values) and metric in ("0", "max", "skewness", "Gini") for value in values]
         assert [row.cells[index].best for row in rows] == best, metric
-
-
-def test_skewness_and_gini_have_two_decimals(build, scale):
-    table = build("knn_margin/table5", scale)
-    shown = table.lines(table.groups[0].rows[0])[0].cells
-    for column, cell in zip(table.columns, shown, strict=True):
-        digits = 2 if column.keys["metric"] in ("hubs skewness", "hubs Gini") else 1
-        assert len(cell.text.partition(".")[2]) == len(cell.beside.partition(".")[2]) == digits
     assert "N₁ skew t2i" in markdown(table) and "Gini" in latex(table)
 
 
