@@ -1,4 +1,4 @@
-"""Where tests find real data and parity fixtures, the command line, and matrices in small blocks."""
+"""Where tests find real data, parity fixtures, studies, the command line, and matrices in small blocks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,57 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from fivesentences.config import Scale
+    from fivesentences.paper.studies import PaperStudy
+
+ROOT = Path(__file__).parents[1]
 JAVA_CASES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def studies() -> dict[str, PaperStudy]:
+    """The studies of the repository."""
+    from fivesentences.paper.studies import read_studies
+
+    folder = ROOT / "config" / "studies"
+    return read_studies(sorted(path.stem for path in folder.glob("*.yaml")), folder)
+
+
+@pytest.fixture(scope="session")
+def make_scale() -> Callable[..., Scale]:
+    """A tiny scale, some of whose keys may be changed."""
+    from fivesentences.config import Scale
+
+    # Enough rows for most tests, and few enough to make results up quickly.
+    losses = ["hardest", "all", "knn3", "max", "sum", "knn5", "knn10", "sam_paper_random", "sam_released_random"]
+    losses += ["sam_released_closest", "fixed_random"]
+
+    def made(**changes: Any) -> Scale:
+        content: dict[str, Any] = {
+            "scale": "tiny",
+            "title": "Tiny",
+            "roles": {"flickr30k": "scenes"},
+            "datasets": {"scenes": {"loader": "scenes"}},
+            "features": {"extractor": "grid_descriptors"},
+            "seeds": [0, 1, 2],
+            "training": {"epochs": {0.1: 5, 0.25: 4, 1.0: 3}},
+            "studies": ["five_sentences", "knn_margin"],
+            "keep": [{"model": "vsepp", "loss": losses}],
+        }
+        return Scale.model_validate(content | changes)
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -7,21 +7,28 @@ import pandas as pd
 import pytest
 
 from fivesentences.config import Judge
+from fivesentences.config.scales import JUDGED_LOADER
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.agreement import BINS, bin_pairs
-from fivesentences.paper.figures.semantic_recall import read_texts
-from fivesentences.paper.making import make_figure
+from fivesentences.paper.figures.agreement import BINS
+
+EXPERT, CROWD = "flickr8k_expert", "flickr8k_crowdflower"
 
 
 @pytest.fixture
 def spec(studies):
-    return studies["five_sentences"].agreement_figures["judged"]
+    return studies["five_sentences"].exhibit("judged")
+
+
+@pytest.fixture(scope="module")
+def two_judges(judged_by):
+    return judged_by(EXPERT, CROWD)
 
 
 @pytest.fixture
-def two_judges(make_scale):
-    judges = [{"judge": judge, "dataset": "flickr8k"} for judge in ("flickr8k_expert", "flickr8k_crowdflower")]
-    return make_scale(roles={}, datasets={"flickr8k": {"loader": "flickr8k"}}, judges=judges)
+def pairs(make_up, two_judges):
+    """Judged pairs of both judges."""
+    paths = make_up(two_judges).numbers("five_sentences/judged")
+    return {path.stem: pd.read_parquet(path) for path in paths}
 
 
 def test_every_judge_has_bins():
@@ -35,81 +42,56 @@ def test_every_judge_has_bins():
     ("judge", "scores"),
     [
         ("cxc", {0.0: "0", 0.5: "0", 0.51: "1", 2.2: "2", 4.4: "4", 4.97: "5", 5.0: "5"}),
-        ("flickr8k_expert", {1.0: "1", 4 / 3: "1–2", 6 / 3: "2", 7 / 3: "2–3", 9 / 3: "3", 11 / 3: "3–4", 4.0: "4"}),
-        ("flickr8k_crowdflower", {0.0: "0", 1 / 6: "below ½", 0.4: "below ½", 0.5: "½ to 1", 0.8: "½ to 1", 1.0: "1"}),
+        (EXPERT, {1.0: "1", 4 / 3: "1–2", 6 / 3: "2", 7 / 3: "2–3", 9 / 3: "3", 11 / 3: "3–4", 4.0: "4"}),
+        (CROWD, {0.0: "0", 1 / 6: "below ½", 0.4: "below ½", 0.5: "½ to 1", 0.8: "½ to 1", 1.0: "1"}),
         ("scenes_truth", {0.0: "0", 0.2: "≤ ¼", 0.25: "≤ ¼", 1 / 3: "≤ ½", 2 / 3: "≤ ¾", 0.8: "< 1", 1.0: "1"}),
     ],
 )
-def test_scores_fall_into_the_bin_that_a_reader_expects(spec, make_scale, judge, scores):
-    datasets = {"cxc": ("coco", "karpathy"), "scenes_truth": ("scenes", "scenes")}
-    dataset, loader = datasets.get(judge, ("flickr8k", "flickr8k"))
-    scale = make_scale(roles={}, datasets={dataset: {"loader": loader}}, judges=[{"judge": judge, "dataset": dataset}])
+def test_scores_fall_into_the_bin_that_a_reader_expects(spec, judged_by, judge, scores):
     for score, label in scores.items():
         pairs = pd.DataFrame({"human": [score], "own": [False]} | {f"{phi}|own_left_out": [0.5] for phi in spec.phis})
-        assert bin_pairs(spec, scale, {judge: pairs})["score"].unique().tolist() == [label], score
+        assert spec.bin_pairs(judged_by(judge), {judge: pairs})["score"].unique().tolist() == [label], score
+    assert judge in JUDGED_LOADER
 
 
-def test_boxes_are_numpys_quantiles_of_the_pairs_in_a_bin(spec, two_judges, make_agreement, studies):
-    _, pairs = make_agreement(studies, two_judges)
-    data = bin_pairs(spec, two_judges, pairs)
-    crowd = pairs["flickr8k_crowdflower"]
+def test_boxes_are_numpys_quantiles_of_the_pairs_in_a_bin(spec, two_judges, pairs):
+    data = spec.bin_pairs(two_judges, pairs)
+    crowd = pairs[CROWD]
     chosen = crowd[(crowd["human"] == 1) & crowd["own"]]["spice|own_left_out"]
-    line = data.query("judge == 'flickr8k_crowdflower' and phi == 'spice' and score == '1' and pairs == 'own'").iloc[0]
+    line = data.query("judge == @CROWD and phi == 'spice' and score == '1' and pairs == 'own'").iloc[0]
     assert line["count"] == len(chosen) > 10
     drawn = line[["low", "first_quartile", "median", "third_quartile", "high"]].tolist()
     assert drawn == np.quantile(chosen, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
     assert line["mean"] == pytest.approx(chosen.mean(), abs=1e-12)
 
 
-def test_every_pair_with_a_phi_is_in_one_bin(spec, two_judges, make_agreement, studies):
-    _, pairs = make_agreement(studies, two_judges)
-    expert = pairs["flickr8k_expert"]
-    expert.loc[:9, "spice|own_left_out"] = np.nan  # the caption was its image's only one
-    data = bin_pairs(spec, two_judges, pairs)
-    counts = data.groupby(["judge", "phi"])["count"].sum()
-    assert counts["flickr8k_expert", "spice"] == len(expert) - 10
-    assert (counts.drop(("flickr8k_expert", "spice")) == len(expert)).all()
+def test_every_pair_with_a_phi_is_in_one_bin(spec, two_judges, pairs):
+    pairs[EXPERT].loc[:9, "spice|own_left_out"] = np.nan  # the caption was its image's only one
+    counts = spec.bin_pairs(two_judges, pairs).groupby(["judge", "phi"])["count"].sum()
+    assert counts[EXPERT, "spice"] == len(pairs[EXPERT]) - 10
+    assert (counts.drop((EXPERT, "spice")) == len(pairs[EXPERT])).all()
 
 
-def test_the_figure_is_written_whole_alike_and_says_who_judged(studies, two_judges, write_agreement, tmp_path):
-    paths = [path.with_suffix(".parquet") for path in write_agreement(studies, two_judges)]
-    study = studies["five_sentences"]
-    for name in ("a", "b"):
-        make_figure("five_sentences", "judged", study, two_judges, paths, tmp_path / name)
-    for suffix in ("png", "pdf", "csv", "json"):
-        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
-    data = pd.read_csv(tmp_path / "a.csv")
-    assert data["judge"].unique().tolist() == ["flickr8k_expert", "flickr8k_crowdflower"]
-    notes = "\n".join(read_texts(tmp_path / "a.json")[2])
-    for said in (
+def test_notes_say_who_judged_and_what_is_left_out(make_up, two_judges, judged_by):
+    drawing = make_up(two_judges).drawing("five_sentences/judged")
+    assert drawing.data["judge"].unique().tolist() == [EXPERT, CROWD]
+    notes = "\n".join(drawing.notes)
+    for part in (
         "Flickr8k Expert",
         "Flickr8k CrowdFlower",
         "own caption taken out of its references",
         "SPICE’s tuples",
     ):
-        assert said in notes
+        assert part in notes
+    less = make_up(judged_by(EXPERT, CROWD, leave_out={"phis": ["spice", "tfidf"]})).drawing("five_sentences/judged")
+    assert not {"spice", "tfidf"} & set(less.data["phi"])
+    assert "Left out at the scale tiny: SPICE, tf-idf cosine." in less.notes
+    assert "Nobody judges at the scale tiny." in make_up(judged_by()).drawing("five_sentences/judged").notes
 
 
-def test_what_the_scale_leaves_out_is_not_drawn_and_nobody_judging_is_said(
-    studies, make_scale, two_judges, write_agreement, tmp_path
-):
-    study = studies["five_sentences"]
-    scale = two_judges.model_copy(
-        update={"leave_out": two_judges.leave_out.model_copy(update={"phis": ["spice", "tfidf"]})}
-    )
-    paths = [path.with_suffix(".parquet") for path in write_agreement(studies, scale)]
-    make_figure("five_sentences", "judged", study, scale, paths, tmp_path / "less")
-    assert not {"spice", "tfidf"} & set(pd.read_csv(tmp_path / "less.csv")["phi"])
-    assert "Left out at the scale tiny: SPICE, tf-idf cosine." in read_texts(tmp_path / "less.json")[2]
-    make_figure("five_sentences", "judged", study, make_scale(), [], tmp_path / "none")
-    assert "Nobody judges at the scale tiny." in read_texts(tmp_path / "none.json")[2]
-    assert (tmp_path / "none.png").stat().st_size > 0
-
-
-def test_missing_pairs_or_a_missing_phi_are_named(spec, two_judges, make_agreement, studies):
-    _, pairs = make_agreement(studies, two_judges)
+def test_missing_pairs_or_a_missing_phi_are_named(spec, two_judges, pairs):
     with pytest.raises(InputError, match="pairs of the judge 'flickr8k_crowdflower' are missing"):
-        bin_pairs(spec, two_judges, {"flickr8k_expert": pairs["flickr8k_expert"]})
-    pairs["flickr8k_expert"] = pairs["flickr8k_expert"].drop(columns="tfidf|own_left_out")
+        spec.bin_pairs(two_judges, {EXPERT: pairs[EXPERT]})
+    pairs[EXPERT] = pairs[EXPERT].drop(columns="tfidf|own_left_out")
     with pytest.raises(InputError, match=r"'flickr8k_expert' have no phi 'tfidf\|own_left_out'"):
-        bin_pairs(spec, two_judges, pairs)
+        spec.bin_pairs(two_judges, pairs)

@@ -5,33 +5,35 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
-from fivesentences.paper.figures.semantic_recall import read_texts
-from fivesentences.paper.making import make_figure
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.evaluation import collect
+from fivesentences.paper.figures.writing import write_drawing
+from fivesentences.storage import read_json, write_json
 
-
-@pytest.fixture
-def study(studies):
-    return studies["metric_agreement"]
+FIGURE = "metric_agreement/agreement"
 
 
-@pytest.fixture
-def draw(study, studies, made_up, write_runs, tmp_path):
-    """Draw the figure of a scale from results that may be changed before; its numbers and notes."""
+@pytest.fixture(scope="module")
+def evaluated(make_up, make_scale):
+    """A scale that evaluates with every phi of the figure."""
 
-    def drawn(scale, change=lambda frame: frame, **options):
-        runs = runs_of_scale(studies, scale).values()
-        numbers = write_runs(runs, change(made_up(runs, **options)))
-        make_figure("metric_agreement", "agreement", study, scale, numbers, tmp_path / "a")
-        return pd.read_csv(tmp_path / "a.csv"), " ".join(read_texts(tmp_path / "a.json")[2])
+    def made(**changes):
+        return make_up(make_scale(evaluation_phis=["tfidf+bleu_daa+rouge_daa"], **changes))
 
-    return drawn
+    return made
 
 
-def evaluated(make_scale, **changes):
-    return make_scale(evaluation_phis=["tfidf+bleu_daa+rouge_daa"], **changes)
+def changed(made_up, folder, metric, value):
+    """The figure with other values of a metric: ``value`` of its place among a run's values and the run."""
+    paths = []
+    for path in made_up.numbers(FIGURE):
+        contents = read_json(path)
+        for one in contents:
+            for line in one["values"]:
+                line["value"] = value(one["run"]) if line["metric"] == metric else line["value"]
+        paths.append(folder / f"{len(paths)}.json")
+        write_json(paths[-1], contents)
+    return made_up.plan.figures[FIGURE].drawing(made_up.contexts[FIGURE], paths)
 
 
 def slow_tau_b(a, b):
@@ -43,86 +45,71 @@ def slow_tau_b(a, b):
 
 
 def slow_rho(a, b):
-    ranks = [pd.Series(x).rank().to_numpy() for x in (a, b)]
-    return np.corrcoef(*ranks)[0, 1]
+    return np.corrcoef(*(pd.Series(x).rank() for x in (a, b)))[0, 1]
 
 
-def values_of(frame, metric, runs, **keys):
-    chosen = frame[(frame["metric"] == metric) & (frame["inference"] == "naive")]
+def values_of(made_up, fraction, metric, **keys):
+    """Of each run, in the order of the plan."""
+    frame = collect(made_up.numbers(FIGURE), "tiny").query("metric == @metric and inference == 'naive'")
     for key, value in keys.items():
-        chosen = chosen[chosen[key] == value]
-    return chosen.groupby("run")["value"].mean().loc[runs].to_numpy()
+        frame = frame[frame[key] == value]
+    runs = [name for name, run in made_up.plan.runs.items() if fraction in (None, run.fraction)]
+    return frame.groupby("run")["value"].mean().loc[runs]
 
 
-def test_correlations_are_those_of_the_runs(draw, studies, make_scale, made_up):
-    scale = evaluated(make_scale)
-    data, _ = draw(scale)
-    runs = runs_of_scale(studies, scale)
-    frame = made_up(runs.values())
-    for fraction in (None, 1.0):
-        names = [name for name, run in runs.items() if fraction is None or run.fraction == fraction]
-        rsum = values_of(frame, "Rsum", names)
-        others = {
-            "Nsum, own removed": values_of(frame, "Nsum", names, formula="released", ground_truth="removed"),
-            "ASP": values_of(frame, "ASP", names, formula="index", phi="cider"),
-            "SR@5, m = 5": values_of(frame, "SR@5", names, m=5, style="recall"),
-        }
-        group = data[data["fraction"].isna() if fraction is None else data["fraction"] == fraction]
-        for label, values in others.items():
-            line = group[(group["first"] == "Rsum") & (group["second"] == label)].iloc[0]
-            assert line["runs"] == len(names)
-            assert line["kendall_b"] == pytest.approx(slow_tau_b(rsum, values))
-            assert line["spearman"] == pytest.approx(slow_rho(rsum, values))
+@pytest.mark.parametrize("fraction", [None, 1.0])
+def test_correlations_are_those_of_the_runs(evaluated, fraction):
+    made_up = evaluated()
+    data = made_up.drawing(FIGURE).data.query("first == 'Rsum'").set_index("second")
+    data = data[data["fraction"].isna() if fraction is None else data["fraction"] == fraction]
+    rsum = values_of(made_up, fraction, "Rsum").to_numpy()
+    for label, chosen in {
+        "Nsum, own removed": {"metric": "Nsum", "formula": "released", "ground_truth": "removed"},
+        "ASP": {"metric": "ASP", "formula": "index", "phi": "cider"},
+        "SR@5, m = 5": {"metric": "SR@5", "m": 5, "style": "recall"},
+    }.items():
+        values = values_of(made_up, fraction, **chosen).to_numpy()
+        assert data.loc[label, "runs"] == len(values)
+        assert data.loc[label, "kendall_b"] == pytest.approx(slow_tau_b(rsum, values))
+        assert data.loc[label, "spearman"] == pytest.approx(slow_rho(rsum, values))
 
 
-def test_swapped_pairs_are_counted_over_means_of_seeds(draw, studies, make_scale, made_up):
-    scale = evaluated(make_scale)
-    data, notes = draw(scale)
-    runs = {name: run for name, run in runs_of_scale(studies, scale).items() if run.fraction == 1.0}
-    frame = made_up(runs.values())
-    settings = [name.rpartition("/")[0] for name in runs]
-    means = [
-        pd.Series(values_of(frame, metric, list(runs))).groupby(settings, sort=False).mean().to_numpy()
+def test_swapped_pairs_are_counted_over_means_of_seeds(evaluated):
+    made_up = evaluated()
+    drawing = made_up.drawing(FIGURE)
+    first, second = (
+        values_of(made_up, 1.0, metric).groupby(lambda run: run.rpartition("/")[0]).mean().to_numpy()
         for metric in ("Rsum", "PMRP")
-    ]
-    swapped = sum((means[0][i] - means[0][j]) * (means[1][i] - means[1][j]) < 0
-                  for i, j in itertools.combinations(range(len(means[0])), 2))  # fmt: skip
-    line = data.query("fraction == 1 and first == 'Rsum' and second == 'PMRP'").iloc[0]
-    assert (line["settings"], line["pairs"]) == (len(means[0]), len(means[0]) * (len(means[0]) - 1) // 2)
-    assert line["swapped"] == swapped
-    assert f"PMRP {swapped}" in notes
+    )
+    pairs = list(itertools.combinations(range(len(first)), 2))
+    swapped = sum((first[i] - first[j]) * (second[i] - second[j]) < 0 for i, j in pairs)
+    line = drawing.data.query("fraction == 1 and first == 'Rsum' and second == 'PMRP'").iloc[0]
+    assert (line["settings"], line["pairs"], line["swapped"]) == (len(first), len(pairs), swapped)
+    assert f"PMRP {swapped}" in " ".join(drawing.notes)
 
 
-def test_a_metric_meets_itself_at_other_seeds(draw, make_scale):
-    def alike_at_every_seed(frame):
-        rsum = frame["metric"] == "Rsum"
-        level = frame["run"].str.rpartition("/")[0].map(lambda name: sum(map(ord, name)) + len(name) / 7)
-        return frame.assign(value=frame["value"].where(~rsum, level))
-
-    data, _ = draw(evaluated(make_scale), alike_at_every_seed)
+def test_a_metric_meets_itself_at_other_seeds(evaluated, tmp_path):
+    data = changed(evaluated(), tmp_path, "Rsum", lambda run: sum(map(ord, run[:-1])) + len(run) / 7).data
     itself = data[data["first"] == data["second"]].set_index("first")
     assert itself.loc["Rsum", "kendall_b"].tolist() == pytest.approx([1.0] * len(itself.loc["Rsum"]))
     assert (itself.loc["PMRP", "kendall_b"] < 1).all()
 
 
-def test_one_seed_knows_nothing_of_itself_and_a_constant_metric_of_nothing(draw, make_scale, tmp_path):
-    def constant(frame):
-        return frame.assign(value=frame["value"].where(frame["metric"] != "PMRP", 20.0))
-
-    data, _ = draw(evaluated(make_scale, seeds=[3]), constant)
+def test_one_seed_knows_nothing_of_itself_and_a_constant_metric_of_nothing(evaluated, tmp_path):
+    drawing = changed(evaluated(seeds=[3]), tmp_path, "PMRP", lambda _: 20.0)
+    data = drawing.data
     assert data[data["first"] == data["second"]]["kendall_b"].isna().all()
     assert data[data["second"] == "PMRP"]["spearman"].isna().all()
     assert data.query("first == 'Rsum' and second == 'ASP'")["spearman"].notna().all()
-    with Image.open(tmp_path / "a.png") as image:
-        assert len(image.getcolors(maxcolors=1 << 20)) > 50
+    write_drawing(tmp_path / "f", "T", "C", drawing)
 
 
-def test_what_a_scale_does_not_evaluate_is_left_out_and_said(draw, make_scale):
-    data, notes = draw(make_scale(), labels=False)
-    assert "PMRP" not in set(data["second"]) and "ASP, DAA (A)" not in set(data["second"])
-    assert "Left out at the scale tiny" in notes and "PMRP" in notes
-
-
-def test_a_scale_without_runs_draws_a_sentence(study, make_scale, tmp_path):
-    make_figure("metric_agreement", "agreement", study, make_scale(roles={}), [], tmp_path / "a")
-    assert pd.read_csv(tmp_path / "a.csv").empty
+def test_what_a_scale_does_not_evaluate_is_left_out_and_named(everything, tmp_path):
+    spec, paths = everything.plan.figures[FIGURE], []
+    for path in everything.numbers(FIGURE):
+        paths.append(tmp_path / f"{len(paths)}.json")
+        write_json(paths[-1], [one | {"labels": False} for one in read_json(path)])
+    drawing = spec.drawing(everything.contexts[FIGURE], paths)
+    assert not {"PMRP", "ASP, DAA (A)"} & set(drawing.data["second"])
+    left_out = "Left out at the scale tiny, which has no labels or does not use the φ: ASP, DAA (A) and PMRP."
+    assert left_out in drawing.notes

@@ -5,23 +5,31 @@ import csv
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.published import COLUMNS, printed_row, read_published
+from fivesentences.paper.numbers.published import COLUMNS, read_published
 
 
-def test_every_printed_table_of_the_repository_is_read(published):
+@pytest.fixture(scope="module")
+def published(root):
+    return root / "config" / "published"
+
+
+def test_every_published_table_of_the_repository_is_read(published):
     for path in sorted(published.glob("*.csv")):
         with path.open(encoding="utf-8") as file:
             lines = sum(1 for _ in csv.reader(file)) - 1
         assert sum(len(row.values) for row in read_published(path).values()) == lines, path.name
 
 
-def test_a_printed_row_knows_its_role_fraction_and_values(published):
+def test_a_published_row_knows_its_role_fraction_and_values(published):
     rows = read_published(published / "five_sentences_table2.csv")
     assert list(rows) == [str(number) for number in range(1, 17)]
     assert (rows["2"].role, rows["2"].fraction, rows["2"].method) == ("flickr30k", 0.1, "CVSE+SAM")
-    assert (rows["16"].role, rows["16"].fraction, rows["16"].where) == ("coco", 0.05, "MSCOCO 1K test")
+    assert (rows["16"].role, rows["16"].fraction, rows["16"].gallery) == ("coco", 0.05, "MSCOCO 1K test")
     assert rows["2"].values["i2t", "R@1"] == 34.6
     assert rows["2"].values["", "Nsum"] == 253.6
+    for row in rows.values():
+        recalls = [value for (_, metric), value in row.values.items() if metric.startswith("R@")]
+        assert sum(recalls) == pytest.approx(row.values["", "Rsum"], abs=1e-9)
 
 
 def test_rows_keep_trailing_zeros_of_their_names_and_dashes_are_none(published):
@@ -30,17 +38,11 @@ def test_rows_keep_trailing_zeros_of_their_names_and_dashes_are_none(published):
     assert rows["3.12"].values["t2i", "Mean r"] is None
 
 
-def test_a_printed_row_over_two_datasets_is_two_rows(published):
+def test_a_published_row_over_two_datasets_is_two_rows(published):
     rows = read_published(published / "five_sentences_table4.csv")
     assert rows["1 Flickr30K"].values["", "Nsum_nonGT"] == 257.42
     assert rows["1 MSCOCO"].values["", "Nsum_nonGT"] == 312.2
     assert "1 5K test" in read_published(published / "daa_supp_table2.csv")
-
-
-def test_recalls_in_print_add_up_to_rsum(published):
-    for row in read_published(published / "five_sentences_table2.csv").values():
-        recalls = [value for (_, metric), value in row.values.items() if metric.startswith("R@")]
-        assert sum(recalls) == pytest.approx(row.values["", "Rsum"], abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -48,22 +50,14 @@ def test_recalls_in_print_add_up_to_rsum(published):
     [
         (["p,1,1,D,test,M,,i2t,R@1,abc"], "line 2 has the value 'abc'"),
         (["p,1,1,D,test,M,,i2t,R@1,1.0", "p,1,1,D,test,M,,i2t,R@1,2.0"], "line 3 gives i2t R@1 of row 1 a second time"),
-        (["p,1,1,D,test,M"], "line 2 has not 10 fields"),
+        (["p,1,1,D,test,M"], "line 2 does not have 10 fields"),
+        (None, "column 'row' is missing"),
     ],
 )
-def test_mistakes_in_a_printed_table_are_named(tmp_path, lines, message):
+def test_mistakes_in_a_published_table_are_named(tmp_path, lines, message):
     path = tmp_path / "t.csv"
-    path.write_text("\n".join([",".join(COLUMNS), *lines]), encoding="utf-8")
+    path.write_text("paper,table\n" if lines is None else "\n".join([",".join(COLUMNS), *lines]), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_published(path)
-
-
-def test_a_missing_file_column_or_row_is_named(tmp_path, published):
     with pytest.raises(InputError, match="no such file"):
         read_published(tmp_path / "none.csv")
-    (tmp_path / "t.csv").write_text("paper,table\n", encoding="utf-8")
-    with pytest.raises(InputError, match="column 'row' is missing"):
-        read_published(tmp_path / "t.csv")
-    rows = read_published(published / "knn_margin_table1.csv")
-    with pytest.raises(InputError, match=r"tables.table1 names the printed row '9', but print has only: 1.1"):
-        printed_row(rows, "9", "tables.table1")

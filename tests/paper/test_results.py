@@ -4,58 +4,57 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.results import Measure, Results
+from fivesentences.evaluation import collect
+from fivesentences.paper.numbers.results import Measure, Results
 
 RSUM, NSUM = Measure("Rsum"), Measure("Nsum", "", "released", "kept", 0, "", "cider")
 
 
-def test_a_value_is_found_by_everything_that_tells_it_from_others(frame):
-    results = Results(frame)
-    run = frame["run"].iloc[0]
-    for formula in ("released", "paper"):
-        for ground_truth in ("kept", "removed"):
-            chosen = frame.query("run == @run and metric == 'N@5' and direction == 't2i'")
-            chosen = chosen[(chosen["formula"] == formula) & (chosen["ground_truth"] == ground_truth)]
-            assert (
-                results.value(run, Measure("N@5", "t2i", formula, ground_truth, 0, "", "cider"))
-                == chosen["value"].item()
-            )
+@pytest.fixture
+def frame(everything):
+    return collect(everything.numbers("knn_margin/table1"), "tiny")
 
 
-def test_missing_runs_and_values_are_named(frame):
+@pytest.fixture
+def run(frame):
+    return frame["run"].iloc[0]
+
+
+def test_a_value_is_found_by_everything_that_tells_it_from_others(frame, run):
     results = Results(frame)
-    run = frame["run"].iloc[0]
+    chosen = frame.query("run == @run and metric == 'N@5' and direction == 't2i'")
+    assert len(chosen) == 4
+    for line in chosen.to_dict("records"):
+        measure = Measure("N@5", "t2i", line["formula"], line["ground_truth"], 0, "", "cider")
+        assert results.value(run, measure) == line["value"]
+
+
+def test_missing_runs_and_values_are_named(frame, run):
+    results = Results(frame)
     with pytest.raises(InputError, match="the run 'nobody' has no results at all"):
         results.value("nobody", RSUM)
     with pytest.raises(InputError, match=r"has no value of Nsum \(released formula, own items kept, spice\)"):
         results.value(run, Measure("Nsum", "", "released", "kept", 0, "", "spice"))
 
 
-def test_values_that_are_nan_or_stand_twice_are_refused(frame):
-    nan = frame.copy()
-    nan.loc[nan["metric"] == "Rsum", "value"] = float("nan")
+def test_values_that_are_nan_or_there_twice_and_missing_columns_are_refused(frame, run):
+    nan = frame.assign(value=frame["value"].where(frame["metric"] != "Rsum"))
     with pytest.raises(InputError, match="NaN as its Rsum"):
-        Results(nan).value(frame["run"].iloc[0], RSUM)
+        Results(nan).value(run, RSUM)
     with pytest.raises(InputError, match="two values of"):
         Results(pd.concat([frame, frame.tail(1)]))
+    with pytest.raises(InputError, match="no column 'tie_rule'"):
+        Results(frame.drop(columns="tie_rule"))
 
 
-def test_other_splits_are_not_seen(frame):
+def test_other_splits_are_not_seen(frame, run):
     dev = frame.assign(split="dev", value=-1.0)
-    run = frame["run"].iloc[0]
     assert Results(pd.concat([dev, frame])).value(run, RSUM) == Results(frame).value(run, RSUM)
 
 
-def test_empty_texts_may_be_null_as_parquet_gives_them_back(frame, tmp_path):
-    frame.replace({"formula": {"": None}, "style": {"": None}, "direction": {"": None}}).to_parquet(
-        tmp_path / "t.parquet"
-    )
-    again = pd.read_parquet(tmp_path / "t.parquet")
-    run = frame["run"].iloc[0]
+def test_empty_texts_may_be_null_as_parquet_gives_them_back(frame, run, tmp_path):
+    nulls = frame.replace({name: {"": None} for name in ("formula", "style", "direction")})
+    nulls.to_parquet(tmp_path / "t.parquet")
+    again = Results(pd.read_parquet(tmp_path / "t.parquet"))
     for measure in (RSUM, NSUM):
-        assert Results(again).value(run, measure) == Results(frame).value(run, measure)
-
-
-def test_a_missing_column_is_named(frame):
-    with pytest.raises(InputError, match="no column 'tie_rule'"):
-        Results(frame.drop(columns="tie_rule"))
+        assert again.value(run, measure) == Results(frame).value(run, measure)

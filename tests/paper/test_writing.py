@@ -2,81 +2,79 @@ from __future__ import annotations
 
 import io
 import re
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
-from fivesentences.paper.html import table_sheet
-from fivesentences.paper.tables.agreement import build_agreement_table
-from fivesentences.paper.tables.runs import build_table
-from fivesentences.paper.tables.writing import csv, escape_latex, latex, markdown, write_table
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.paper.tables.html import table_page
+from fivesentences.paper.tables.table import Table
+from fivesentences.paper.tables.writing import csv, latex, markdown
+from fivesentences.paper.text.latex import escape_latex
 
 
-@pytest.fixture(params=["scenes", "paper", "one seed", "agreement"])
-def table(request, studies, scale, paper_scale, make_scale, made_up, published, judged_scale, agreement):
-    """Knn_margin's table on other data, on the paper's (with differences), and without spread; one with intervals."""
-    if request.param == "agreement":
-        study = studies["five_sentences"]
-        return build_agreement_table("five_sentences", "table1", study, judged_scale, agreement, published)
-    chosen = {"scenes": scale, "paper": paper_scale, "one seed": make_scale(seeds=[0])}[request.param]
-    frame = made_up(runs_of_scale(studies, chosen).values())
-    return build_table("knn_margin", "table1", studies["knn_margin"], chosen, frame, published)
+@pytest.fixture(scope="module")
+def wide(build, scale) -> Table:
+    """A table with rows that only the paper has."""
+    return build("five_sentences/table2", scale)
 
 
-@pytest.fixture
-def wide(studies, scale, frame, published):
-    return build_table("five_sentences", "table2", studies["five_sentences"], scale, frame, published)
+@pytest.fixture(scope="module", params=["other data", "the paper's data", "one seed", "intervals", "wide"])
+def table(request, build, make_scale, make_up, judged_by, wide) -> Table:
+    """With and without differences, spread, intervals, and rows that only the paper has."""
+    if request.param == "wide":
+        return wide
+    if request.param == "intervals":
+        made_up, name = make_up(judged_by("cxc")), "five_sentences/table1"
+        return made_up.plan.tables[name].build(made_up.contexts[name], made_up.numbers(name))
+    paper = {"roles": {"flickr30k": "flickr30k"}, "datasets": {"flickr30k": {"loader": "karpathy"}}}
+    changes = {"one seed": {"seeds": [0]}, "the paper's data": paper | {"features": {"extractor": "vgg19"}}}
+    return build("knn_margin/table1", make_scale(**changes.get(request.param, {})))
 
 
 def expected_lines(table) -> list[list[tuple[str, ...]]]:
-    """What a reader must find, line by line: (value, spread or interval), (print,) or (difference,) of every cell."""
+    """What a reader must find, line by line: (value, spread or interval), (published,) or (difference,) of a cell."""
 
     def shown(*values: float | None, sign: str = "") -> tuple[str, ...]:
         return tuple(f"{value:{sign}.{table.decimals}f}" for value in values if value is not None)
 
     lines = []
-    for group in table.groups:
-        for row in group.rows:
-            if row.kind == "ours":
-                lines.append([shown(cell.value, cell.spread, cell.low, cell.high) for cell in row.cells])
-            if any(cell.published is not None for cell in row.cells):
-                lines.append([shown(cell.published) for cell in row.cells])
-            if any(cell.difference is not None for cell in row.cells):
-                lines.append([shown(cell.difference, sign="+") for cell in row.cells])
+    for row in (row for group in table.groups for row in group.rows):
+        if row.kind == "ours":
+            lines.append([shown(cell.value, cell.spread, cell.low, cell.high) for cell in row.cells])
+        if any(cell.published is not None for cell in row.cells):
+            lines.append([shown(cell.published) for cell in row.cells])
+        if any(cell.difference is not None for cell in row.cells):
+            lines.append([shown(cell.difference, sign="+") for cell in row.cells])
     return lines
 
 
-def numbers_in(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"[+-]?\d+\.\d+", text.replace("\N{MINUS SIGN}", "-").replace("$-$", "-")))
+def markdown_cells(table) -> list[list[str]]:
+    lines = [line[2:-2].split(" | ")[-len(table.columns) :] for line in markdown(table).splitlines() if line[:1] == "|"]
+    return [line for line in lines if re.search(r"\d\.\d", " ".join(line))]
 
 
-class Cells(HTMLParser):
-    """The cells of a table's body, by line."""
+def latex_cells(table) -> list[list[str]]:
+    body = latex(table).split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
+    lines = [line.removesuffix(r" \\").split(" & ")[2:] for line in body.splitlines() if " & " in line]
+    width = 2 if any(table.widest_beside) else 1  # uncertainties have columns of their own
+    return [[" ".join(line[start : start + width]) for start in range(0, len(line), width)] for line in lines]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[list[str]] = []
-        self.inside = False
 
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.lines.append([])
-        if tag == "td":
-            self.lines[-1].append("")
-            self.inside = True
+def html_cells(table) -> list[list[str]]:
+    lines = re.findall(r"<tr.*?</tr>", table_page(table), re.DOTALL)
+    found = [[re.sub(r"<.*?>", " ", cell) for cell in re.findall(r"<td.*?</td>", line, re.DOTALL)] for line in lines]
+    return [line[2:] for line in found if line]
 
-    def handle_endtag(self, tag):
-        self.inside = self.inside and tag != "td"
 
-    def handle_data(self, data):
-        if self.inside:
-            self.lines[-1][-1] += data
+@pytest.mark.parametrize("cells", [markdown_cells, latex_cells, html_cells])
+def test_every_form_gives_back_every_number(table, cells):
+    minus = str.maketrans({"\N{MINUS SIGN}": "-"})
+    found = [[cell.replace("$-$", "-").translate(minus) for cell in line] for line in cells(table)]
+    assert [[tuple(re.findall(r"[+-]?\d+\.\d+", cell)) for cell in line] for line in found] == expected_lines(table)
 
 
 def test_csv_gives_back_every_number_unrounded(table):
-    frame = pd.read_csv(io.StringIO(csv(table)), dtype={"printed_row": str})
+    frame = pd.read_csv(io.StringIO(csv(table)), dtype={"published_row": str})
     cells = [cell for group in table.groups for row in group.rows for cell in row.cells]
     assert len(frame) == len(cells)
     for name, attribute in table.csv:
@@ -85,35 +83,10 @@ def test_csv_gives_back_every_number_unrounded(table):
             assert [None if value != value else value for value in frame[name]] == ours
 
 
-def test_markdown_gives_back_every_number(table):
-    lines = [line[2:-2].split(" | ") for line in markdown(table).splitlines() if line.startswith("|")]
-    width = len(table.columns)
-    found = [[numbers_in(cell) for cell in line[-width:]] for line in lines if any(map(numbers_in, line[-width:]))]
-    assert found == expected_lines(table)
-
-
-def test_latex_gives_back_every_number(table):
-    body = latex(table).split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
-    lines = [line.removesuffix(r" \\").split(" & ")[2:] for line in body.splitlines() if " & " in line]
-    width = 2 if any(table.widest_beside) else 1  # what stands beside a number has a column of its own
-    cells = [[" ".join(line[start : start + width]) for start in range(0, len(line), width)] for line in lines]
-    assert [[numbers_in(cell) for cell in line] for line in cells] == expected_lines(table)
-
-
-def test_html_gives_back_every_number(table):
-    parser = Cells()
-    parser.feed(table_sheet(table))
-    found = [[numbers_in(cell.replace("±", " ")) for cell in line[2:]] for line in parser.lines if line]
-    assert found == expected_lines(table)
-
-
-def test_rows_that_only_print_has_are_written_everywhere(wide):
-    expected = expected_lines(wide)
-    parser = Cells()
-    parser.feed(table_sheet(wide))
-    assert [[numbers_in(cell.replace("±", " ")) for cell in line[2:]] for line in parser.lines if line] == expected
-    assert markdown(wide).count("| CVSE+SAM | print, other data |") == 2
-    assert latex(wide).count("CVSE+SAM & print, other data &") == 2
+def test_rows_that_only_the_paper_has_are_marked_everywhere(wide):
+    assert markdown(wide).count("| CVSE+SAM | published, other data |") == 2
+    assert latex(wide).count("CVSE+SAM & published, other data &") == 2
+    assert table_page(wide).count('class="published alone') == 8
 
 
 def test_every_heading_line_of_latex_has_as_many_columns_as_the_table(wide):
@@ -126,11 +99,10 @@ def test_every_heading_line_of_latex_has_as_many_columns_as_the_table(wide):
             assert line.count(" & ") + 1 + spanned == columns
 
 
-def test_latex_has_balanced_braces_and_only_signs_that_pdflatex_knows(wide, table):
-    for text in (latex(wide), latex(table)):
-        bare = text.replace(r"\{", "").replace(r"\}", "")
-        assert bare.count("{") == bare.count("}")
-        assert text.isascii()
+def test_latex_has_balanced_braces_and_only_characters_that_pdflatex_knows(table):
+    text = latex(table)
+    bare = text.replace(r"\{", "").replace(r"\}", "")
+    assert bare.count("{") == bare.count("}") and text.isascii()
 
 
 def test_escaped_latex_holds_no_command_of_the_text():
@@ -139,30 +111,13 @@ def test_escaped_latex_holds_no_command_of_the_text():
     )
 
 
-def test_labels_cannot_inject_html(studies, scale, frame, published):
+def test_labels_cannot_inject_html(build, studies, scale):
     evil = studies["knn_margin"].model_copy(update={"labels": {"vsepp": "<script>alert(1)</script>|*x*"}})
-    table = build_table("knn_margin", "table1", evil, scale, frame, published)
-    assert "<script" not in table_sheet(table)
-    assert "&lt;script&gt;" in table_sheet(table)
+    table = build("knn_margin/table1", scale, study=evil)
+    assert "<script" not in table_page(table) and "&lt;script&gt;" in table_page(table)
     row = next(line for line in markdown(table).splitlines() if "alert" in line)
     assert len(re.findall(r"(?<!\\)\|", row)) == len(table.columns) + 3
 
 
-def test_the_sheet_holds_everything_itself(wide):
-    text = table_sheet(wide)
-    assert not re.search(r"(src|href)=|@import|url\(|<script|<link", text)
-
-
-def test_a_table_without_rows_is_written_in_every_form(studies, make_scale, frame, published, tmp_path):
-    table = build_table("knn_margin", "table1", studies["knn_margin"], make_scale(roles={}), frame, published)
-    write_table(table, tmp_path / "t")
-    for suffix in ("md", "tex", "html"):
-        assert "None of its rows is made at the scale tiny." in (tmp_path / f"t.{suffix}").read_text(encoding="utf-8")
-    assert len(pd.read_csv(tmp_path / "t.csv")) == 0
-
-
-def test_the_same_table_gives_the_same_bytes(wide, tmp_path):
-    for name in ("a", "b"):
-        write_table(wide, tmp_path / name)
-    for suffix in ("csv", "md", "tex", "html", "json"):
-        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+def test_the_page_of_a_table_needs_nothing_else(wide):
+    assert not re.search(r"(src|href)=|@import|url\(|<script|<link", table_page(wide))

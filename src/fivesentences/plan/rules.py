@@ -450,7 +450,8 @@ class Rules:
             case "judged_pairs":
                 return [places.agreement(one.dataset, one.judge, "parquet") for one in judges]
             case "phi_statistics":
-                return [places.phi_statistics(dataset) for dataset in plan.scale.datasets]
+                shown = set(exhibit.matrices()) & set(plan.shown_phis)
+                return [places.phi_statistics(dataset) for dataset in plan.scale.datasets if shown]
 
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""

@@ -98,7 +98,9 @@ def test_an_interrupted_download_goes_on_where_it_stopped(repository, tmp_path, 
     place.unlink()
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     repository.hang_up_after = 1_000_000
-    with pytest.raises(InputError, match=r"^CoreNLP could not be downloaded: .* stopped after \d+ bytes .* resume there"):
+    with pytest.raises(
+        InputError, match=r"^CoreNLP could not be downloaded: .* stopped after \d+ bytes .* resume there"
+    ):
         jars.corenlp()
     assert not jars.cached()
     (part,) = [name for name in left_in(place.parent) if name.endswith(".part")]

@@ -54,9 +54,9 @@ class SemanticRecallFigure(FigureKind):
 
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
-        return self.collected(context, collect(numbers, context.scale.scale))
+        return self.of_results(context, collect(numbers, context.scale.scale))
 
-    def collected(self, context: Context, frame: pd.DataFrame) -> Drawing:
+    def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
         """As ``drawing``, from the tidy table of results.
 
         Raises:

@@ -35,10 +35,10 @@ def read_phi_statistics(phis: Sequence[str], scale: Scale, files: Sequence[Path]
         InputError: If a phi is missing from a file.
     """
     shown = [phi for phi in phis if phi not in scale.leave_out.phis]
-    found = [read_meaning(path) for path in files]
+    found = [read_meaning(path) for path in files] if shown else []
     for phi, one in itertools.product(shown, found):
         if phi not in one["phis"]:
             raise InputError(
                 f"the statistics of phi of {one['dataset']}/{one['split']} lack '{phi}'; measure it again."
             )
-    return PhiStatistics(shown, found if shown else [])
+    return PhiStatistics(shown, found)

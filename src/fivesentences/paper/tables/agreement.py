@@ -86,9 +86,9 @@ class AgreementTable(TableKind):
 
     def build(self, context: Context, numbers: Sequence[Path]) -> Table:
         """Fill the table with the correlations of the scale's judges; see ``TableKind``."""
-        return self.filled(context, read_agreements(numbers))
+        return self.of_agreements(context, read_agreements(numbers))
 
-    def filled(self, context: Context, agreements: Agreements) -> Table:
+    def of_agreements(self, context: Context, agreements: Agreements) -> Table:
         """As ``build``, from correlations that were read."""
         published = read_published(context.published / f"{self.published}.csv") if self.published else {}
         return _Filling(self, context, agreements, published).table

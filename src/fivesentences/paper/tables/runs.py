@@ -81,14 +81,12 @@ class RunTable(TableKind):
 
     def build(self, context: Context, numbers: Sequence[Path]) -> Table:
         """Fill the table from the metrics of its runs; see ``TableKind``."""
-        return self.filled(context, collect(numbers, context.scale.scale))
+        return self.of_results(context, collect(numbers, context.scale.scale))
 
-    def filled(self, context: Context, frame: pd.DataFrame) -> Table:
+    def of_results(self, context: Context, frame: pd.DataFrame) -> Table:
         """As ``build``, from the tidy table of results, one row per value; see ``Results``."""
-        published = (
-            {} if self.published is None
-            else read_published(context.published / f"{self.published}.csv", self.published_rows)
-        )  # fmt: skip
+        table = None if self.published is None else context.published / f"{self.published}.csv"
+        published = {} if table is None else read_published(table, self.published_rows)
         return _Filling(self, context, context.rows(self), Results(frame), published).table
 
 
@@ -105,7 +103,7 @@ class GroupKey(NamedTuple):
         """The group that a row belongs to."""
         return cls(row.role, row.features, row.fraction, row.captions_per_image)
 
-    def has(self, row: PublishedRow) -> bool:
+    def fits(self, row: PublishedRow) -> bool:
         """Whether a published row was trained on the group's part of the training captions."""
         return math.isclose(row.fraction, self.fraction) and row.captions_per_image == self.captions_per_image
 
@@ -201,7 +199,7 @@ class _Filling:
         same_data = not {"dataset", "gallery size"} & set(differs)
         beside = {row.published for row in rows}
         missing = [row.published for row in self.without_time if GroupKey.of(row) == key]
-        found = [row for row, roles in self.also_published if key.role in roles and key.has(row)]
+        found = [row for row, roles in self.also_published if key.role in roles and key.fits(row)]
         found += [self.published_row(name) for name in unique(filter(None, missing)) if name not in beside]
         return [self.published_only_row(row, same_data and row.role == key.role) for row in found]
 

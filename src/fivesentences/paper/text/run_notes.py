@@ -50,7 +50,7 @@ def notes_on_data(study: Study, rows: Sequence[Row], results: Results) -> list[s
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    for seeds, where in sorted(_seeds_of(made, study).items(), key=lambda item: "other" in item[1]):
+    for seeds, where in _seeds_of(made, study).items():
         named = ", ".join(str(seed) for seed in seeds)
         notes.append(
             f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
@@ -133,7 +133,10 @@ def _part_in_words(row: Row) -> str:
 
 
 def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
-    """Which rows were trained with which seeds: by training fraction if that tells, or by model and fraction."""
+    """Which rows were trained with which seeds: by training fraction if that tells, or by model and fraction.
+
+    All other rows, where rows are called so, are the last ones.
+    """
     rows_with: dict[Seeds, list[Row]] = {}
     for row in rows:
         rows_with.setdefault(tuple(run.seed for run in row.runs), []).append(row)
@@ -150,13 +153,16 @@ def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
     models = {seeds: unique(map(model_of, some)) for seeds, some in rows_with.items()}
     if _disjoint(models):
         named = {seeds for seeds, names in models.items() if seeds != most or len(names) < FEW}
-        return {seeds: f" for {listed(models[seeds])}" if seeds in named else " for all other rows" for seeds in models}
+        order = sorted(models, key=lambda seeds: seeds not in named)
+        return {seeds: f" for {listed(models[seeds])}" if seeds in named else " for all other rows" for seeds in order}
     cells = {
         seeds: unique(f"{model_of(row)} at {_part_in_words(row)}" for row in some) for seeds, some in rows_with.items()
     }
     if not _disjoint(cells):
-        return {seeds: " where a spread is shown" if len(seeds) > 1 else " in the other rows" for seeds in rows_with}
-    return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in rows_with}
+        order = sorted(rows_with, key=lambda seeds: len(seeds) == 1)
+        return {seeds: " where a spread is shown" if len(seeds) > 1 else " in the other rows" for seeds in order}
+    order = sorted(rows_with, key=lambda seeds: seeds == most)
+    return {seeds: " for all other rows" if seeds == most else f" for {listed(cells[seeds])}" for seeds in order}
 
 
 def _disjoint(names: dict[Seeds, list[str]]) -> bool:
