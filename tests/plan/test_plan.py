@@ -90,6 +90,8 @@ def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downl
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)
 def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in_one(plan):
+    assert bool(plan.runs) == bool(plan.scale.roles)
+    assert all(spec.name == name for name, spec in plan.all_runs.items())
     assert sorted(run for job in plan.jobs.values() for run in job.runs) == sorted(plan.all_runs)
     evaluated = [run for job in plan.evaluations.values() for run in job.runs]
     assert sorted(evaluated) == sorted([*plan.all_runs, *plan.all_ensembles])

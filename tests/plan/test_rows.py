@@ -1,3 +1,5 @@
+"""Rows of studies at a scale: which runs stand behind them, and why some have none."""
+
 from __future__ import annotations
 
 import functools
@@ -6,17 +8,17 @@ import pytest
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
+from fivesentences.paper.studies import PaperStudy as Study
 from fivesentences.plan.rows import (
-    ensembles_of_scale,
+    Row,
+    ensembles_of_rows,
     evaluated_of_rows,
     expand_rows,
-    inferences_of_runs,
-    runs_of_figure,
+    inferences_of_rows,
+    rows_of_scale,
+    runs_of_rows,
     runs_of_scale,
-    runs_of_study,
-    runs_of_table,
 )
-from fivesentences.plan.studies import Study
 
 
 @pytest.fixture
@@ -31,17 +33,12 @@ def scale(make_scale) -> Scale:
 
 
 def small_study(losses: dict, rows: list[dict]) -> Study:
-    table = {"title": "T", "caption": "C", "columns": [{"metric": "Rsum"}], "rows": rows}
-    return Study.model_validate({"paper": "P", "losses": losses, "tables": {"t": table}})
+    table = {"name": "t", "kind": "runs", "title": "T", "caption": "C", "columns": [{"metric": "Rsum"}], "rows": rows}
+    return Study.model_validate({"paper": "P", "losses": losses, "tables": [table]})
 
 
-def test_the_repositorys_studies_and_scales_fit_together(root, studies):
-    for path in sorted((root / "config").glob("*.yaml")):
-        if path.name == "datasets.yaml":
-            continue
-        scale = read(Scale, path)
-        runs = runs_of_scale({name: studies[name] for name in scale.studies}, scale)
-        assert bool(runs) == bool(scale.roles) and all(run.name == name for name, run in runs.items())
+def rows_of(study: Study, scale: Scale, exhibit: str = "t") -> list[Row]:
+    return expand_rows(study.exhibit(exhibit).row_specs(), study, scale)
 
 
 def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_settings(root, studies):
@@ -59,7 +56,7 @@ def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
     study = small_study(
         {"a": {}, "b": {"triplet": "all"}}, [{"role": "flickr30k", "fraction": [0.1, 0.25], "loss": ["a", "b"]}]
     )
-    rows = expand_rows(study.tables["t"].rows, study, scale)
+    rows = rows_of(study, scale)
     assert [(row.fraction, row.loss) for row in rows] == [(0.1, "a"), (0.1, "b"), (0.25, "a"), (0.25, "b")]
     assert [run.seed for run in rows[0].runs] == [0, 1, 2]
     assert [row.runs[0].training.epochs for row in rows] == [5, 5, 4, 4]
@@ -67,13 +64,13 @@ def test_rows_are_multiplied_out_with_the_loss_fastest(scale):
 
 def test_a_run_that_two_tables_share_appears_once(studies, scale):
     # hardest, all negatives and kNN 3 on all data stand in knn_margin's table 1 and in five_sentences' figure 3.
-    table = runs_of_table(studies["knn_margin"], "table1", scale)
-    figure = runs_of_figure(studies["five_sentences"], "figure3", scale)
+    table = runs_of_rows(rows_of(studies["knn_margin"], scale, "table1"))
+    figure = runs_of_rows(rows_of(studies["five_sentences"], scale, "figure3"))
     shared = set(table) & set(figure)
     assert len(shared) == 3 * len(scale.seeds)
     two = {name: studies[name] for name in ("five_sentences", "knn_margin")}
     every = runs_of_scale(two, scale)
-    separate = sum(len(runs_of_study(study, scale)) for study in two.values())
+    separate = sum(len(runs_of_scale({name: study}, scale)) for name, study in two.items())
     assert len(every) == separate - len(shared)
 
 
@@ -87,7 +84,7 @@ def test_two_different_runs_with_one_name_are_refused(scale):
 
 def test_a_role_nobody_plays_and_what_has_no_time_make_no_runs(studies, make_scale):
     scale = make_scale(leave_out={"losses": ["sam_paper_random"], "fractions": [0.25]})
-    rows = expand_rows(studies["five_sentences"].tables["table2"].rows, studies["five_sentences"], scale)
+    rows = rows_of(studies["five_sentences"], scale, "table2")
     assert {row.left_out for row in rows if row.role == "coco"} == {"role"}
     assert {row.left_out for row in rows if row.role == "flickr30k" and row.fraction == 0.25} <= {"fraction", "loss"}
     assert all(bool(row.runs) == (row.left_out is None) for row in rows)
@@ -110,7 +107,7 @@ def test_an_unknown_model_is_named(scale):
 def test_inference_methods_are_rows_of_the_same_runs(scale):
     row = {"role": "flickr30k", "loss": ["a", "b"], "inference": ["naive", "csls"]}
     study = small_study({"a": {}, "b": {"triplet": "all"}}, [row])
-    rows = expand_rows(study.tables["t"].rows, study, scale)
+    rows = rows_of(study, scale)
     assert [(row.loss, row.inference) for row in rows] == [("a", "naive"), ("a", "csls"), ("b", "naive"), ("b", "csls")]
     assert rows[0].runs == rows[1].runs
     assert len(runs_of_scale({"s": study}, scale)) == 2 * len(scale.seeds)
@@ -124,17 +121,17 @@ def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(stu
         {"role": "flickr30k", "loss": "b", "inference": "inverted_softmax"},
     ]
     scale = make_scale(leave_out={"inferences": ["inverted_softmax"]})
-    asked = inferences_of_runs({"s": small_study(losses, rows)}, scale)
+    asked = inferences_of_rows(rows_of(small_study(losses, rows), scale))
     assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
     assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
-    evaluated = {**runs_of_scale(studies, scale), **ensembles_of_scale(studies, scale)}
-    assert set(inferences_of_runs(studies, scale)) == set(evaluated)
+    every = rows_of_scale(studies, scale)
+    assert set(inferences_of_rows(every)) == {*runs_of_rows(every), *ensembles_of_rows(every)}
 
 
 def test_a_method_that_is_left_out_makes_no_runs(make_scale):
     study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "inference": "csls"}])
     scale = make_scale(leave_out={"inferences": ["csls"]})
-    assert [row.left_out for row in expand_rows(study.tables["t"].rows, study, scale)] == ["inference"]
+    assert [row.left_out for row in rows_of(study, scale)] == ["inference"]
     assert runs_of_scale({"s": study}, scale) == {}
 
 
@@ -151,7 +148,7 @@ def test_an_exception_holds_for_its_models_losses_and_fractions_and_the_last_one
         {"model": "sgr", "learning_rate": 0.5, "widths": {"similarity_dim": 8}, "epochs": {0.1: 9, 0.25: 8}},
         {"model": ["sgr", "saf"], "loss": "b", "fraction": 0.1, "learning_rate": 0.25},
     ]
-    rows = expand_rows(study.tables["t"].rows, study, with_training(scale, exceptions=exceptions))
+    rows = rows_of(study, with_training(scale, exceptions=exceptions))
     found = {(row.model, row.loss, row.fraction): row.runs[0].training for row in rows}
     rate = scale.training.learning_rate
     assert [found["vsepp", loss, 0.1].learning_rate for loss in "ab"] == [rate, rate]
@@ -178,7 +175,7 @@ def test_models_of_regions_read_the_grid_and_variants_show_in_the_name(scale):
     study = Study.model_validate(study.model_dump() | {"models": variants})
     grid = {"extractor": "e", "layout": "grid", "regions": 36, "dimensions": 110}
     given = Scale.model_validate(scale.model_dump() | {"grid_features": grid})
-    runs = [row.runs[0] for row in expand_rows(study.tables["t"].rows, study, given)]
+    runs = [row.runs[0] for row in rows_of(study, given)]
     assert [run.features.stem for run in runs] == [scale.features.stem, *["e-grid-36regions-110d"] * 2]
     assert [run.name.split("/")[1] for run in runs] == ["vsepp", "scan,direction=i2t", "saf"]
 
@@ -196,7 +193,7 @@ def study_of(rows: list[dict], **more) -> Study:
 def test_an_ensemble_has_the_runs_of_its_models_and_a_model_that_stands_there_twice_has_other_seeds(scale):
     row = {"role": "flickr30k", "model": ["sgr", "sgraf", "two"], "loss": "a", "fraction": 0.1}
     study = study_of([row], ensembles={"sgraf": ["sgr", "saf"], "two": ["sgr", "sgr"]})
-    single, sgraf, two = expand_rows(study.tables["t"].rows, study, scale)
+    single, sgraf, two = rows_of(study, scale)
     assert [[run.model.name for run in one.members] for one in sgraf.runs] == [["sgr", "saf"]] * 3
     assert [one.members[0] for one in sgraf.runs] == list(single.runs)
     assert [[run.seed for run in one.members] for one in two.runs] == [[0, 100], [1, 101], [2, 102]]
@@ -204,14 +201,14 @@ def test_an_ensemble_has_the_runs_of_its_models_and_a_model_that_stands_there_tw
     # What is trained is the members, each once; what is evaluated for the table is the ensembles.
     assert len(runs_of_scale({"s": study}, scale)) == 3 + 3 + 3
     names = [run.name for row in (sgraf, two) for run in row.runs]
-    assert list(ensembles_of_scale({"s": study}, scale)) == names == evaluated_of_rows([sgraf, two])
+    assert list(ensembles_of_rows([sgraf, two])) == names == evaluated_of_rows([sgraf, two])
     assert names[0] == "scenes/sgraf,ensemble/triplet=hardest,margin=0.2/fraction=0.1/seed=0"
 
 
 def test_runs_differ_by_captions_an_image_and_their_names_say_so(scale):
     row = {"role": "flickr30k", "loss": "a", "captions_per_image": [1, None]}
     study = study_of([row])
-    rows = expand_rows(study.tables["t"].rows, study, scale)
+    rows = rows_of(study, scale)
     assert [row.runs[0].captions_per_image for row in rows] == [1, None]
     ends = [row.runs[0].name.split("/", 3)[3] for row in rows]
     assert ends == ["fraction=1,captions_per_image=1/seed=0", "fraction=1/seed=0"]
@@ -220,7 +217,7 @@ def test_runs_differ_by_captions_an_image_and_their_names_say_so(scale):
 def test_rows_of_further_features_are_made_where_a_scale_has_them(make_scale):
     study = study_of([{"role": "flickr30k", "loss": "a", "features": [None, "resnet152"]}])
     for further in ({}, {"resnet152": {"extractor": "resnet152"}}):
-        rows = expand_rows(study.tables["t"].rows, study, make_scale(further_features=further))
+        rows = rows_of(study, make_scale(further_features=further))
         assert [row.left_out for row in rows] == [None, None if further else "features"]
     assert rows[0].runs[0].name.split("/")[1] == "vsepp"
     assert rows[1].runs[0].name.split("/")[1] == "vsepp@resnet152-global"
@@ -232,7 +229,7 @@ def test_a_scale_keeps_some_rows_and_its_complete_scale_makes_all(make_scale):
     study = study_of([row])
     keep = [{"model": "sgr", "loss": "a"}, {"model": "saf", "captions_per_image": "all"}]
     scale = make_scale(keep=keep, leave_out={"losses": ["b"]})
-    rows = expand_rows(study.tables["t"].rows, study, scale)
+    rows = rows_of(study, scale)
     made = {(row.model, row.loss, row.captions_per_image) for row in rows if row.runs}
     assert made == {("sgr", "a", 1), ("sgr", "a", None), ("saf", "a", None)}
     assert {row.left_out for row in rows if row.loss == "a"} == {None, "cell"}
@@ -253,7 +250,7 @@ def test_some_models_or_fractions_may_have_other_seeds(scale):
     study = study_of([{"role": "flickr30k", "model": ["vsepp", "sgr"], "loss": "a", "fraction": [0.1, 0.25]}])
     other_seeds = [{"model": "sgr", "seeds": [0]}, {"fraction": 0.25, "seeds": [4, 5]}]
     given = Scale.model_validate(scale.model_dump() | {"other_seeds": other_seeds})
-    rows = expand_rows(study.tables["t"].rows, study, given)
+    rows = rows_of(study, given)
     seeds = {(row.model, row.fraction): [run.seed for run in row.runs] for row in rows}
     assert seeds == {("vsepp", 0.1): [0, 1, 2], ("vsepp", 0.25): [4, 5], ("sgr", 0.1): [0], ("sgr", 0.25): [4, 5]}
     with pytest.raises(InputError, match=r"other_seeds\[0\].model is 'sgrr', but the studies have only"):
@@ -272,7 +269,7 @@ def test_an_exception_may_give_another_width_layout_or_null(make_scale):
     }
     scale = make_scale(grid_features=grid, training=training)
     assert Scale.model_validate(scale.model_dump()) == scale
-    vsepp, sgr = (row.runs[0] for row in expand_rows(study.tables["t"].rows, study, scale))
+    vsepp, sgr = (row.runs[0] for row in rows_of(study, scale))
     assert (vsepp.model.embedding, vsepp.model.word, vsepp.training.selection_images) == (64, 32, 50)
     assert (sgr.model.embedding, sgr.model.word, sgr.training.selection_images) == (64, 8, None)
     assert sgr.features == scale.features
