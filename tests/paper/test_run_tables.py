@@ -236,7 +236,7 @@ MANY, FEW = "2 seeds (0, 1)", "One seed (0)"
 
 
 @pytest.mark.parametrize(
-    ("exception", "several", "one"),
+    ("cells", "several", "one"),
     [
         ({"fraction": 0.1}, f"{MANY} at 10%.", f"{FEW} at 25%, so no spread is known."),
         ({"model": "sgr"}, f"{MANY} for SGR.", f"{FEW} for VSE++, so no spread is known."),
@@ -252,12 +252,10 @@ MANY, FEW = "2 seeds (0, 1)", "One seed (0)"
         ),
     ],
 )
-def test_notes_say_which_rows_have_which_seeds(build, make_scale, exception, several, one):
+def test_notes_say_which_rows_have_which_seeds(build, make_scale, cells, several, one):
     keep = [{"model": ["vsepp", "sgr"], "loss": ["hardest", "fixed_random"]}]
-    training = {"epochs": 1, "exceptions": [exception | {"seeds": [0, 1]}]}
-    notes = notes_of(
-        build("five_sentences/table2", make_scale(seeds=[0], keep=keep, training=training)), " seed"
-    ).split("\n")
+    scale = make_scale(seeds=[0], other_seeds=[cells | {"seeds": [0, 1]}], keep=keep, training={"epochs": 1})
+    notes = notes_of(build("five_sentences/table2", scale), " seed").split("\n")
     assert sorted(notes) == [f"Mean ± sample standard deviation over {several}", one]
 
 
