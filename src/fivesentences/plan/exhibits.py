@@ -26,7 +26,7 @@ from fivesentences.config import (
 METRICS = r"^((R|N|SR|true R)@[1-9]\d*|Rsum|Nsum|Med r|Mean r|ASP|PMRP|hubs (0|1|>=2|>=5|>=10|max|skewness|Gini))$"
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
-# its rows retrieve; the correlations of each phi with the judges, or the pairs that they judged; statistics of each phi.
+# its rows retrieve; correlations of each phi with the judges, or the pairs that they judged; statistics of each phi.
 Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics"]
 
 
