@@ -30,7 +30,7 @@ def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study_and_its
 ):
     text, plan = page_of(scale, studies, folder), everything.plan
     titles = [exhibit.title for study in studies.values() for exhibit in study.exhibits]
-    assert len(titles) == len(plan.exhibits) == 18 and titles_on(text) == titles
+    assert len(titles) == len(plan.exhibits) and titles_on(text) == titles
     links = re.findall(r'href="([^"]+)"', text)
     assert len(links) == 5 * len(plan.tables) + 3 * len(plan.figures)
     assert all((folder / link).is_file() for link in links)
