@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.losses import SemanticAdaptiveMargin
+from fivesentences.losses import SamSpec, SemanticAdaptiveMargin
 from fivesentences.losses.semantic_adaptive_margin import (
     PAPER,
     RELEASED,
@@ -130,13 +132,11 @@ def slow_paper(similarity, phi, tau, negatives, chosen=None) -> float:
     return total
 
 
-@pytest.mark.parametrize("negatives", ["closest", "furthest"])
-@pytest.mark.parametrize("tau", [3.0, 10.0])
-def test_paper_variant_equals_its_equations_one_triplet_at_a_time(negatives, tau):
-    for seed in range(5):
-        similarity, phi = batch_of(6, seed)
-        loss = SemanticAdaptiveMargin(tau, negatives, "paper")(similarity, phi).item()
-        assert loss == pytest.approx(slow_paper(similarity.numpy(), phi.numpy(), tau, negatives), abs=1e-12)
+@given(st.sampled_from(["closest", "furthest"]), st.floats(0.5, 20), st.integers(2, 8), st.integers(0, 10**6))
+def test_paper_variant_equals_its_equations_one_triplet_at_a_time(negatives, tau, size, seed):
+    similarity, phi = batch_of(size, seed)
+    loss = SemanticAdaptiveMargin(tau, negatives, "paper")(similarity, phi).item()
+    assert loss == pytest.approx(slow_paper(similarity.numpy(), phi.numpy(), tau, negatives), abs=1e-12)
 
 
 def test_given_indices_are_used_and_weight_multiplies():
@@ -165,10 +165,6 @@ def test_random_negatives_follow_torchs_seed_and_are_uniform_over_the_others():
 def difference(field: str):
     """The paper's rules with one field as released."""
     return replace(PAPER, **{field: getattr(RELEASED, field)})
-
-
-def test_paper_and_released_differ_in_every_rule():
-    assert all(getattr(PAPER, field.name) != getattr(RELEASED, field.name) for field in fields(PAPER))
 
 
 def test_difference_1_released_furthest_is_the_second_furthest():
@@ -250,6 +246,8 @@ def test_difference_7_released_margins_are_capped_from_above_only():
 def test_rules_of_switches_single_differences_of_a_variant():
     assert rules_of("paper", t2i_search="rows") == difference("t2i_search")
     assert rules_of("released", cap=None) == replace(RELEASED, cap=None)
+    assert SamSpec(ranking="gap", t2i_search="rows").build().rules == replace(difference("t2i_search"), ranking="gap")
+    assert SamSpec(variant="released", max_margin=0.5).build().max_margin == 0.5
 
 
 # --- controls -----------------------------------------------------------------------------------------------
@@ -309,38 +307,6 @@ def test_shuffling_goes_on_from_a_saved_state():
     resumed = shuffled()
     resumed.load_state_dict(state)
     assert [resumed(similarity, phi).item() for _ in range(3)] == following
-
-
-@pytest.mark.parametrize("variant", ["paper", "released"])
-@pytest.mark.parametrize("margins", ["adaptive", "fixed"])
-@pytest.mark.parametrize("negatives", ["closest", "furthest"])
-def test_gradients_equal_numerical_ones(negatives, margins, variant):
-    similarity, phi = batch_of(5)
-    loss = SemanticAdaptiveMargin(5, negatives, variant, margins=margins)
-    assert torch.autograd.gradcheck(lambda s: loss(s, phi), similarity.requires_grad_())
-
-
-# --- edges --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("negatives", ["random", "closest", "furthest"])
-@pytest.mark.parametrize("variant", ["paper", "released"])
-def test_a_batch_of_one_pair_costs_nothing(negatives, variant):
-    value, gradient = value_and_gradient(
-        SemanticAdaptiveMargin(10, negatives, variant), torch.ones(1, 1), torch.ones(1, 1)
-    )
-    assert value == 0
-    assert (gradient == 0).all()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"temperature": 0}, {"negatives": "hard"}, {"variant": "official"}, {"margins": "random"}],
-    ids=lambda a: next(iter(a)),
-)
-def test_bad_settings_are_refused_in_a_sentence(arguments):
-    with pytest.raises(InputError, match="SemanticAdaptiveMargin: "):
-        SemanticAdaptiveMargin(**{"temperature": 10, **arguments})
 
 
 def test_phi_of_another_batch_is_refused():

@@ -31,6 +31,7 @@ def test_its_files_score_what_the_run_scored(name, inputs_of, model_spec_of, tmp
     inputs = inputs_of(name)
     train_run(model_spec_of(name, epochs=2), *inputs, tmp_path)
     trained, test = load_trained(tmp_path), Corpus.read(inputs.corpus).split("test")
+    assert trained.spec == model_spec_of(name, epochs=2)
     rows = FeatureTable.open(inputs.features).rows(test.images["image_id"].tolist())
     images = torch.from_numpy(trained.preparation.apply(rows))
     tokens = [torch.tensor(trained.vocabulary.encode(caption)) for caption in test.captions]

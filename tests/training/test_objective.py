@@ -19,7 +19,6 @@ from fivesentences.losses import (
     SoftRankSpec,
     TripletLoss,
 )
-from fivesentences.losses.semantic_adaptive_margin import Rules
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
 
@@ -98,12 +97,6 @@ def test_half_precision_is_compared_in_single_precision():
     value = Objective(spec, PHIS)(given, ROWS)
     assert value.dtype == torch.float32
     assert value.item() == Objective(spec, PHIS)(single, ROWS).item()
-
-
-def test_single_differences_reach_the_loss():
-    sam = SamSpec(variant="paper", t2i_search="rows", ranking="gap").build()
-    assert sam.rules == Rules(t2i_search="rows", ranking="gap")
-    assert SamSpec(variant="released", max_margin=0.5).build().max_margin == 0.5
 
 
 def test_shuffled_margins_follow_the_runs_seed():

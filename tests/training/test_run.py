@@ -14,7 +14,6 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
-from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import model_spec
 from fivesentences.training import load_trained, read_run, train_run
 
@@ -68,22 +67,6 @@ def test_torchs_settings_and_generator_are_left_alone(inputs, spec_of, tmp_path)
     assert torch.get_deterministic_debug_mode() == 0
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [
-        LossSpec(triplet="all"),
-        LossSpec(triplet=3),
-        LossSpec(triplet=None, sam=SamSpec(negatives="closest", variant="released")),
-        LossSpec(triplet="hardest", sam=SamSpec(negatives="furthest", weight=5.0, max_margin=0.5)),
-    ],
-    ids=lambda loss: loss.folder,
-)
-def test_every_loss_trains(inputs, spec_of, tmp_path, loss):
-    train_run(spec_of(loss=loss, epochs=5), *inputs, tmp_path)
-    history = pd.read_csv(tmp_path / "history.csv")
-    assert history["loss"].iloc[-1] < history["loss"].iloc[0]
-
-
 def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tmp_path):
     train_run(spec_of(selection="ncs"), *inputs, tmp_path)
     history = pd.read_csv(tmp_path / "history.csv")
@@ -100,22 +83,6 @@ def test_vocabulary_and_preparation_come_from_the_runs_own_training_images(input
     np.testing.assert_allclose(trained.preparation.mean, rows.mean(axis=0), atol=1e-5)
     words = " ".join(part.captions).lower().replace(".", "").split()
     assert set(trained.vocabulary.words[4:]) == {word for word in words if words.count(word) >= 2}
-
-
-def test_a_finished_run_scores_images_and_captions_again(inputs, spec_of, tmp_path):
-    train_run(spec_of(), *inputs, tmp_path)
-    trained = load_trained(tmp_path)
-    assert trained.spec == spec_of()
-    test = Corpus.read(inputs.corpus).split("test")
-    rows = FeatureTable.open(inputs.features).rows(test.images["image_id"].tolist())
-    stored = np.load(tmp_path / "similarity_test.npy")
-    for column in (0, 10):
-        tokens = torch.tensor([trained.vocabulary.encode(test.captions[column])])
-        with torch.no_grad():
-            scores = trained.model(
-                torch.from_numpy(trained.preparation.apply(rows)), tokens, torch.tensor([tokens.shape[1]])
-            )
-        np.testing.assert_allclose(scores[:, 0].numpy(), stored[:, column], atol=1e-5)
 
 
 def test_epochs_may_be_scored_on_the_first_dev_images_alone(inputs, spec_of, tmp_path):
