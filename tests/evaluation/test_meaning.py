@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
@@ -51,19 +53,20 @@ def counted_one_by_one(corpus: Corpus, phi: np.ndarray, own: np.ndarray) -> dict
     return found
 
 
-@pytest.mark.parametrize("levels", [None, 3])
-@pytest.mark.parametrize("counts", [[5] * 8, [1, 4, 2, 7, 1, 3]])
-def test_counts_are_those_of_the_definitions_taken_word_by_word(counts, levels):
+@given(
+    counts=st.lists(st.integers(1, 6), min_size=2, max_size=8),
+    levels=st.sampled_from([None, 3]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_counts_are_those_of_the_definitions_taken_word_by_word(counts, levels, seed):
     corpus = corpus_of(counts)
-    draw = np.random.default_rng(5)
-    for seed in range(10):
-        phi = random_phi(corpus, seed, levels)
-        own = phi[np.arange(corpus.n_captions), corpus.image_of_caption]
-        without = (own * draw.uniform(0, 1, len(own))).astype(np.float32)
-        found = meaning(corpus, {"phi": phi}, {"phi": without})["phis"]["phi"]
-        for kind, scores in (("kept", own), ("own_left_out", without)):
-            expected = counted_one_by_one(corpus, phi, scores)
-            assert {name: found[kind][name] for name in expected} == expected
+    phi = random_phi(corpus, seed, levels)
+    own = phi[np.arange(corpus.n_captions), corpus.image_of_caption]
+    without = (own * np.random.default_rng(seed).uniform(0, 1, len(own))).astype(np.float32)
+    found = meaning(corpus, {"phi": phi}, {"phi": without})["phis"]["phi"]
+    for kind, scores in (("kept", own), ("own_left_out", without)):
+        expected = counted_one_by_one(corpus, phi, scores)
+        assert {name: found[kind][name] for name in expected} == expected
 
 
 def test_histograms_are_numpys_and_count_every_pair_once():
@@ -80,19 +83,14 @@ def test_histograms_are_numpys_and_count_every_pair_once():
     assert (found["foreign_zero"], found["kept"]["own_zero"]) == (2, 1)
 
 
-def test_blocks_do_not_change_a_number(monkeypatch):
+def test_neither_blocks_nor_read_only_memory_maps_change_a_number(monkeypatch, tmp_path):
     corpus = corpus_of([4, 2, 5, 3, 1])
     phis = {"a": random_phi(corpus, 2), "b": random_phi(corpus, 3, levels=4)}
     whole = meaning(corpus, phis)
     monkeypatch.setattr(module, "BLOCK", 11)
-    assert meaning(corpus, phis) == whole
-
-
-def test_memory_maps_that_cannot_be_written_are_read(tmp_path):
-    corpus = corpus_of([4, 2, 5])
-    np.save(tmp_path / "phi.npy", random_phi(corpus, 2))
-    phi = np.load(tmp_path / "phi.npy", mmap_mode="r")
-    assert meaning(corpus, {"phi": phi}) == meaning(corpus, {"phi": np.array(phi)})
+    for name, phi in phis.items():
+        np.save(tmp_path / f"{name}.npy", phi)
+    assert meaning(corpus, {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in phis}) == whole
 
 
 def test_images_are_chosen_evenly_by_their_best_foreign_caption_under_the_first_phi():
