@@ -78,9 +78,9 @@ def test_histograms_are_numpys_and_count_every_pair_once():
     own[np.arange(len(phi)), corpus.image_of_caption] = True
     edges = np.linspace(0, float(phi.max()), 8)
     np.testing.assert_allclose(found["edges"], edges)
-    assert found["foreign"] == np.histogram(phi[~own].astype(float), edges)[0].tolist()
+    assert found["other"] == np.histogram(phi[~own].astype(float), edges)[0].tolist()
     assert found["kept"]["own"] == np.histogram(phi[own].astype(float), edges)[0].tolist()
-    assert (found["foreign_zero"], found["kept"]["own_zero"]) == (2, 1)
+    assert (found["other_zero"], found["kept"]["own_zero"]) == (2, 1)
 
 
 def test_neither_blocks_nor_read_only_memory_maps_change_a_number(monkeypatch, tmp_path):
@@ -114,7 +114,7 @@ def test_the_best_foreign_captions_are_of_other_images_in_order_and_words_are_sh
     image = next(one for one in meaning(corpus, {"phi": phi}, captions=3)["chosen"] if one["image_id"] == "i0")
     assert image["captions"] == ["own one", "own two"]
     assert image["own"] == {"phi": {"kept": [9.0, 8.0]}}
-    assert [(one["caption"], one["image_id"], one["score"]) for one in image["foreign"]["phi"]] == [
+    assert [(one["caption"], one["image_id"], one["score"]) for one in image["other"]["phi"]] == [
         ("same words", "i1", 7.0),
         ("third", "i2", 7.0),
         ("fourth", "i2", 2.0),
@@ -138,7 +138,7 @@ def test_phi_that_is_zero_everywhere_beats_nothing():
     corpus = corpus_of([2, 2])
     found = meaning(corpus, {"phi": np.zeros((4, 2), dtype=np.float32)})["phis"]["phi"]
     assert [found["kept"][name] for name in ("captions_beat_own", "captions_beat_theirs", "images_beaten")] == [0, 0, 0]
-    assert (found["foreign_zero"], found["kept"]["own_zero"]) == (4, 4)
+    assert (found["other_zero"], found["kept"]["own_zero"]) == (4, 4)
 
 
 def test_measured_files_hold_cider_with_and_without_the_own_caption(tmp_path):

@@ -273,7 +273,7 @@ def agreement_rows(
     for spec in scale.judges:
         frame = frames[spec.judge] = judged_pairs(spec, asked, pairs)
         for phi, references in asked:
-            for which, part in (("all", frame), ("foreign", frame[~frame["own"]])):
+            for which, part in (("all", frame), ("other", frame[~frame["own"]])):
                 values = part[column_of(phi, references)]
                 for statistic, factor in (("pearson", 1.0), ("spearman", 0.99), ("kendall_b", 0.8), ("kendall_c", 0.7)):
                     constant = values.nunique() == 1

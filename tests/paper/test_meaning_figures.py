@@ -52,7 +52,7 @@ def test_the_histogram_draws_what_was_measured(made):
     data = pd.read_csv(stem.with_suffix(".csv"))
     for phi, numbers in measured["phis"].items():
         of_phi = data[data["phi"] == phi]
-        assert of_phi[of_phi["what"] == "foreign"]["count"].tolist() == numbers["foreign"]
+        assert of_phi[of_phi["what"] == "other"]["count"].tolist() == numbers["other"]
         for kind in ("kept", "own_left_out"):
             bins = of_phi[of_phi["what"] == kind]
             assert bins["count"].tolist() == numbers[kind]["own"]
@@ -69,8 +69,8 @@ def test_the_pictures_show_the_best_foreign_captions_and_the_median_of_the_own(m
     assert data["phi"].unique().tolist() == ["cider", "spice", "rouge_l"]
     for image in measured["chosen"]:
         shown = data[(data["image_id"] == image["image_id"]) & (data["phi"] == "spice")]
-        assert shown["caption"].tolist() == [one["caption"] for one in image["foreign"]["spice"]]
-        assert shown["of_image"].tolist() == [one["image_id"] for one in image["foreign"]["spice"]]
+        assert shown["caption"].tolist() == [one["caption"] for one in image["other"]["spice"]]
+        assert shown["of_image"].tolist() == [one["image_id"] for one in image["other"]["spice"]]
         assert set(shown["median_own"]) == {statistics.median(image["own"]["spice"]["own_left_out"])}
 
 

@@ -143,7 +143,7 @@ class AgreementColumnSpec(Strict):
     """One column: a correlation with the judge over all pairs, or over those of a caption with a foreign image."""
 
     statistic: Statistic
-    pairs: Literal["all", "foreign"]
+    pairs: Literal["all", "other"]
 
 
 class AgreementSetting(Strict):

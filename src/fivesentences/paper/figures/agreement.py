@@ -49,7 +49,7 @@ BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
         "share of a caption’s claims that are true",
     ),
 }
-KINDS = {False: "foreign", True: "own"}
+KINDS = {False: "other", True: "own"}
 FEW = 5  # fewer pairs are drawn as dots
 COLUMNS = ["judge", "dataset", "phi", "references", "score", "pairs", "count", "mean"]
 COLUMNS += ["low", "first_quartile", "median", "third_quartile", "high"]
@@ -146,7 +146,7 @@ def _shown(spec: AgreementFigureSpec, scale: Scale) -> list[str]:
 
 def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
     labels = BINS[judge][1]
-    for kind, colour, shift in (("foreign", FOREIGN, -0.2), ("own", OWN, 0.2)):
+    for kind, colour, shift in (("other", FOREIGN, -0.2), ("own", OWN, 0.2)):
         part = data[data["pairs"] == kind]
         if part.empty:
             continue
@@ -185,7 +185,7 @@ def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
     panel.grid(axis="y", color="#e4e4e4", linewidth=0.5)
     panel.set_axisbelow(True)
     for one in data.itertuples():
-        below = 15.5 if one.pairs == "foreign" else 22.5  # the axis, in points
+        below = 15.5 if one.pairs == "other" else 22.5  # the axis, in points
         panel.annotate(
             f"{one.count:,}",
             xy=(labels.index(one.score), 0),
@@ -195,7 +195,7 @@ def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
             ha="center",
             va="center",
             fontsize=5.5,
-            color=FOREIGN if one.pairs == "foreign" else OWN,
+            color=FOREIGN if one.pairs == "other" else OWN,
             annotation_clip=False,
         )
 
@@ -203,7 +203,7 @@ def _panel(panel: Any, data: pd.DataFrame, judge: str) -> None:
 def _title(panel: Any, phi: str, judge: str, references: str, agreements: Agreements) -> None:
     said = []
     for statistic, name in (("pearson", "r"), ("kendall_b", "τ-b")):
-        values = [agreements.one(judge, phi, references, pairs, statistic).value for pairs in ("all", "foreign")]
+        values = [agreements.one(judge, phi, references, pairs, statistic).value for pairs in ("all", "other")]
         said.append(f"{name} " + " / ".join(number(value, 3) or "–" for value in values))
     panel.annotate(
         phi_in_words(phi), xy=(0, 1), xycoords="axes fraction", xytext=(0, 13), textcoords="offset points", fontsize=8.5

@@ -29,7 +29,7 @@ def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
     for one in found:
         for image in one["chosen"]:
             for phi in phis:
-                for place, caption in enumerate(image["foreign"][phi], start=1):
+                for place, caption in enumerate(image["other"][phi], start=1):
                     start = (one["dataset"], one["split"], image["rank"], image["image_id"], phi, place)
                     shown = (caption["score"], caption["caption"], caption["image_id"], _median_own(image, phi))
                     lines.append((*start, *shown))
@@ -92,7 +92,7 @@ def _texts(image: dict[str, Any], phis: Sequence[str], width: int) -> list[list[
     for phi in phis:
         typical = _median_own(image, phi)
         cell = [] if typical is None else [(f"{typical:.2f}", "median of its own", SOFT)]
-        for caption in image["foreign"][phi]:
+        for caption in image["other"][phi]:
             better = typical is not None and caption["score"] > typical
             text = wrapped(caption["caption"], narrower, LINES)
             cell.append((f"{caption['score']:.2f}", text, BETTER if better else "black"))

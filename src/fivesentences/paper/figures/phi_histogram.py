@@ -22,7 +22,7 @@ LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.62, 2.98, 0.7, 1.55, 2.15, 0.24
 
 
 def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
-    """One line a bin of a histogram (``what`` is foreign, kept or own_left_out) and a line for each count."""
+    """One line a bin of a histogram (``what`` is other, kept or own_left_out) and a line for each count."""
     lines: list[tuple[Any, ...]] = []
     for one in found:
         for phi in phis:
@@ -31,7 +31,7 @@ def tidy(found: Sequence[dict[str, Any]], phis: Sequence[str]) -> pd.DataFrame:
             for what, counts in _histograms(numbers).items():
                 bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
                 lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
-                zero = numbers["foreign_zero"] if what == "foreign" else numbers[what]["own_zero"]
+                zero = numbers["other_zero"] if what == "other" else numbers[what]["own_zero"]
                 lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
             for kind in KINDS:
                 if kind in numbers:
@@ -88,7 +88,7 @@ def draw(canvas: Canvas, study: Study, found: Sequence[dict[str, Any]], phis: Se
 
 def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
     own = {kind: numbers[kind]["own"] for kind in KINDS if kind in numbers}
-    return {"foreign": numbers["foreign"]} | own
+    return {"other": numbers["other"]} | own
 
 
 def _panel(panel: Any, numbers: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ def _panel(panel: Any, numbers: dict[str, Any]) -> None:
     for what, counts in _histograms(numbers).items():
         share = np.array(counts) / sum(counts)
         smallest = min(smallest, share[share > 0].min())
-        colour = FOREIGN if what == "foreign" else OWN
+        colour = FOREIGN if what == "other" else OWN
         if what == "own_left_out":
             panel.stairs(share, edges, color=colour, linewidth=1.0, linestyle=(0, (2, 1)), baseline=0, zorder=4)
         else:

@@ -22,10 +22,10 @@ STATISTICS = {
     "kendall_b": ("Kendall’s τ-b", "τ-b"),
     "kendall_c": ("Kendall’s τ-c", "τ-c"),
 }
-PAIRS = {"all": "all pairs", "foreign": "foreign pairs"}
+PAIRS = {"all": "all pairs", "other": "foreign pairs"}
 REFERENCES = {"kept": "own captions among the references", "own_left_out": "own caption taken out of its references"}
 # Where a column's numbers stand in print.
-PRINTED_PAIRS = {"all": "All", "foreign": "Non-GT"}
+PRINTED_PAIRS = {"all": "All", "other": "Non-GT"}
 PRINTED_STATISTICS = {"pearson": "pearson_r"}
 # Columns of the CSV, and which attribute of a cell they hold; the others are said by group, row and column.
 CSV = (
@@ -183,7 +183,7 @@ def _on_pairs_without_phi(found: Sequence[Agreement]) -> list[str]:
 def note_on_judge(study: Study, judge: JudgeSpec, found: Sequence[Agreement]) -> str:
     """Who judged, what the score is, and how many pairs and images there are."""
     every = [one for one in found if one.pairs == "all"]
-    foreign = [one for one in found if one.pairs == "foreign"]
+    foreign = [one for one in found if one.pairs == "other"]
     counted = (
         f"{max(one.n_pairs for one in every):,} pairs of captions with {max(one.n_images for one in every):,} images"
     )
