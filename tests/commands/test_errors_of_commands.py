@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -146,15 +145,6 @@ def test_folds_say_the_size_of_the_file_and_of_a_gallery(run, folder, monkeypatc
     assert first.startswith("sims.npy,coco-1k-5fold,4,20,5,20,100,")
 
 
-def test_a_comparison_as_csv_says_of_what_it_is(run, folder):
-    run("compare", "sims.npy", "other.npy", "--resamples", "99", "--csv", "o.csv", "--quiet")
-    header, first, *_ = Path("o.csv").read_text().splitlines()
-    assert header.startswith(
-        "file_a,file_b,protocol,images,captions,galleries,file_images,file_captions,tie_rule,method,"
-    )
-    assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
-
-
 def test_phi_of_another_pairing_or_other_captions_is_refused(run, folder):
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(20), 5))
     Path("images.txt").write_text("".join(f"{image}\n" for image in order))
@@ -166,16 +156,6 @@ def test_phi_of_another_pairing_or_other_captions_is_refused(run, folder):
         assert said.code == 1 and "other.npy: phi was made with another list of whose caption" in said.err
     said = run("evaluate", "sims.npy", "--phi", "turned.npy", "--captions", "captions.txt", "--metric", "bleu2")
     assert said.code == 1 and "turned.npy: phi was made of other captions" in said.err
-
-
-def test_compare_takes_both_rules_of_asp_and_kept_ground_truth(run, folder):
-    run("phi", "cider", "captions.txt", "-o", "cider.npy")
-    given = ("--phi", "cider.npy", "--all", "--resamples", "99", "--json", "o.json")
-    said = run("compare", "sims.npy", "other.npy", *given)
-    tests = json.loads(Path("o.json").read_text())["tests"]
-    assert {t["formula"] for t in tests if t["metric"] == "ASP"} == {"index", "average"}
-    assert {t["ground_truth"] for t in tests if t["metric"] == "SR@1"} == {"kept", "removed"}
-    assert "ties by average" in said.out
 
 
 def test_wrong_options_end_with_2(run, folder):
@@ -206,62 +186,9 @@ def test_choices_are_those_of_the_library():
     assert list(rescore.Method) == list(INFERENCE)
 
 
-def test_a_rescored_matrix_says_so_when_it_is_evaluated(run, folder):
-    said = run("rescore", "sims.npy", "--method", "inverted_softmax", "-o", "is.npy")
-    settings = "inverted_softmax, i2t (images are queries), beta = 30.0"
-    assert said.out == f"is.npy: {settings}, float32 [20 images, 100 captions]\n"
-    said = run("evaluate", "is.npy")
-    assert f"is.npy is sims.npy re-scored by {settings}" in said.out
-    assert "it serves i2t alone: leave the t2i numbers" in said.out
-    run("rescore", "sims.npy", "--method", "csls", "-o", "csls.npy")
-    said = run("evaluate", "csls.npy")
-    assert "re-scored by csls, k = 10, which looks at all queries at once" in said.out and "alone" not in said.out
-    np.save("csls.npy", np.load("sims.npy"))  # another file of that name
-    assert "re-scored" not in run("evaluate", "csls.npy").out
-
-
-def test_variants_are_asked_for_by_options(run, folder):
-    run("phi", "cider", "captions.txt", "-o", "cider.npy")
-    given = ("--soft", "--discounted", "--ncs-ms", "3,k", "--hub-ks", "1,4", "--ks", "1,5", "--no-asp")
-    assert run("evaluate", "sims.npy", "--phi", "cider.npy", *given, "--json", "o.json", "--quiet").code == 0
-    values = json.loads(Path("o.json").read_text())["values"]
-    found = {(v["metric"], v["formula"], v["m"], v["weighting"], v["discount"]) for v in values}
-    assert {
-        ("SR@5", "released", 2, "soft", ""),
-        ("N@5", "released", 0, "", "log"),
-        ("N@5", "paper", 3, "", ""),
-        ("N@5", "paper", 0, "", ""),
-        ("hubs max@4", "", 0, "", ""),
-    } <= found
-
-
-def test_the_released_slip_of_the_first_images_can_be_repeated(run, folder, monkeypatch):
-    monkeypatch.setitem(PROTOCOLS, "coco-1k-first", Protocol("coco-1k-first", 20, 100, 4, 1, "the first four"))
-    run("phi", "cider", "captions.txt", "-o", "cider.npy")
-    found = []
-    for pool in ("gallery", "given_rows"):
-        given = ("--dataset", "coco-1k-first", "--ideal-pool", pool, "--json", "o.json", "--quiet")
-        assert run("evaluate", "sims.npy", "--phi", "cider.npy", *given).code == 0
-        values = json.loads(Path("o.json").read_text())["values"]
-        found.append({(v["metric"], v["direction"], v["ground_truth"]): v["value"] for v in values})
-    similarity, phi = np.load("sims.npy")[:4, :20], np.load("cider.npy").astype(float)
-    best = phi[similarity.argmax(axis=1), np.arange(4)]
-    for values, rows in zip(found, (20, 100), strict=True):
-        wanted = 100 * np.mean(best / phi[:rows, :4].max(axis=0))
-        assert values["N@1", "i2t", "kept"] == pytest.approx(wanted, abs=1e-6)
-
-
 def test_help_keeps_its_square_brackets_and_says_the_version(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     said = run("evaluate", "--help").out
     assert "[images, captions]" in said and "[captions, dim]" in said and "[[" not in said
     assert all(len(line) <= 80 for line in said.splitlines())
     assert run("--version").out.startswith("fivesentences 0.")
-
-
-@pytest.mark.parametrize(
-    "command", ["phi", "train", "download", "jars", "evaluate", "compare", "rescore", "similarity"]
-)
-def test_every_command_can_be_quiet(run, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "120")
-    assert "--quiet" in run(command, "--help").out

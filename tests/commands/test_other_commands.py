@@ -11,70 +11,71 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.stats
 import typer.main
 
 from fivesentences import cli
 from fivesentences.commands import doctor
+from fivesentences.evaluation import compare
 from fivesentences.metrics.registry import METRICS, metrics_page
+from fivesentences.retrieval import rescore
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)
 
 
-def test_csls_is_the_formula(run, folder):
-    said = run("rescore", "sims.npy", "--method", "csls", "-k", "10", "-o", "out.npy")
-    assert (said.code, said.out) == (0, "out.npy: csls, k = 10, float32 [20 images, 100 captions]\n")
-    similarity = np.load("sims.npy").astype(float)
-    of_image = np.sort(similarity, axis=1)[:, -10:].mean(axis=1)
-    of_caption = np.sort(similarity, axis=0)[-10:].mean(axis=0)
-    np.testing.assert_allclose(np.load("out.npy"), 2 * similarity - of_image[:, None] - of_caption, atol=1e-5)
-    assert run("evaluate", "out.npy").code == 0
+@pytest.mark.parametrize(
+    ("words", "options", "said"),
+    [
+        ("csls", {}, "csls, k = 10"),
+        ("csls -k 3", {"k": 3}, "csls, k = 3"),
+        ("inverted_softmax", {}, "inverted_softmax, i2t (images are queries), beta = 30.0"),
+        (
+            "inverted_softmax --beta 20 --direction t2i --include-self",
+            {"beta": 20.0, "direction": "t2i", "include_self": True},
+            "inverted_softmax, t2i (captions are queries), beta = 20.0, include_self = True",
+        ),
+        ("assignment --captions-per-image 6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
+        ("naive --transposed", {}, "naive"),
+    ],
+)
+def test_rescore_writes_what_the_library_computes_and_evaluate_says_so(run, folder, words, options, said):
+    similarity = np.load("sims.npy")
+    np.save("given.npy", similarity.T if "--transposed" in words else similarity)
+    found = run("rescore", "given.npy", "--method", *words.split(), "-o", "out.npy")
+    assert found.code == 0 and found.out.startswith(f"out.npy: {said}")
+    assert found.out.endswith("float32 [20 images, 100 captions]\n")
+    np.testing.assert_array_equal(np.load("out.npy"), rescore(similarity, words.split()[0], **options))
+    note = " ".join(run("evaluate", "out.npy").out.split())
+    assert f"out.npy is given.npy re-scored by {said}" in note
+    assert ("which looks at all queries at once" in note) == (words.split()[0] != "naive")
+    assert ("leave the t2i numbers" in note) == (words == "inverted_softmax")
+    np.save("out.npy", -similarity)  # another file of that name
+    assert "re-scored" not in run("evaluate", "out.npy").out
 
 
-def test_inverted_softmax_ranks_as_its_formula(run, folder):
-    similarity = np.load("sims.npy").astype(float)
-    for direction, axis in (("i2t", 0), ("t2i", 1)):
-        given = ("--method", "inverted_softmax", "--beta", "20", "--direction", direction, "--include-self")
-        assert run("rescore", "sims.npy", *given, "-o", "out.npy", "--quiet").out == ""
-        weight = np.exp(20 * similarity)
-        wanted = weight / weight.sum(axis=axis, keepdims=True)
-        found = np.load("out.npy")
-        for row in range(20) if direction == "i2t" else range(100):
-            a, b = (m[row] if direction == "i2t" else m[:, row] for m in (found, wanted))
-            assert scipy.stats.spearmanr(a, b).statistic > 0.999
-
-
-def test_a_transposed_similarity_is_turned_round(run, folder):
-    np.save("turned.npy", np.load("sims.npy").T)
-    run("rescore", "sims.npy", "--method", "csls", "-o", "wanted.npy")
-    assert run("rescore", "turned.npy", "--method", "csls", "-o", "o.npy", "--transposed").code == 0
-    np.testing.assert_array_equal(np.load("o.npy"), np.load("wanted.npy"))
-
-
-def test_compare_tests_every_metric_and_says_which_differ(run, folder):
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("", {}),
+        ("--asp --ks 1,7 --ms 2", {"asp": True, "ks": (1, 7), "ms": (2,)}),
+        ("--all", {"asp": True, "asp_ties": ("index", "average"), "sr_ground_truth": ("kept", "removed")}),
+        ("--method bootstrap --confidence 0.8 --seed 4", {"method": "bootstrap", "confidence": 0.8, "seed": 4}),
+    ],
+)
+def test_compare_reports_what_the_library_computes(run, folder, words, options):
     run("phi", "cider", "captions.txt", "-o", "cider.npy")
-    said = run("compare", "sims.npy", "other.npy", "--phi", "cider.npy", "--resamples", "999", "--json", "o.json")
+    given = ("--phi", "cider.npy", "--resamples", "99", "--json", "o.json", "--csv", "o.csv", *words.split())
+    said = run("compare", "sims.npy", "other.npy", *given)
     assert said.code == 0 and "20 images, each with its captions, are the clusters" in said.out
-    tests = {
-        (t["metric"], t["direction"], t["ground_truth"]): t for t in json.loads(Path("o.json").read_text())["tests"]
-    }
-    a, b = np.load("sims.npy"), np.load("other.npy")
-    hits = [(m.argmax(axis=0) == np.arange(100) // 5).reshape(20, 5).mean(axis=1) for m in (a, b)]
-    found = tests["R@1", "t2i", ""]
-    assert found["difference"] == pytest.approx(100 * np.mean(hits[0] - hits[1]))
-    by_scipy = scipy.stats.permutation_test(
-        (hits[0] - hits[1],), np.mean, permutation_type="samples", n_resamples=5000, rng=np.random.default_rng(1)
+    assert ("ties by average" in said.out) == (words == "--all")
+    wanted = compare(
+        np.load("sims.npy"), np.load("other.npy"), {"cider": np.load("cider.npy")}, resamples=99, **options
     )
-    assert abs(found["p"] - by_scipy.pvalue) < 0.06
-    assert (found["n"], found["clusters"]) == (100, 20)
-    assert ("N@5", "i2t", "removed") in tests and ("SR@1", "i2t", "removed") in tests
-    recalls = [t["difference"] for (metric, *_), t in tests.items() if metric.startswith("R@")]
-    assert tests["Rsum", "", ""]["difference"] == pytest.approx(sum(recalls), abs=1e-9)
-
-
-def test_a_model_does_not_differ_from_itself(run, folder):
-    run("compare", "sims.npy", "sims.npy", "--json", "o.json", "--resamples", "99", "--method", "bootstrap", "--quiet")
-    assert {(t["difference"], t["p"]) for t in json.loads(Path("o.json").read_text())["tests"]} == {(0.0, 1.0)}
+    tests = json.loads(Path("o.json").read_text())["tests"]
+    assert tests == wanted[list(tests[0])].to_dict("records")
+    header, first, *_ = Path("o.csv").read_text().splitlines()
+    sizes = "protocol,images,captions,galleries,file_images,file_captions,tie_rule"
+    assert header.startswith(f"file_a,file_b,{sizes},method,")
+    assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
 
 
 def test_images_with_unequal_captions_are_rescored_by_every_method(run, folder):
@@ -151,6 +152,7 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {command}" in shown.partition("Example")[2]
+    assert "--quiet" in said.out or command in ("checkpoint", "metrics")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -9,8 +9,8 @@ import pytest
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS, compare, evaluate
 from fivesentences.evaluation.protocols import Protocol
-from fivesentences.metrics import Evaluator, asp, category_map, ncs, recall_at_k, semantic_recall
-from fivesentences.retrieval import Gallery, hubness
+from fivesentences.metrics import Evaluator, asp, ncs, recall_at_k
+from fivesentences.retrieval import Gallery
 
 
 @pytest.fixture
@@ -26,39 +26,50 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "images", "captions"), [("f30k", 1000, 5000), ("flickr8k", 1000, 5000), ("coco-5k", 5000, 25000)]
+    ("name", "whole", "alone"),
+    [
+        ("f30k", (1000, 5000), True),
+        ("flickr8k", (1000, 5000), True),
+        ("coco-5k", (5000, 25000), False),
+        ("coco-1k-5fold", (5000, 25000), False),
+        ("coco-1k-first", (5000, 25000), True),
+    ],
 )
-def test_a_protocol_accepts_its_size_alone(name, images, captions):
-    assert PROTOCOLS[name].accepts(images, captions)
-    assert not PROTOCOLS[name].accepts(images, captions - 1) and not PROTOCOLS[name].accepts(captions, images)
+def test_a_protocol_accepts_its_split_or_its_only_gallery_alone(name, whole, alone):
+    accepts = PROTOCOLS[name].accepts
+    assert accepts(*whole) and not accepts(*whole[::-1]) and not accepts(whole[0], whole[1] - 1)
+    assert accepts(1000, 5000) == alone
+    if not alone:
+        with pytest.raises(InputError, match=r"these fit it: .*coco-1k-first"):
+            evaluate(np.zeros((1000, 5000)), protocol=name)
 
 
-def test_coco_1k_takes_the_whole_split_and_the_first_fold_also_alone():
-    assert PROTOCOLS["coco-1k-5fold"].accepts(5000, 25000) and not PROTOCOLS["coco-1k-5fold"].accepts(1000, 5000)
-    assert PROTOCOLS["coco-1k-first"].accepts(5000, 25000) and PROTOCOLS["coco-1k-first"].accepts(1000, 5000)
-    with pytest.raises(InputError, match=r"these fit it: .*coco-1k-first"):
-        evaluate(np.zeros((1000, 5000)), protocol="coco-1k-5fold")
-
-
-def test_folds_are_means_of_their_own_numbers_in_any_caption_order(given, small):
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_number_is_the_mean_over_folds_in_any_caption_order(given, small, shuffled):
     similarity, phi = given
-    images = [slice(4 * fold, 4 * fold + 4) for fold in range(5)]
-    texts = [slice(20 * fold, 20 * fold + 20) for fold in range(5)]
-    wanted_r = np.mean([recall_at_k(similarity[i, t], (5,))[5] for i, t in zip(images, texts, strict=True)])
-    wanted_n = np.mean([ncs(similarity[i, t], phi[t, i], (5,), "t2i")[5] for i, t in zip(images, texts, strict=True)])
-    shuffle = np.random.default_rng(1).permutation(100)
-    for s, p, pairing in (
-        (similarity, phi, None),
-        (similarity[:, shuffle], phi[shuffle], np.repeat(np.arange(20), 5)[shuffle]),
-    ):
-        scores = evaluate(s, {"x": p}, "folds", pairing)
-        assert scores.value("R@5", "i2t") == pytest.approx(wanted_r)
-        assert scores.value("N@5", "t2i", ground_truth="kept") == pytest.approx(wanted_n)
-        assert scores.about["galleries"] == 5 and "mean over 5" in scores.about["averaged"]
+    options = {"formulas": ("released", "paper"), "weightings": ("hard", "soft"), "discounts": (None, "log")}
+    options |= {"ncs_ms": (None, 7), "hubness": True, "hub_ks": (1, 3), "category_cutoffs": (None, 9)}
+    of_images = {"categories": np.arange(20) % 2, "labels": np.eye(20)}
+    of_folds = []
+    for fold in range(5):
+        images, texts = slice(4 * fold, 4 * fold + 4), slice(20 * fold, 20 * fold + 20)
+        own = {name: values[images] for name, values in of_images.items()}
+        of_folds.append(Evaluator({"x": phi[texts, images]}, **options, **own)(similarity[images, texts]).values)
+    shuffle = np.random.default_rng(1).permutation(100) if shuffled else np.arange(100)
+    pairing = np.repeat(np.arange(20), 5)[shuffle]
+    matrices = similarity[:, shuffle], {"x": phi[shuffle]}
+    result = evaluate(*matrices, "folds", pairing, **options, **of_images)
+    assert result.about["galleries"] == 5 and "mean over 5" in result.about["averaged"]
+    for found, *parts in zip(result.values, *of_folds, strict=True):
+        assert found.pop("value") == pytest.approx(np.mean([part.pop("value") for part in parts]), abs=1e-9), found
+        assert all(part == found for part in parts)
+
+
+def test_the_first_fold_may_be_given_alone(given, small):
+    similarity, phi = given
     first = evaluate(similarity, {"x": phi}, "first")
     assert first.value("R@5", "i2t") == recall_at_k(similarity[:4, :20], (5,))[5]
-    alone = evaluate(similarity[:4, :20], {"x": phi[:20, :4]}, "first")
-    assert alone.values == first.values
+    assert evaluate(similarity[:4, :20], {"x": phi[:20, :4]}, "first").values == first.values
 
 
 def test_three_lines_of_a_notebook_print_a_table(given):
@@ -144,28 +155,6 @@ def test_a_better_model_is_found_and_chance_is_not(given):
     better, same = compare(a, b, resamples=500), compare(b, c, resamples=500)
     assert (better[better.metric.str.startswith("R")]["p"] < 0.01).all()
     assert same[same.metric == "Rsum"]["p"].item() > 0.01
-
-
-def test_every_variant_is_averaged_over_folds(given, small):
-    similarity, phi = given
-    variants = {"formulas": ("released", "paper"), "weightings": ("soft",), "discounts": ("log",), "ncs_ms": (7,)}
-    scores = evaluate(similarity, {"x": phi}, "folds", **variants, hubness=True, hub_ks=(3,), category_cutoffs=(9,),
-                   categories=np.arange(20) % 2)  # fmt: skip
-    parts = [(similarity[4 * f : 4 * f + 4, 20 * f : 20 * f + 20], phi[20 * f : 20 * f + 20, 4 * f : 4 * f + 4])
-             for f in range(5)]  # fmt: skip
-    wanted = {
-        ("N@5", "released"): [ncs(s, p, (5,), discount="log")[5] for s, p in parts],
-        ("N@5", "paper"): [ncs(s, p, (5,), formula="paper", m=7)[5] for s, p in parts],
-    }
-    for (metric, formula), of_folds in wanted.items():
-        found = scores.value(metric, "i2t", formula=formula, ground_truth="kept")
-        assert found == pytest.approx(np.mean(of_folds))
-    soft = [semantic_recall(s, p, (5,), m=2, weighting="soft")[5] for s, p in parts]
-    which = {"m": 2, "formula": "released", "ground_truth": "removed", "weighting": "soft"}
-    assert scores.value("SR@5", "i2t", **which) == pytest.approx(np.mean(soft))
-    assert scores.value("hubs max@3", "i2t") == pytest.approx(np.mean([hubness(s, k=3).maximum for s, _ in parts]))
-    maps = [category_map(s, np.arange(4) % 2, cutoff=9) for s, _ in parts]
-    assert scores.value("mAP@9", "i2t") == pytest.approx(np.mean(maps))
 
 
 def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given, small):

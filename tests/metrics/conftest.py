@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from fivesentences.metrics import Positives
+
 EPSILON = 1e-10
 ZETAS = (0, 1, 2)
 KINDS = (
@@ -46,16 +48,18 @@ class Case:
     labels: np.ndarray
     categories: list[Any]
     caption_categories: list[Any]
+    positives: Positives
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments of an Evaluator that reports every metric but those of lists of positives."""
+        """Arguments of an Evaluator that reports every metric."""
         return {
             "phis": {"phi": self.phi},
             "image_of_caption": self.pairing,
             "labels": self.labels,
             "categories": self.categories,
             "caption_categories": self.caption_categories,
+            "positives": {"ECCV": self.positives},
         }
 
 
@@ -107,7 +111,11 @@ def made(kind: str) -> Case:
         labels[[0, -1]], labels[5] = 0, 1
     if kind == "all alike":
         labels[:], categories[:], captions[:] = labels[0], 5, 5
-    return Case(similarity, phi, pairing, labels, categories.tolist(), captions.tolist())
+    i2t, t2i = (rng.random(similarity.shape) < share for share in (0.1, 0.06))
+    i2t[-1], t2i[:, -1] = False, False  # queries without a positive, if there are others
+    i2t[0, 0] = t2i[0, 0] = True
+    positives = Positives(i2t, t2i, rng.integers(0, 3, n_images) * i2t.any(axis=1))
+    return Case(similarity, phi, pairing, labels, categories.tolist(), captions.tolist(), positives)
 
 
 def ranked(scores):
@@ -179,7 +187,22 @@ class Definitions:
                 None if of[0] is None else 100 * sum(of) / len(of) for of in zip(*self.pmrp(), strict=True)
             ],
             "R-P": self.r_precision,
-        }[name]()  # fmt: skip
+            "ECCV R": lambda: self.of_positives(lambda hits, r: 100.0 * any(hits[:k])),
+            "ECCV R-P": lambda: self.of_positives(lambda hits, r: sum(hits[:r]) / r),
+            "ECCV mAP@R": lambda: self.of_positives(
+                lambda hits, r: sum(sum(hits[: at + 1]) / (at + 1) for at in range(min(r, len(hits))) if hits[at]) / r
+            ),
+        }[name]()
+
+    def of_positives(self, value):
+        """A value of each query from whether each item is positive, best first, and how many positives there are."""
+        of, i2t = self.case.positives, self.direction == "i2t"
+        pairs, outside = (of.i2t.toarray(), of.outside_i2t) if i2t else (of.t2i.toarray().T, of.outside_t2i)
+        numbers = pairs.sum(axis=1) + outside
+        return [
+            value([pairs[q.number, item] for item in q.order], int(r)) if r else None
+            for q, r in zip(self.queries, numbers, strict=True)
+        ]
 
     def ranks(self):
         return [1 + min(query.order.index(item) for item in query.own) for query in self.queries]

@@ -17,12 +17,10 @@ from fivesentences.metrics.category import category_map, r_precision
 DIRECTIONS = ("i2t", "t2i")
 
 
-def made(alone=False, without=False):
-    """A similarity, and the categories of images and of captions; perhaps alone in a category, or without one."""
+def made(without=False):
+    """A similarity, and the categories of images and of captions; perhaps some without one."""
     rng = np.random.default_rng(3)
     similarity, images, captions = rng.normal(size=(12, 60)), *(rng.integers(0, 4, n).tolist() for n in (12, 60))
-    if alone:
-        images[3], captions[7] = 17, 18
     if without:
         images[0] = images[4] = captions[3] = captions[8] = None
     return similarity, images, captions
@@ -106,20 +104,6 @@ def test_categories_may_be_a_pandas_column_with_gaps():
     for direction in DIRECTIONS:
         ours = category_map(similarity, column, words, direction)
         assert ours == category_map(similarity, images, captions, direction)
-
-
-def test_a_query_without_relevant_items_counts_zero_or_is_left_out_or_refused():
-    similarity, images, captions = made(alone=True)
-    given = similarity, images, captions
-    for name, metric in (("mAP", category_map), ("R-P", r_precision)):
-        zero, skip = per_query(name, *given), per_query(name, *given, empty="skip")
-        assert zero[3] == 0
-        assert np.isnan(skip[3])
-        others = np.arange(len(images)) != 3
-        np.testing.assert_array_equal(zero[others], skip[others])
-        assert metric(*given, empty="skip") == pytest.approx(zero[others].mean())
-        with pytest.raises(InputError, match=r"1 of 12 queries .* the first is image 3"):
-            metric(*given, empty="error")
 
 
 @pytest.mark.parametrize(

@@ -54,39 +54,24 @@ def draws(seed, way, size, resamples):
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_the_interval_is_that_of_pairs_repeated_cluster_by_cluster(statistic):
+@pytest.mark.parametrize("sizes", [(12,), (10, 15)])
+def test_the_interval_is_that_of_pairs_repeated_cluster_by_cluster(statistic, sizes):
+    """With two ways of clustering, as often as the product of both draws says."""
     x, y = judged(n=90, seed=3)
-    clusters = np.random.default_rng(1).integers(0, 12, 90)
-    of_cluster = {label: np.flatnonzero(clusters == label) for label in np.unique(clusters)}
-    labels = sorted(of_cluster)
+    ways = [np.random.default_rng(size).permutation(np.arange(90) % size) for size in sizes]
     drawn = []
-    for chosen in draws(7, 0, len(labels), 30):
-        pairs = np.concatenate([of_cluster[labels[place]] for place in chosen])
+    for of_ways in zip(*(draws(7, way, size, 30) for way, size in enumerate(sizes)), strict=True):
+        counts = [np.bincount(c, minlength=n)[w] for c, n, w in zip(of_ways, sizes, ways, strict=True)]
+        pairs = np.repeat(np.arange(90), np.prod(counts, axis=0))
         if statistic == "spearman":  # of the ranks in the whole sample
             drawn.append(SCIPY["pearson"](scipy.stats.rankdata(x)[pairs], scipy.stats.rankdata(y)[pairs]))
         else:
             drawn.append(SCIPY[statistic](x[pairs], y[pairs]))
-    found = correlation(x, y, statistic, clusters, resamples=30, confidence=0.8, seed=7)
+    found = correlation(x, y, statistic, ways, resamples=30, confidence=0.8, seed=7)
     assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.1, 0.9]).tolist(), abs=1e-10)
-    assert (found.pairs, found.clusters, found.resamples) == (90, (len(labels),), 30)
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_two_ways_of_clustering_multiply(statistic):
-    x, y = judged(n=60, seed=4)
-    rng = np.random.default_rng(2)
-    image, caption = np.repeat(np.arange(10), 6), rng.permutation(np.repeat(np.arange(15), 4))
-    drawn = []
-    for images, captions in zip(draws(0, 0, 10, 25), draws(0, 1, 15, 25), strict=True):
-        often = np.bincount(images, minlength=10)[image] * np.bincount(captions, minlength=15)[caption]
-        pairs = np.repeat(np.arange(60), often)
-        if statistic == "spearman":
-            drawn.append(SCIPY["pearson"](scipy.stats.rankdata(x)[pairs], scipy.stats.rankdata(y)[pairs]))
-        else:
-            drawn.append(SCIPY[statistic](x[pairs], y[pairs]))
-    found = correlation(x, y, statistic, [image, caption], resamples=25)
-    assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]).tolist(), abs=1e-10)
-    assert found.clusters == (10, 15)
+    assert (found.pairs, found.clusters, found.resamples) == (90, sizes, 30)
+    if len(sizes) == 1:
+        assert correlation(x, y, statistic, ways[0], resamples=30, confidence=0.8, seed=7) == found
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "kendall_b", "kendall_c"])

@@ -1,4 +1,4 @@
-"""Metrics against lists of positives: ir_measures, eccv_caption's own functions, and loops written from the text."""
+"""Metrics of lists of positives, against ir_measures and eccv_caption's own functions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ IMAGES, CAPTIONS = 23, 90
 OWNERS = np.arange(CAPTIONS) % IMAGES  # which plays no part
 
 
-def given(seed, dtype=np.float64, ties=False):
+def given(seed):
     rng = np.random.default_rng(seed)
-    similarity = rng.integers(0, 4, (IMAGES, CAPTIONS)) if ties else rng.standard_normal((IMAGES, CAPTIONS))
+    similarity = rng.standard_normal((IMAGES, CAPTIONS))
     i2t, t2i = (rng.random((IMAGES, CAPTIONS)) < share for share in (0.1, 0.06))
     i2t[4], t2i[:, 7] = False, False  # queries without a positive
     outside = rng.integers(0, 3, IMAGES) * i2t.any(axis=1)
-    return similarity.astype(dtype), Positives(scipy.sparse.csr_array(i2t), scipy.sparse.coo_array(t2i), outside)
+    return similarity, Positives(scipy.sparse.csr_array(i2t), scipy.sparse.coo_array(t2i), outside)
 
 
 def queries(similarity, positives, direction):
@@ -45,38 +45,6 @@ def queries(similarity, positives, direction):
 def per_query(metric, similarity, positives, direction, k=1):
     rows = Evaluator(None, OWNERS, ks=(k,), positives={"X": positives}).per_query(similarity, (direction,))
     return pick(rows, f"X {metric}", direction)["values"]
-
-
-def told(similarity, positives, direction, k):
-    recall, precision, average = {}, {}, {}
-    for query, order, own, r in queries(similarity, positives, direction):
-        recall[query] = 100.0 * any(item in own for item in order[:k])
-        precision[query] = sum(item in own for item in order[:r]) / r
-        total, hits = 0.0, 0
-        for place, item in enumerate(order[:r], 1):
-            hits += item in own
-            total += hits / place if item in own else 0.0
-        average[query] = total / r
-    return recall, precision, average
-
-
-@pytest.mark.parametrize("direction", ["i2t", "t2i"])
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_every_query_has_the_value_of_the_text(dtype, ties, direction):
-    similarity, positives = given(1, dtype, ties)
-    for k in (1, 5, 1000):
-        recall, precision, average = told(similarity, positives, direction, k)
-        ours = per_query(f"R@{k}", similarity, positives, direction, k)
-        assert {query: ours[query] for query in np.flatnonzero(~np.isnan(ours)).tolist()} == recall
-        assert recall_of_positives(similarity, positives, (k,), direction)[k] == pytest.approx(
-            np.mean(list(recall.values())), abs=1e-11
-        )
-    for name, function, expected in (("R-P", r_precision_of, precision), ("mAP@R", map_at_r, average)):
-        ours = per_query(name, similarity, positives, direction)
-        assert sorted(expected) == np.flatnonzero(~np.isnan(ours)).tolist()
-        np.testing.assert_allclose(ours[sorted(expected)], [expected[q] for q in sorted(expected)], atol=1e-14)
-        assert function(similarity, positives, direction) == pytest.approx(np.mean(list(expected.values())), abs=1e-14)
 
 
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])

@@ -105,20 +105,9 @@ def test_a_noisy_gallery_is_put_in_order():
     assert after > before + 5.0
 
 
-def test_a_perfect_block_matrix_stays_perfect_and_all_equal_scores_are_no_trouble():
-    matrix = np.kron(np.eye(9), np.ones((1, 5)))
-    for direction in ("i2t", "t2i"):
-        assert recall_at_k(assignment(matrix), (1,), direction)[1] == 100.0
+def test_all_equal_scores_are_no_trouble():
     flat = assignment(np.zeros((4, 8)), solver="auction")
     assert sorted(flat.argmax(axis=0).tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
-def test_the_same_matrix_gives_the_same_assignment_from_a_file(tmp_path):
-    matrix = np.random.default_rng(9).uniform(-1, 1, (60, 300)).astype(np.float32)
-    np.save(tmp_path / "sims.npy", matrix)
-    mapped = np.load(tmp_path / "sims.npy", mmap_mode="r")
-    plain = assignment(matrix, solver="auction")
-    np.testing.assert_array_equal(assignment(mapped, solver="auction", out=tmp_path / "out.npy"), plain)
 
 
 @pytest.mark.parametrize(

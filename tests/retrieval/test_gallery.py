@@ -165,6 +165,11 @@ FILE = Path("sims.npy")
             "there is only one query, so inverted softmax has no other one to compare it with; "
             "give --include-self or use the similarity as it is.",
         ),
+        (
+            lambda: Gallery.of(SIMILARITY, phis={"CIDEr": PHI, "SPICE": changed(PHI, (3, 1), np.nan)}),
+            "SPICE: phi[3, 1] is nan (image 1, caption 3); every value must be finite: "
+            "make phi again, or put 0 where the metric says nothing.",
+        ),
         (lambda: csls(SIMILARITY, 0), "-k is 0; it must be a whole number of at least 1."),
     ],
 )

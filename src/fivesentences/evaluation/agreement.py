@@ -22,7 +22,7 @@ from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, replacing, write_json
 
 REFERENCES = ("kept", "own_left_out")
-PAIRS = ("all", "foreign")
+PAIRS = ("all", "other")
 COLUMNS = [
     *("judge", "dataset", "split", "phi", "references", "pairs", "statistic"),
     *("value", "low", "high", "n_pairs", "n_images", "left_out"),
@@ -94,7 +94,7 @@ def agreement(
         "human": judgements.scale,
     }
     clusters = np.stack([images, captions]) if resample == "images and captions" else images[None]
-    chosen = {"all": np.ones(len(pairs), dtype=bool), "foreign": ~own}
+    chosen = {"all": np.ones(len(pairs), dtype=bool), "other": ~own}
     numbers: list[dict[str, Any]] = []
     known: dict[tuple[bytes, bytes], dict[str, Correlation]] = {}
     references_of = {phi: [references for name, references in rows if name == phi] for phi, _ in rows}

@@ -28,7 +28,7 @@ from fivesentences.storage import read_json, write_json
 
 BINS = 60
 BLOCK = 4_000_000  # cells of phi in memory at a time
-FORMAT = "fivesentences.meaning 1"
+FORMAT = "fivesentences.meaning 2"
 
 
 def meaning(
@@ -58,8 +58,8 @@ def meaning(
         ``dataset``, ``split``, ``images`` and ``captions`` (how many), ``ranked_by`` (the first phi), ``phis`` and
         ``chosen``. For each phi:
 
-        ``edges``: ``[bins + 1]`` edges of the histograms; ``foreign``: ``[bins]`` numbers of pairs of a caption with
-        another image; ``foreign_zero``: how many of them have exactly 0; and ``kept`` and (where known)
+        ``edges``: ``[bins + 1]`` edges of the histograms; ``other``: ``[bins]`` numbers of pairs of a caption with
+        another image; ``other_zero``: how many of them have exactly 0; and ``kept`` and (where known)
         ``own_left_out``, each with
 
         ``own``, ``own_zero``: the same of captions with their own image; ``captions``, ``images``: how many have
@@ -77,7 +77,7 @@ def meaning(
         the smallest ``phi[d, i]`` of the captions ``d`` of ``i``.
 
         Each image of ``chosen``: ``image_id``, ``filename``, ``rank`` (from 1), its own ``captions``, and for each
-        phi ``own`` (the scores of these, of each kind; None where no reference is left) and ``foreign`` (``caption``,
+        phi ``own`` (the scores of these, of each kind; None where no reference is left) and ``other`` (``caption``,
         ``image_id``, ``score``; best first).
 
     Raises:
@@ -230,8 +230,8 @@ def _distribution(
     kept = own["kept"]
     found: dict[str, Any] = {
         "edges": np.linspace(0.0, top, bins + 1).tolist(),
-        "foreign": (every - np.bincount(_bin_of(kept, top, bins), minlength=bins)).tolist(),
-        "foreign_zero": zero - int(np.count_nonzero(kept == 0)),
+        "other": (every - np.bincount(_bin_of(kept, top, bins), minlength=bins)).tolist(),
+        "other_zero": zero - int(np.count_nonzero(kept == 0)),
     }
     for kind, scores in own.items():
         known = scores[~np.isnan(scores)]
@@ -277,7 +277,7 @@ def _of_image(
             name: {kind: [_or_none(scores[row]) for row in mine] for kind, scores in kinds.items()}
             for name, kinds in own.items()
         },
-        "foreign": {name: _best_foreign(corpus, column, mine, captions) for name, column in columns.items()},
+        "other": {name: _best_foreign(corpus, column, mine, captions) for name, column in columns.items()},
     }
 
 

@@ -18,7 +18,7 @@ COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
 
 
 def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
-    """The entries of files that ``evaluate_runs`` wrote, one per run.
+    """The entries of files that ``evaluate_runs`` wrote, one per run; a file may also hold one entry alone.
 
     Raises:
         InputError: If a file is not one of these.
@@ -41,12 +41,13 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
         InputError: If a file is not what ``evaluate_runs`` writes.
     """
     rows: list[dict[str, Any]] = []
-    for entry in read_evaluations(files):
-        try:
-            about = {"scale": scale} | {key: entry[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
-            rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in entry["values"]]
-        except (KeyError, TypeError) as error:
-            raise InputError(f"the evaluation of the run '{entry['run']}' lacks {error}; evaluate it again.") from None
+    for file in files:
+        for entry in read_evaluations([file]):
+            try:
+                about = {"scale": scale} | {key: entry[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
+                rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in entry["values"]]
+            except (KeyError, TypeError) as error:
+                raise InputError(f"the run '{entry['run']}' lacks {error}; evaluate it again.", where=file) from None
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import read_agreement
 
-Pairs = Literal["all", "foreign"]
-OTHER_IMAGES: Pairs = "foreign"  # how the evaluation names pairs of a caption with another image
+Pairs = Literal["all", "other"]
+OTHER_IMAGES: Pairs = "other"  # how the evaluation names pairs of a caption with another image
 KEY = ("judge", "phi", "references", "pairs", "statistic")
 
 

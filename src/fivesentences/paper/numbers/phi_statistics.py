@@ -12,7 +12,7 @@ from fivesentences.config import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.meaning import read_meaning
 
-OTHERS = "foreign"  # how the evaluation names captions of other images
+OTHERS = "other"  # how the evaluation names captions of other images
 
 
 @dataclass(frozen=True)
