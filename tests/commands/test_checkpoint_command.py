@@ -25,7 +25,7 @@ def test_a_checkpoint_is_imported_and_options_are_taken(run, tmp_path, monkeypat
     said = run(*given, "--option", "use_abs=true", "--option", "measure=order")
     assert (said.code, said.out) == (0, "out: vsepp, 159 numbers in 7 weights\n")
     model = load_imported("out")
-    assert model.use_abs and model.measure == "order"
+    assert model.spec.use_abs and model.spec.measure == "order"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["checkpoint.json", "released.safetensors"]
 
 
