@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
+from fivesentences.config.types import Layout
 from fivesentences.console import Bar
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs, decode
@@ -26,7 +27,6 @@ from fivesentences.storage import replacing, sha256_of
 if TYPE_CHECKING:
     from fivesentences.features.networks import Network
 
-Layout = Literal["global", "grid"]
 Storage = Literal["auto", "float32", "float16"]
 
 GRID_DESCRIPTORS = "grid_descriptors"

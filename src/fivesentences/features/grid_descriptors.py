@@ -11,11 +11,13 @@ Histograms of oriented gradients: Dalal and Triggs 2005, as scikit-image has the
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+
+from fivesentences.config.types import Layout
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.intp]
@@ -69,7 +71,7 @@ class GridDescriptors:
 
     on_accelerator = False
 
-    def __init__(self, layout: Literal["global", "grid"]):
+    def __init__(self, layout: Layout):
         self.layout = layout
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:

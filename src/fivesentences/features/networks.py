@@ -6,12 +6,13 @@ import difflib
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fivesentences.config.types import Layout
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
@@ -57,7 +58,7 @@ class Network:
     ``[images, regions, dim]`` for ``grid``, the last layer's map row by row from the top left.
     """
 
-    def __init__(self, name: str, layout: Literal["global", "grid"], weights: Path | None, device: str = "cpu"):
+    def __init__(self, name: str, layout: Layout, weights: Path | None, device: str = "cpu"):
         """Build the network.
 
         Raises:
