@@ -76,7 +76,9 @@ def write_scale(folder, inputs, grid_inputs):
     study = {
         "paper": "P",
         "losses": {"all": {"triplet": "all"}, "sam": {"sam": {}}},
-        "tables": {"t": {"title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}},
+        "tables": [
+            {"name": "t", "kind": "runs", "title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}
+        ],
     }
     (folder / "config/s.yaml").write_text(yaml.safe_dump(scale))
     (folder / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
