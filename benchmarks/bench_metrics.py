@@ -1,11 +1,11 @@
-"""The metric family at the size of COCO 5K, and NCS and semantic recall against the released loops told anew.
+"""The metric family at the size of COCO 5K, and NCS and semantic recall against the released loops, reimplemented.
 
     python benchmarks/bench_metrics.py
 
-phi are the CIDEr and the tf-idf cosine of the captions; similarity is CIDEr with noise, so that ranks are like a
-model's. Files are made first, each in its own process; what is measured reads them memory-mapped. Without
-FIVESENTENCES_MIRROR captions are made, and so are the positives of CxC; labels and categories are always made. Outside
-the family's one run, shorter parts are timed as often as fits into a few seconds and the fastest counts.
+The phi are the CIDEr and the tf-idf cosine of the captions; the similarity is CIDEr with noise, so that ranks are like
+a model's. The files are made first, and every part runs in a process of its own and reads them memory-mapped. Without
+FIVESENTENCES_MIRROR the captions are synthetic, and so are the positives of CxC; labels and categories always are.
+The family is run once; the shorter part at 1,000 images is run three times, and the fastest counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import scipy.sparse
 from captions import coco_5k, machine
 from fivesentences.corpus import load_karpathy
 from fivesentences.evaluation.positives import cxc_positives
-from fivesentences.metrics import Evaluator, Positives
+from fivesentences.metrics import Evaluation, Evaluator, Positives
 from fivesentences.semantics import write_phi
 
 PHIS = {"CIDEr": "cider", "tf-idf cosine": "tfidf"}
@@ -41,7 +41,7 @@ LISTED = 30  # images that the released class reads of each caption's row
 
 
 def make(folder: Path) -> None:
-    """phi, similarity, labels and categories as ``.npy`` in ``folder``."""
+    """Write phi, similarity, labels and categories as ``.npy`` into ``folder``."""
     _, captions, image_of_caption = coco_5k()
     for phi in PHIS.values():
         write_phi(phi, captions, image_of_caption, folder / f"{phi}.npy")
@@ -59,7 +59,7 @@ def make(folder: Path) -> None:
 
 
 def cxc() -> Positives:
-    """The positives of CxC, or as many made ones."""
+    """The positives of CxC, or as many synthetic ones."""
     mirror = Path(os.environ.get("FIVESENTENCES_MIRROR", ""))
     archive, ratings = mirror / "coco" / "coco_test5k.zip", mirror / "cxc" / "sits_test.csv"
     if archive.is_file() and ratings.is_file():
@@ -72,7 +72,7 @@ def cxc() -> Positives:
 
 
 def read(folder: Path, n_images: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Similarity and phi of the first images, memory-mapped, or copied if they are not all."""
+    """Similarity and phi of the first images, memory-mapped, or copied if only some are wanted."""
 
     def load(name: str) -> np.ndarray:
         return np.load(folder / f"{name}.npy", mmap_mode="r")
@@ -90,7 +90,7 @@ def peak() -> str:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """What ``work`` returns, its wall and its CPU seconds."""
+    """What ``work`` returns, and the wall and CPU seconds that it took."""
     started = time.perf_counter(), time.process_time()
     result = work()
     return result, time.perf_counter() - started[0], time.process_time() - started[1]
@@ -100,16 +100,17 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
 
 
 def family(folder: Path) -> None:
-    """Everything of one model in one process, and a further similarity of the same phi."""
+    """Every metric of one model, then of a further similarity with the same phi."""
 
-    def first() -> tuple[Evaluator, np.ndarray, list[Any]]:
+    def first() -> tuple[Evaluator, np.ndarray, Evaluation]:
         similarity, phis = read(folder, 5000)
         rows, columns = np.load(folder / "cxc.npz")["pairs"]
         pairs = scipy.sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=similarity.shape)
         evaluator = Evaluator(
             phis,
             ms=MS,
-            asp_ties=("index",),
+            formulas=("released", "paper"),
+            styles=("recall", "vse_recall"),
             hubness=True,
             labels=np.load(folder / "labels.npy"),
             categories=np.load(folder / "categories.npy"),
@@ -117,29 +118,30 @@ def family(folder: Path) -> None:
         )
         return evaluator, similarity, evaluator(similarity)
 
-    (evaluator, similarity, values), wall, cpu = timed(first)
-    kinds = dict.fromkeys(value["metric"].rpartition("@")[0] or value["metric"] for value in values)
+    (evaluator, similarity, result), wall, cpu = timed(first)
+    kinds = dict.fromkeys(value["metric"].rpartition("@")[0] or value["metric"] for value in result.values)
     print(
-        f"the family at 5,000 x 25,000, two phi: {len(values)} numbers ({', '.join(kinds)}) in {wall:.1f} s wall, "
-        f"{cpu:.1f} s CPU, peak memory {peak()} with the mapped files (asked for: 60 s, 4 GB on 2 cores)"
+        f"the family at 5,000 x 25,000, two phi: {len(result.values)} numbers ({', '.join(kinds)}) in "
+        f"{wall:.1f} s wall, {cpu:.1f} s CPU, peak memory {peak()} with the mapped files "
+        "(asked for: 60 s, 4 GB on 2 cores)"
     )
     _, wall, cpu = timed(lambda: evaluator(similarity))
     print(f"  a further similarity of the same phi: {wall:.1f} s wall, {cpu:.1f} s CPU, peak memory {peak()}")
 
 
-# --- the released loops, told anew --------------------------------------------------------------------------
+# --- the released loops, reimplemented ----------------------------------------------------------------------
 
 
 def released(
     similarity: np.ndarray, phi: np.ndarray, m: int, keep: bool, images: np.ndarray
 ) -> dict[tuple[str, str, int], list[float]]:
-    """One pass as released: one m, ground truth kept or not; some images and their captions as queries.
+    """One pass of the released evaluation, for one m and some images with their captions as queries.
 
-    Every query's similarities and phi are sorted whole; five captions an image. From the description in metrics.md,
-    not from the released code.
+    Sorts every query's similarities and phi completely; assumes five captions per image. Written from the description
+    in metrics.md, not from the released code.
 
     Returns:
-        Fractions of every query by metric ("N", "SR", "any", "soft"), direction and cut-off.
+        The fraction of every query by metric ("N", "SR", "any", "soft"), direction and cut-off.
     """
     found: dict[tuple[str, str, int], list[float]] = {}
     for image in images.tolist():
@@ -174,20 +176,20 @@ def released(
 
 
 def against_loops(folder: Path, n_images: int, sample: int, rounds: int) -> None:
-    """NCS and semantic recall, every released number for m 1 to 3, ground truth kept and removed."""
+    """Every released number of NCS and semantic recall for m 1 to 3, with ground truth kept and removed."""
     similarity, phis = read(folder, n_images)
     phi = phis["CIDEr"]
-    settings = {"ks": KS, "ms": MS, "formulas": ("released",)}
+    settings = {"ks": KS, "ms": MS, "styles": ("recall", "vse_recall"), "asp_ties": ()}
     fastest = (np.inf, np.inf)
     for _ in range(rounds):
         evaluator = Evaluator(phi, **settings)  # nothing is kept from the round before
-        values, *seconds = timed(lambda: evaluator(similarity))  # noqa: B023
+        result, *seconds = timed(lambda: evaluator(similarity))  # noqa: B023
         fastest = min(fastest, tuple(seconds))
     again = min(timed(lambda: evaluator(similarity))[1] for _ in range(rounds))
 
     images = np.sort(np.random.default_rng(1).choice(n_images, size=sample, replace=False))
     seconds_of_loops, difference, compared = 0.0, 0.0, 0
-    ours = {(v["metric"], v["direction"], v["m"], v["ground_truth"], v["style"]): v["value"] for v in values}
+    ours = {(v["metric"], v["direction"], v["m"], v["ground_truth"], v["style"]): v["value"] for v in result.values}
     per_pass = []
     for kept in ("kept", "removed"):
         for m in MS:
@@ -206,8 +208,8 @@ def against_loops(folder: Path, n_images: int, sample: int, rounds: int) -> None
     how = "measured whole" if sample == n_images else f"extrapolated from {sample} images and their captions"
     print(
         f"NCS + SR, m 1-3, kept and removed, {n_images:,} x {5 * n_images:,}: {fastest[0]:.2f} s wall, "
-        f"{fastest[1]:.2f} s CPU ({again:.2f} s for a further similarity); released loops told anew, one pass per m, "
-        f"{seconds_of_loops:.1f} s ({how}; one pass {np.median(per_pass):.1f} s): "
+        f"{fastest[1]:.2f} s CPU ({again:.2f} s for a further similarity); the released loops, reimplemented, "
+        f"one pass per m, {seconds_of_loops:.1f} s ({how}; one pass {np.median(per_pass):.1f} s): "
         f"{seconds_of_loops / fastest[0]:.0f} times as fast"
     )
     if compared:
@@ -216,7 +218,7 @@ def against_loops(folder: Path, n_images: int, sample: int, rounds: int) -> None
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, help="where files are made, or were; default a temporary folder")
+    parser.add_argument("--folder", type=Path, help="where the files are made, or lie already; default: temporary")
     parser.add_argument("--part", choices=("make", "family", "1k", "5k"), help="only this part (needs --folder)")
     arguments = parser.parse_args()
     if arguments.part:

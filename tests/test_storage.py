@@ -78,7 +78,7 @@ def test_without_the_systems_locks_nothing_is_locked(tmp_path, monkeypatch):
 def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "file").write_text("")
-    for path, why in ((tmp_path / "folder.npy", "folder"), (tmp_path / "file" / "x.npy", "no folder")):
+    for path, why in ((tmp_path / "folder.npy", "folder"), (tmp_path / "file" / "x.npy", "not a folder")):
         with pytest.raises(InputError, match=f"cannot be written .*{why}.*; name another file"):
             check_writable(path)
         with pytest.raises(InputError, match="cannot be written"), replacing(path) as temporary:

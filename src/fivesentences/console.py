@@ -22,7 +22,7 @@ SECONDS_BETWEEN_LOG_LINES = 10.0
 
 
 class Bar:
-    """A progress bar on a terminal; elsewhere (a log file, a pipe) a plain line every few seconds.
+    """A progress bar on a terminal; elsewhere (in a log file or a pipe) a plain line every few seconds.
 
     Use as a context manager: ``with Bar("extract features", total=8091) as bar: bar.advance(64, note="...")``.
     """
@@ -40,7 +40,7 @@ class Bar:
         return self
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Count ``count`` more as done and show ``note`` (such as a loss) behind the bar."""
+        """Add ``count`` to what is done and show ``note`` (such as a loss) after the bar."""
         self.done += count
         if self._rich is not None:
             self._rich.update(self._task, completed=self.done, note=note)
@@ -60,7 +60,7 @@ class Bar:
 
 
 def _columns() -> Progress:
-    """rich's bar, imported where somebody looks: a tenth of a second at the start of every job."""
+    """rich's bar, imported only where it is shown: that takes a tenth of a second at the start of every job."""
     from rich import progress
     from rich.console import Console
 
@@ -87,7 +87,7 @@ def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]
 def log_to(path: str | Path) -> Iterator[None]:
     """Send everything that the block prints to ``path``; an ``InputError`` ends the process with one sentence.
 
-    The sentence goes to the log and to the terminal, so that a person need not open the log to read it.
+    The sentence goes to the log and to the terminal, so that nobody needs to open the log to read it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, never half-written, and names that stay inside their folder."""
+"""Files that are complete or absent, never half-written, and names that stay inside their folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its name only when the block ends without an error.
+    """A temporary path beside ``path``, which is renamed to ``path`` only if the block ends without an error.
 
-    A reader, or a run that was killed and started again, sees the old file or the new one, never a part.
+    A reader, or a run that was killed and started again, sees the old file or the new one, never a part of it.
 
     Raises:
         InputError: If it cannot be written.
     """
     path = Path(path)
-    # The suffix stays last: writers such as numpy.save choose the format by it.
+    # The suffix stays at the end, since writers such as numpy.save choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
         temporary.replace(path)
     except OSError as error:
         if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, path, path.parent)):
-            raise  # of another file, which the block reads
+            raise  # it is about another file, which the block reads
         raise _unwritable(path, error.strerror or type(error).__name__) from None
     finally:
         with contextlib.suppress(OSError):
@@ -45,10 +45,10 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 
 def check_writable(path: Path | str) -> None:
-    """Whether a file can be written there, asked before anything costly is done; nothing is made.
+    """Check that a file can be written, before anything costly is done; nothing is created.
 
     Raises:
-        InputError: If it is a folder, or its folder is none, cannot be made or is not to be written in.
+        InputError: If it is a folder, or its own folder is a file, cannot be created or is not writable.
     """
     path = Path(path)
     if path.is_dir():
@@ -57,9 +57,9 @@ def check_writable(path: Path | str) -> None:
     while not os.path.lexists(above):
         above = above.parent
     if not above.is_dir():
-        raise _unwritable(path, f"{above} is no folder")
+        raise _unwritable(path, f"{above} is not a folder")
     if not os.access(above, os.W_OK | os.X_OK):
-        raise _unwritable(path, f"nothing may be written in {above}")
+        raise _unwritable(path, f"{above} is not writable")
 
 
 def _unwritable(path: Path, why: str) -> InputError:
@@ -67,14 +67,14 @@ def _unwritable(path: Path, why: str) -> InputError:
 
 
 def locked(file: IO[Any], wait: bool = False) -> bool:
-    """Take the lock of an open file, which ends with the last process that has it open.
+    """Take the lock of an open file, which is released with the last process that has it open.
 
     Args:
         file: The open file.
         wait: Whether to wait for another process that holds it.
 
     Returns:
-        Whether the lock was had; where the system has no such locks (Windows), always.
+        Whether the lock was obtained; always True where the system has no such locks (Windows).
     """
     try:
         import fcntl
@@ -94,7 +94,7 @@ def sha256_of(path: Path | str) -> str:
 
 
 def write_json(path: Path | str, content: Any) -> None:
-    """Write JSON with sorted keys and no NaN, whole or not at all."""
+    """Write JSON with sorted keys and without NaN, completely or not at all."""
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -109,11 +109,11 @@ def read_json(path: Path | str) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+        raise InputError("there is no such file.", where=path) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
+        raise InputError(f"byte {error.start} is not UTF-8; save the file as UTF-8.", where=path) from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}: line {error.lineno} is not JSON ({error.msg}).") from None
+        raise InputError(f"line {error.lineno} is not JSON ({error.msg}).", where=path) from None
 
 
 def inside(folder: Path | str, name: str) -> Path:

@@ -101,7 +101,7 @@ def files(folder):
         ("evaluate sims.npy --dataset coco-1k-5fold --cxc x.csv", "--dataset coco-1k-5fold scores parts of it"),
         ("evaluate sims.npy --cxc x.csv", "give --image-ids FILE and --caption-ids FILE"),
         ("evaluate nowhere.npy --json dir.npy", "dir.npy cannot be written (it is a folder)"),
-        ("compare nowhere.npy x.npy --csv file/o.csv", "file is no folder"),
+        ("compare nowhere.npy x.npy --csv file/o.csv", "file is not a folder"),
         ("rescore nowhere.npy --method csls -o dir.npy", "dir.npy cannot be written"),
         ("rescore nowhere.npy --method csls -o file/o.npy", "file/o.npy cannot be written"),
         ("phi cider nowhere.txt -o file/phi.npy", "file/phi.npy cannot be written"),

@@ -198,7 +198,7 @@ def test_a_file_of_something_else_is_named(text, sentence, tmp_path):
     [
         ([], "rows is empty"),
         ([("cider", "left_out")], "the references of 'cider' are 'left_out'; expected 'kept' or 'own_left_out'"),
-        ([("cider", "kept"), ("binary", "kept"), ("cider", "kept")], "rows: 'cider' is there twice"),
+        ([("cider", "kept"), ("binary", "kept"), ("cider", "kept")], "rows: 'cider' occurs twice"),
         ([("ciderr", "kept")], "semantic metric is 'ciderr'"),
         ([("spice", "kept")], "spice compares scene graphs, and the tuples of the captions are missing"),
     ],

@@ -93,7 +93,7 @@ def test_neither_blocks_nor_read_only_memory_maps_change_a_number(monkeypatch, t
     assert meaning(corpus, {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in phis}) == whole
 
 
-def test_images_are_chosen_evenly_by_their_best_foreign_caption_under_the_first_phi():
+def test_images_are_chosen_evenly_by_their_best_caption_of_another_image_under_the_first_phi():
     corpus = corpus_of([2] * 9)
     phis = {"first": random_phi(corpus, 4), "second": random_phi(corpus, 5)}
     found = meaning(corpus, phis, images=5)
@@ -107,7 +107,7 @@ def test_images_are_chosen_evenly_by_their_best_foreign_caption_under_the_first_
     assert len(meaning(corpus, phis, images=50)["chosen"]) == 9
 
 
-def test_the_best_foreign_captions_are_of_other_images_in_order_and_words_are_shown_once():
+def test_the_best_caption_of_another_images_are_of_other_images_in_order_and_words_are_shown_once():
     captions = ["own one", "own two", "same words", "same words", "third", "fourth"]
     corpus = corpus_of([2, 2, 2], captions)
     phi = np.array([[9, 0, 0], [8, 0, 0], [3, 5, 0], [7, 5, 0], [7, 0, 5], [2, 0, 5]], dtype=np.float32)
@@ -168,7 +168,7 @@ def test_mistakes_are_named(tmp_path):
     phi = random_phi(corpus, 0)
     with pytest.raises(InputError, match="no phi is given"):
         meaning(corpus, {})
-    with pytest.raises(InputError, match="has one image, so no caption is foreign"):
+    with pytest.raises(InputError, match="has one image, so no caption is of another"):
         meaning(corpus_of([3]), {"phi": np.ones((3, 1), dtype=np.float32)})
     with pytest.raises(InputError, match=r"phi 'phi' is \[4, 3\] but"):
         meaning(corpus, {"phi": np.ones((4, 3), dtype=np.float32)})
@@ -178,5 +178,5 @@ def test_mistakes_are_named(tmp_path):
         with pytest.raises(InputError, match="phi 'phi' holds a value that is negative or not finite"):
             meaning(corpus, {"phi": wrong})
     (tmp_path / "m.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InputError, match="measures of meaning; make it again"):
+    with pytest.raises(InputError, match="measure_meaning; make it again"):
         read_meaning(tmp_path / "m.json")

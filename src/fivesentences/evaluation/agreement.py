@@ -1,4 +1,4 @@
-"""How well each phi agrees with people who judged captions against images: Table 1 of Five Sentences."""
+"""How well each phi agrees with people's judgements of captions and images: Table 1 of Five Sentences."""
 
 from __future__ import annotations
 
@@ -40,36 +40,37 @@ def agreement(
     seed: int = 0,
     resample: str = "images",
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """Correlation of each phi with a judge's scores, over all judged pairs and over those of a foreign caption.
+    """Correlation of each phi with a judge's scores, over all judged pairs and over captions with other images.
 
-    phi itself is the score of a pair, and all of ``corpus`` is what phi is made of: its images' captions are the
-    references and count for the idf. A caption with its own image is compared with references that it is one of
-    (``"kept"``, as in print), or it is taken out of them (``"own_left_out"``); that changes nothing for pairs with a
-    foreign image. A pair that phi has no value for, because the caption was its image's only one, is left out.
+    The score of a pair is phi itself, computed from all of ``corpus``: the captions of its images are the references
+    and count for the idf. A caption with its own image is compared with references that include it (``"kept"``, as in
+    the paper), or it is removed from them (``"own_left_out"``); that changes nothing for pairs with another image. A
+    pair for which phi has no value, because the caption was the only one of its image, is left out.
 
-    Intervals come from a bootstrap that draws images, so that pairs of an image stay together. That a caption occurs
-    with several images is not drawn: of no weight for CxC (1.8 images a caption), but where a caption is judged with
-    dozens of images or with all (the crowd's judgements of Flickr8k, truth of the scenes) the intervals are too
-    narrow; ``resample="images and captions"`` draws both, and may be too wide.
+    Intervals come from a bootstrap that draws images, so that the pairs of an image stay together. It ignores that a
+    caption occurs with several images: that hardly matters for CxC (1.8 images per caption), but where a caption is
+    judged with dozens of images or with all of them (the crowd's judgements of Flickr8k, truth of the scenes) the
+    intervals are too narrow; ``resample="images and captions"`` draws both, and may be too wide.
 
     Args:
-        judgements: Pairs of a caption and an image of ``corpus``, and what the judge says.
+        judgements: Pairs of a caption and an image of ``corpus``, and the judge's scores.
         corpus: The corpus that the judgements index.
         rows: (name of a phi, ``"kept"`` or ``"own_left_out"``) of each row of the table.
-        tuples: Of the corpus's captions, where a phi is SPICE.
-        statistics: Of ``metrics.correlation.STATISTICS``. Ratings of few levels are mostly reported with Kendall's
+        tuples: Of the corpus's captions, if a phi is SPICE.
+        statistics: Of ``metrics.correlation.STATISTICS``. Ratings with few levels are mostly reported with Kendall's
             tau-b or tau-c.
         resamples: As in ``correlation``.
         seed: Of the resampling.
         resample: What is drawn: ``"images"`` or ``"images and captions"``.
 
     Returns:
-        A table with a row a judgement (``caption_id``, ``image_id``, ``human``, ``own`` and a column a phi, named
-        ``"<phi>"`` or ``"<phi>|own_left_out"``), and a list with one dictionary a number, its keys ``COLUMNS``.
-        ``value`` is None where a vector is constant, as binary relevance over foreign pairs.
+        A table with one row per judgement (``caption_id``, ``image_id``, ``human``, ``own`` and one column per phi,
+        named ``"<phi>"`` or ``"<phi>|own_left_out"``), and a list with one dictionary per number, its keys
+        ``COLUMNS``. ``pairs`` is "all" or "other" (captions with images other than their own). ``value`` is None if a
+        vector is constant, such as binary relevance over the pairs "other".
 
     Raises:
-        InputError: If a phi is unknown or lacks its tuples, a row is there twice, or the judgements are not of this
+        InputError: If a phi is unknown or lacks its tuples, a row occurs twice, or the judgements are not of this
             corpus.
     """
     _check_rows(rows)
@@ -101,10 +102,10 @@ def agreement(
     for phi in track(list(references_of), f"ask {judgements.name}", len(references_of)):
         metric = phis.SEMANTIC_METRICS[phis.parse_name(phi)[0]]
         scorer = phis.prepare(phi, corpus.captions, corpus.image_of_caption, tuples)
-        foreign = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same with either references
+        others = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same for both kinds of references
         for references in references_of[phi]:
             values = np.empty(len(pairs))
-            values[~own] = foreign
+            values[~own] = others
             values[own] = scorer.pairs(captions[own], images[own], without_own=references == "own_left_out")
             frame[column_of(phi, references)] = values
             for which in PAIRS:
@@ -142,7 +143,7 @@ def write_agreement(
 
 
 def read_agreement(path: Path | str) -> pd.DataFrame:
-    """The numbers that ``write_agreement`` wrote, one row each, with the columns ``COLUMNS``.
+    """The numbers that ``write_agreement`` wrote, one per row, with the columns ``COLUMNS``.
 
     Raises:
         InputError: If the file is missing or is not one of these.
@@ -159,7 +160,7 @@ def read_agreement(path: Path | str) -> pd.DataFrame:
 
 
 def column_of(phi: str, references: str) -> str:
-    """Name of a phi's column in the table of pairs."""
+    """The name of a phi's column in the table of pairs."""
     return phi if references == "kept" else f"{phi}|{references}"
 
 
@@ -171,11 +172,11 @@ def _check_rows(rows: Sequence[tuple[str, str]]) -> None:
             raise InputError(f"the references of '{phi}' are {references!r}; expected 'kept' or 'own_left_out'.")
     twice = [row for place, row in enumerate(rows) if row in rows[:place]]
     if twice:
-        raise InputError(f"rows: {column_of(*twice[0])!r} is there twice; a row may stand there once.")
+        raise InputError(f"rows: {column_of(*twice[0])!r} occurs twice; every row may occur only once.")
 
 
 def _cells(scorer: Scorer, captions: NDArray[np.int64], images: NDArray[np.int64], whole: bool) -> NDArray[np.floating]:
-    """phi of pairs; from the whole matrix where that is possible and about all of it is asked for."""
+    """phi of pairs; from the whole matrix if that is possible and most of it is needed."""
     if whole and len(captions) > scorer.shape[0] * scorer.shape[1] / 2:
         return matrix_of(scorer)[captions, images]
     return scorer.pairs(captions, images)

@@ -1,12 +1,12 @@
-"""What phi says of the captions of a split: their own images against all others.
+"""What phi says about the captions of a split: scores with their own images and with other images.
 
-Binary relevance calls every caption of another image wrong. Here is how often phi disagrees (after Figure 1 of Five
-Sentences): how it is distributed over own and foreign images, how many captions fit a foreign image better than some
-caption that people wrote for it, and which captions these are.
+Binary relevance calls every caption of another image wrong. This module measures how often phi disagrees (after Figure
+1 of Five Sentences): how it is distributed over captions with their own and with other images, how many captions fit
+another image better than some caption that people wrote for it, and which captions these are.
 
-An image's own captions are among the references that they are compared with, which lifts their scores. So own scores
-come in two kinds: ``kept``, as in the matrix, and ``own_left_out``, where a caption is compared with the other captions
-of its image only. Scores with foreign images are the same for both.
+An image's own captions are among the references that they are compared with, which raises their scores. Scores with
+the own image therefore come in two kinds: ``kept``, as in the matrix, and ``own_left_out``, where a caption is only
+compared with the other captions of its image. Scores with other images are the same for both.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def meaning(
     captions: int = 3,
     bins: int = BINS,
 ) -> dict[str, Any]:
-    """What each phi says of own and of foreign captions.
+    """What each phi says about an image's own captions and about captions of other images.
 
     Args:
         corpus: One split.
         phis: phi by name, ``[captions, images]`` each, at least 0; read in blocks, so memory maps may be large.
         own_left_out: Where known, by the name of the phi: ``[captions]`` score of each caption with its own image, the
-            caption taken out of the references; NaN where no reference is left.
-        images: How many images are shown with their best foreign captions. All images are ordered by the score of
-            their best foreign caption under the first phi, best first (equal scores by index), and the shown ones are
-            spread evenly over this order, its first and last included.
-        captions: How many foreign captions are shown for each image and phi: the best ones, equal scores by index,
-            the same words once.
+            caption removed from the references; NaN if no reference is left.
+        images: How many images are shown with the best captions of other images. All images are ordered by the score
+            of the best such caption under the first phi, best first (equal scores by index), and the shown ones are
+            spread evenly over this order, including its first and last.
+        captions: How many captions of other images are shown for each image and phi: the best ones, equal scores by
+            index, identical texts only once.
         bins: Bins of the histograms, equally wide from 0 to the largest value.
 
     Returns:
@@ -66,8 +66,8 @@ def meaning(
         such a score.
 
         ``captions_beat_own``: captions ``c`` of image ``i`` for which the largest ``phi[c, j]``, ``j != i``, is
-        larger than the smallest ``phi[d, i]`` of the captions ``d`` of ``i``: some other image likes the caption
-        better than its own image likes the worst of its captions.
+        larger than the smallest ``phi[d, i]`` of the captions ``d`` of ``i``: the caption scores higher with some
+        other image than the worst caption of its own image scores with that image.
 
         ``captions_beat_theirs``: captions ``c`` of image ``i`` for which some ``j != i`` has ``phi[c, j]`` larger
         than the smallest ``phi[d, j]`` of the captions ``d`` of ``j``: the caption fits an image that it was not
@@ -77,17 +77,17 @@ def meaning(
         the smallest ``phi[d, i]`` of the captions ``d`` of ``i``.
 
         Each image of ``chosen``: ``image_id``, ``filename``, ``rank`` (from 1), its own ``captions``, and for each
-        phi ``own`` (the scores of these, of each kind; None where no reference is left) and ``other`` (``caption``,
+        phi ``own`` (the scores of these, of each kind; None if no reference is left) and ``other`` (``caption``,
         ``image_id``, ``score``; best first).
 
     Raises:
-        InputError: If there is no phi or only one image, a shape is not the corpus's, or a value is negative or not
-            finite.
+        InputError: If there is no phi or only one image, a shape does not fit the corpus, or a value is negative or
+            not finite.
     """
     if not phis:
         raise InputError("no phi is given; name at least one matrix.")
     if corpus.n_images < 2:
-        raise InputError(f"{corpus!r} has one image, so no caption is foreign; two images are needed at least.")
+        raise InputError(f"{corpus!r} has one image, so no caption is of another; at least two images are needed.")
     shape = (corpus.n_captions, corpus.n_images)
     for name, phi in phis.items():
         if phi.shape != shape:
@@ -98,14 +98,14 @@ def meaning(
     owner = corpus.image_of_caption
     extremes = {name: _Extremes.of(name, phi, owner) for name, phi in phis.items()}
     first = next(iter(phis))
-    order = np.argsort(-extremes[first].best_foreign_of_image, kind="stable")
+    order = np.argsort(-extremes[first].best_other_of_image, kind="stable")
     ranks = np.unique(np.linspace(0, len(order) - 1, min(images, len(order))).round().astype(np.int64))
     chosen = order[ranks]
     numbers, columns, own = {}, {}, {}
     for name, phi in phis.items():
         own[name] = {"kept": extremes[name].own}
         if own_left_out is not None and name in own_left_out:
-            # As coarse as the matrix, so that equal scores are equal.
+            # With the precision of the matrix, so that equal scores compare equal.
             own[name]["own_left_out"] = np.asarray(own_left_out[name]).astype(phi.dtype)
         numbers[name], columns[name] = _distribution(phi, owner, extremes[name], own[name], bins, chosen)
     return {
@@ -125,13 +125,13 @@ def meaning(
 def measure_meaning(
     corpus: Corpus, paths: Mapping[str, Path | str], out: Path | str, tuples: Tuples | None = None, **options: Any
 ) -> None:
-    """Write what ``meaning`` says of matrices that ``write_phi`` wrote, with their notes, as JSON.
+    """Write what ``meaning`` says about matrices that ``write_phi`` wrote, with their notes, as JSON.
 
     Args:
         corpus: The split that the matrices are of.
         paths: ``.npy`` file of each phi by name.
         out: A ``.json``.
-        tuples: Of the corpus's captions; without them SPICE has own scores of the kind ``kept`` only.
+        tuples: Of the corpus's captions; without them, SPICE only has own scores of the kind ``kept``.
         options: As in ``meaning``.
 
     Raises:
@@ -163,25 +163,25 @@ def read_meaning(path: Path | str) -> dict[str, Any]:
     """
     found = read_json(path)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: this is not what this version measures of meaning; make it again.")
+        raise InputError(f"{path}: this was not written by this version of measure_meaning; make it again.")
     return found
 
 
 class _Extremes:
-    """What one pass over phi finds.
+    """The extreme values that one pass over phi finds.
 
     Attributes:
         own: ``[captions]`` phi of each caption with its own image.
-        best_foreign: ``[captions]`` the largest phi of each caption with another image.
-        best_foreign_of_image: ``[images]`` the largest phi of each image with a caption of another.
+        best_other: ``[captions]`` the largest phi of each caption with another image.
+        best_other_of_image: ``[images]`` the largest phi of each image with a caption of another.
         largest: The largest phi of all.
     """
 
     def __init__(self, phi: NDArray[np.floating]) -> None:
         captions, images = phi.shape
         self.own = np.zeros(captions, dtype=phi.dtype)
-        self.best_foreign = np.zeros(captions, dtype=phi.dtype)
-        self.best_foreign_of_image = np.full(images, -np.inf, dtype=phi.dtype)
+        self.best_other = np.zeros(captions, dtype=phi.dtype)
+        self.best_other_of_image = np.full(images, -np.inf, dtype=phi.dtype)
         self.largest = 0.0
 
     @classmethod
@@ -195,13 +195,13 @@ class _Extremes:
             found.own[rows] = block[at]
             found.largest = max(found.largest, float(block.max()))
             block[at] = -np.inf
-            found.best_foreign[rows] = block.max(axis=1)
-            np.maximum(found.best_foreign_of_image, block.max(axis=0), out=found.best_foreign_of_image)
+            found.best_other[rows] = block.max(axis=1)
+            np.maximum(found.best_other_of_image, block.max(axis=0), out=found.best_other_of_image)
         return found
 
 
 def _blocks(phi: NDArray[np.floating]) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-    """phi in blocks of rows, each a copy that may be written to."""
+    """phi in blocks of rows, each of them a writable copy."""
     rows = max(1, BLOCK // phi.shape[1])
     for start in range(0, len(phi), rows):
         yield slice(start, min(start + rows, len(phi))), np.array(phi[start : start + rows])
@@ -240,22 +240,22 @@ def _distribution(
             "own_zero": int(np.count_nonzero(known == 0)),
             "captions": int(np.count_nonzero(np.isfinite(worst[kind][owner]))),
             "images": int(np.count_nonzero(np.isfinite(worst[kind]))),
-            "captions_beat_own": int(np.count_nonzero(extremes.best_foreign > worst[kind][owner])),
+            "captions_beat_own": int(np.count_nonzero(extremes.best_other > worst[kind][owner])),
             "captions_beat_theirs": beat_theirs[kind],
-            "images_beaten": int(np.count_nonzero(extremes.best_foreign_of_image > worst[kind])),
+            "images_beaten": int(np.count_nonzero(extremes.best_other_of_image > worst[kind])),
         }
     return found, columns
 
 
 def _worst_of_image(scores: NDArray[np.floating], owner: NDArray[np.int64], images: int) -> NDArray[np.floating]:
-    """``[images]`` smallest score of each image's captions; infinite where none is known, so that nothing beats it."""
+    """``[images]`` the smallest score of each image's captions; infinite if none is known, so that nothing beats it."""
     worst = np.full(images, np.inf, dtype=scores.dtype)
     np.minimum.at(worst, owner, np.where(np.isnan(scores), np.inf, scores).astype(scores.dtype))
     return worst
 
 
 def _bin_of(values: NDArray[np.floating], top: float, bins: int) -> NDArray[np.int64]:
-    """Bin of each value, the largest one in the last; in float64, so that a value has one bin wherever it stands."""
+    """The bin of each value, the largest in the last bin; in float64, so that equal values get equal bins."""
     return np.minimum(values.astype(np.float64) * (bins / top), bins - 1).astype(np.int64)
 
 
@@ -277,11 +277,11 @@ def _of_image(
             name: {kind: [_or_none(scores[row]) for row in mine] for kind, scores in kinds.items()}
             for name, kinds in own.items()
         },
-        "other": {name: _best_foreign(corpus, column, mine, captions) for name, column in columns.items()},
+        "other": {name: _best_other(corpus, column, mine, captions) for name, column in columns.items()},
     }
 
 
-def _best_foreign(
+def _best_other(
     corpus: Corpus, column: NDArray[np.float64], mine: NDArray[np.int64], captions: int
 ) -> list[dict[str, Any]]:
     best: dict[str, dict[str, Any]] = {}

@@ -124,7 +124,7 @@ def compare_retrievals(
 def write_retrievals(
     corpus: Corpus, similarities: Mapping[str, Path | str], phi: Path | str, out: Path | str, **options: Any
 ) -> None:
-    """Write what ``compare_retrievals`` says of two runs' stored similarities as JSON.
+    """Write what ``compare_retrievals`` finds for two runs' stored similarities as JSON.
 
     Raises:
         InputError: If phi was made of other captions; see ``compare_retrievals``.

@@ -18,7 +18,7 @@ Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fraction per query, 
 
 
 def checked_policy(empty: str) -> None:
-    """Refuse a policy that there is not.
+    """Refuse an unknown policy.
 
     Raises:
         InputError: If there is no such policy.

@@ -35,7 +35,7 @@ def checked_directions(directions: Sequence[str]) -> list[Direction]:
     """``directions`` as a list, if each of them is one.
 
     Raises:
-        InputError: If one is not, or they are no list.
+        InputError: If one is not, or they are not a list.
     """
     if isinstance(directions, str) or not len(directions):
         raise InputError(f"is {directions!r}; give a list such as ('i2t', 't2i').", where=Argument("directions"))
@@ -56,7 +56,7 @@ def checked_choices(name: str, values: Sequence[str | None], choices: Sequence[s
     """Some of ``choices``, the argument ``name``.
 
     Raises:
-        InputError: If one is not among them, or they are no list.
+        InputError: If one is not among them, or they are not a list.
     """
     if isinstance(values, str):
         raise InputError(f"is {values!r}; give a list such as {choices!r}.", where=Argument(name))
@@ -69,7 +69,7 @@ def checked_count(name: str, value: object, least: int = 1) -> int:
     """A whole number of at least ``least``, the argument ``name``.
 
     Raises:
-        InputError: If it is none.
+        InputError: If it is something else.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"is {value!r}; it must be a whole number of at least {least}.", where=Argument(name))
@@ -80,7 +80,7 @@ def checked_share(name: str, value: float) -> float:
     """A number between 0 and 1, neither included, the argument ``name``.
 
     Raises:
-        InputError: If it is none.
+        InputError: If it is something else.
     """
     if not 0 < value < 1:
         raise InputError(f"is {value}; it must lie between 0 and 1, such as 0.95.", where=Argument(name))

@@ -18,7 +18,7 @@ from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.validation import checked_pairing
 
 UNNAMED = "phi"  # name of a phi that is given without one
-CELLS_AT_ONCE = 1 << 18  # of which it is looked whether they are finite: they stay in the processor's cache
+CELLS_AT_ONCE = 1 << 18  # checked to be finite at a time, few enough to stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """Images, their captions, and what a model and phi say of each pair; made by ``Gallery.of``, which checks it.
+    """Images, their captions, and the scores that a model and phi give to each pair.
 
-    All values are finite, every image stands there once and has at least one caption.
+    ``Gallery.of`` makes and checks it: all values are finite; every image has one row and at least one caption.
 
     Attributes:
         similarity: ``[images, captions]``, larger is more similar; any real dtype.
@@ -222,7 +222,7 @@ def checked_similarity(
             f"{name} is {[n_images, n_captions]} and looks transposed: rows are images and columns captions",
             cure=Cure("pass similarity.T", "give --transposed"),
         )
-    if n_images == n_captions:  # only then can each image stand there once for each of its captions
+    if n_images == n_captions:  # only then can each image be repeated once per caption
         refuse_repeats(matrix, name)
     if place := first_not_finite(matrix):
         prefix = f"{name}: similarity" if isinstance(name, Path) else name
@@ -316,7 +316,7 @@ def words_of_phi(name: str) -> str:
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A numpy array of what was given; a torch tensor is taken off its graph and its device, and torch is not needed.
+    """A numpy array of the values; a torch tensor is detached and copied to the CPU, without importing torch.
 
     A tensor on the CPU shares its memory with the array; bfloat16, which numpy lacks, becomes float32.
     """
@@ -332,7 +332,7 @@ def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArra
     """A matrix of real numbers, not yet known to be finite.
 
     Raises:
-        InputError: If it is none.
+        InputError: If it is something else.
     """
     matrix = as_array(values)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
@@ -378,10 +378,10 @@ def not_finite(called: str | Path, matrix: NDArray[Any], place: tuple[int, int],
 
 
 def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse a matrix whose rows come in equal blocks, as where an image stands once for each of its captions.
+    """Refuse a matrix whose rows come in blocks of equal rows, in which each image is repeated once per caption.
 
-    VSE++ and its successors store image embeddings so. Rows that differ by rounding count as equal; one image alone,
-    or rows that are all equal, are accepted.
+    VSE++ and its successors store image embeddings in this way. Rows that differ only by rounding count as equal; a
+    single image, or rows that are all equal, are accepted.
 
     Raises:
         InputError: If every row is repeated equally often.
@@ -397,7 +397,7 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
 
 
 def repeats(matrix: NDArray[Any]) -> int:
-    """How many consecutive rows are one image: 1, or the length of the equal blocks that all rows come in."""
+    """How many consecutive rows are one image: 1, or the length of the blocks of equal rows."""
     n_rows = len(matrix)
     if n_rows < 4 or not _nearly_equal(matrix[:1], matrix[1:2]):
         return 1
