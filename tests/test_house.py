@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,27 @@ def test_no_import_runs_upwards() -> None:
         if PLACE[imported] > PLACE[room]
     ]
     assert upwards == []
+
+
+def modules_imported(file: Path, modules: set[str]) -> Iterator[str]:
+    """Modules of this package that a file imports, those inside functions too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield from {full if full in modules else node.module} & modules
+
+
+def test_modules_do_not_import_each_other_in_circles() -> None:
+    named = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path for path in files()}
+    named = {name.removesuffix(".__init__"): path for name, path in named.items()}
+    graph = {name: set(modules_imported(path, set(named))) - {name} for name, path in named.items()}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 def test_the_package_never_imports_snakemake() -> None:

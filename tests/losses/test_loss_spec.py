@@ -136,7 +136,17 @@ def test_settings_without_effect_are_refused(sam: dict[str, Any], sentence: str)
         check(LossSpec, {"sam": sam}, "x.yaml")
 
 
+class Cos(torch.nn.Module):
+    def __init__(self, power: float) -> None:
+        super().__init__()
+        self.power = power
+
+    def forward(self, similarity: torch.Tensor) -> torch.Tensor:
+        return ((1 - similarity.diagonal()) ** self.power).sum()
+
+
 class CosSpec(LossTerm):
+    implementation: ClassVar[str] = f"{__name__}:Cos"
     reads: ClassVar[str] = "ranked"
     power: float = 2.0
 
@@ -150,13 +160,6 @@ class CosSpec(LossTerm):
 
     def words(self, phis) -> tuple[str, list[str]]:
         return "cos", [f"p = {self.power:g}"]
-
-    def build(self, seed: int = 0) -> torch.nn.Module:
-        class Cos(torch.nn.Module):
-            def forward(_, similarity: torch.Tensor) -> torch.Tensor:
-                return ((1 - similarity.diagonal()) ** self.power).sum()
-
-        return Cos()
 
 
 class WithCos(LossSpec):

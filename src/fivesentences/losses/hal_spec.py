@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Positive
 from fivesentences.losses.term import LossTerm
 
-if TYPE_CHECKING:
-    from fivesentences.losses.hal import HAL
-
 
 class HalSpec(LossTerm):
     """HAL: a hubness-aware loss over all negatives; the defaults are those of its release for Flickr30K."""
 
+    implementation: ClassVar[str] = "fivesentences.losses.hal:HAL"
     reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
 
     gamma: Positive = Field(default=60.0, description="sharpness; released: 60 (Flickr30K), 30 (COCO)")
@@ -41,9 +39,3 @@ class HalSpec(LossTerm):
         """``HAL γ = 60, ε = 0.7``."""
         settings = [f"γ = {self.gamma:g}", f"ε = {self.epsilon:g}"]
         return "HAL", settings if self.weight == 1.0 else [*settings, f"weight {self.weight:g}"]
-
-    def build(self, seed: int = 0) -> HAL:
-        """The module."""
-        from fivesentences.losses.hal import HAL
-
-        return HAL(self.gamma, self.epsilon, self.weight)

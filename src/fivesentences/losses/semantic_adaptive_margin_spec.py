@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import EvaluationPhi, Negatives, Positive, Variant
 from fivesentences.losses.term import LossTerm
 from fivesentences.losses.triplet_spec import MARGIN, Margin
-
-if TYPE_CHECKING:
-    from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
 
 Margins = Literal["adaptive", "fixed", "shuffled"]
 OfPositive = Literal["excluded", "skipped"]
@@ -78,6 +75,7 @@ class SamSpec(LossTerm):
     variant.
     """
 
+    implementation: ClassVar[str] = "fivesentences.losses.semantic_adaptive_margin:SemanticAdaptiveMargin"
     reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
 
     temperature: Positive = Field(default=10.0, description="the paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10")
@@ -148,20 +146,10 @@ class SamSpec(LossTerm):
         settings += [] if self.max_margin is None else [f"margins to {self.max_margin:g}"]
         return title, settings + [f"{key} {value}" for key, value in self.switched.items()]
 
-    def build(self, seed: int = 0) -> SemanticAdaptiveMargin:
-        """The module; ``seed`` is of shuffled margins."""
-        from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
-
-        return SemanticAdaptiveMargin(
-            self.temperature,
-            self.negatives,
-            self.rules,
-            self.weight,
-            self.max_margin,
-            margins=self.margins,
-            margin=self.margin,
-            seed=seed,
-        )
+    def arguments(self, seed: int) -> dict[str, Any]:
+        """Of the class: the rules take the place of the variant and what is switched in it."""
+        names = ("temperature", "negatives", "weight", "max_margin", "margins", "margin")
+        return {name: getattr(self, name) for name in names} | {"variant": self.rules, "seed": seed}
 
     @model_validator(mode="after")
     def _used(self) -> SamSpec:

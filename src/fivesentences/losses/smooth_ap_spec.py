@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Positive
 from fivesentences.losses.term import LossTerm
 
-if TYPE_CHECKING:
-    from fivesentences.losses.smooth_ap import SmoothAPLoss
-
 
 class SmoothAPSpec(LossTerm):
     """Smooth average precision of the one positive of each query: in DAA's release, switched off there."""
 
+    implementation: ClassVar[str] = "fivesentences.losses.smooth_ap:SmoothAPLoss"
     reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
 
     temperature: Positive = Field(default=1e-3, description="of the sigmoid, in units of the similarity")
@@ -35,9 +33,3 @@ class SmoothAPSpec(LossTerm):
     def words(self, phis: Mapping[str, str]) -> tuple[str, list[str]]:
         """``smooth AP T = 0.001, weight 25``."""
         return "smooth AP", [f"T = {self.temperature:g}", f"weight {self.weight:g}"]
-
-    def build(self, seed: int = 0) -> SmoothAPLoss:
-        """The module."""
-        from fivesentences.losses.smooth_ap import SmoothAPLoss
-
-        return SmoothAPLoss(self.temperature, self.weight)

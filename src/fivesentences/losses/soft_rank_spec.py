@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import EvaluationPhi, Positive, Variant
 from fivesentences.losses.term import LossTerm
-
-if TYPE_CHECKING:
-    from fivesentences.losses.soft_rank import SoftRankLoss
 
 USUAL_WEIGHTS = (10.0, 25.0)  # of the release's README for Flickr30K and MS-COCO
 
@@ -19,6 +16,7 @@ USUAL_WEIGHTS = (10.0, 25.0)  # of the release's README for Flickr30K and MS-COC
 class SoftRankSpec(LossTerm):
     """DAA: a model should rank a whole batch as phi does; beside (or instead of) the triplet loss."""
 
+    implementation: ClassVar[str] = "fivesentences.losses.soft_rank:SoftRankLoss"
     reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
 
     temperature: Positive = Field(default=1e-3, description="of the sigmoid, in units of the scores")
@@ -55,8 +53,6 @@ class SoftRankSpec(LossTerm):
         settings += [] if self.temperature == 1e-3 else [f"T = {self.temperature:g}"]
         return "DAA", settings + ([] if self.weight in USUAL_WEIGHTS else [f"weight {self.weight:g}"])
 
-    def build(self, seed: int = 0) -> SoftRankLoss:
-        """The module."""
-        from fivesentences.losses.soft_rank import SoftRankLoss
-
-        return SoftRankLoss(self.temperature, self.weight, self.variant)
+    def arguments(self, seed: int) -> dict[str, Any]:
+        """Of the class, which is given phi with each batch."""
+        return {name: getattr(self, name) for name in ("temperature", "weight", "variant")}

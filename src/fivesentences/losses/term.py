@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from fivesentences.config.named import class_named
 from fivesentences.config.types import Strict
 
 if TYPE_CHECKING:
@@ -18,10 +19,12 @@ class LossTerm(Strict):
     folders of runs are named by it, tables take their labels from it, and the module is built from it.
 
     Attributes:
+        implementation: The loss's class, as module and name; text, since importing it takes torch.
         reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
             ``"similarity"``: ``loss(similarity, phi)`` reads the one similarity that evaluation reads.
     """
 
+    implementation: ClassVar[str]
     reads: ClassVar[Literal["ranked", "similarity"]]
 
     @property
@@ -60,4 +63,9 @@ class LossTerm(Strict):
         Args:
             seed: Of what it draws from a generator of its own.
         """
-        raise NotImplementedError
+        module: nn.Module = class_named(self.implementation)(**self.arguments(seed))
+        return module
+
+    def arguments(self, seed: int) -> dict[str, Any]:
+        """Keyword arguments of its class; those of every setting, where the class takes them under the same names."""
+        return {name: getattr(self, name) for name in type(self).model_fields}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.losses.term import LossTerm
-
-if TYPE_CHECKING:
-    from fivesentences.losses.triplet import TripletLoss
 
 TripletNegatives = Literal["all", "hardest"] | Annotated[int, Field(ge=1)]
 Margin = Annotated[float, Field(ge=0)]
@@ -20,6 +17,7 @@ MARGIN = 0.2  # in every release
 class TripletSpec(LossTerm):
     """Hinge loss with a fixed margin over all negatives, the hardest one, or the k nearest (VSE++, kNN margin)."""
 
+    implementation: ClassVar[str] = "fivesentences.losses.triplet:TripletLoss"
     reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
 
     negatives: TripletNegatives = Field(
@@ -45,9 +43,3 @@ class TripletSpec(LossTerm):
         named = {"all": ["all negatives"], "hardest": ["hardest negative"]}
         settings = named.get(str(self.negatives), ["kNN margin", f"k = {self.negatives}"])
         return "", settings if self.margin == MARGIN else [*settings, f"margin {self.margin:g}"]
-
-    def build(self, seed: int = 0) -> TripletLoss:
-        """The module."""
-        from fivesentences.losses.triplet import TripletLoss
-
-        return TripletLoss(self.margin, self.negatives)

@@ -17,8 +17,9 @@ from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of,
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
 from fivesentences.metrics.registry import METRICS, Metric, metric_of
-from fivesentences.metrics.result import Evaluation, MetricValue, QueryValues, pick
+from fivesentences.metrics.result import Evaluation
 from fivesentences.metrics.semantic_recall import semantic_recall
+from fivesentences.metrics.values import MetricValue, QueryValues, pick
 
 __all__ = [
     "ASP_TIES",

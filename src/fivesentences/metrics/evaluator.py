@@ -19,8 +19,9 @@ from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
 from fivesentences.metrics.relevance import Relevance
-from fivesentences.metrics.result import Evaluation, MetricKey, MetricValue, QueryValues, about_of, key_of, sums_of
+from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
+from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
 from fivesentences.metrics.whole_rankings import Reader
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fivesentences.metrics.registry import parse_metric
-from fivesentences.metrics.result import KEYS, MetricValue
+from fivesentences.metrics.values import KEYS, MetricValue
 
 VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discount")  # rows of the wide form
 BOTH = "both"  # column of the wide form that holds sums over the directions

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fivesentences.config.named import class_named
 from fivesentences.models.registry import MODELS, AnyModelSpec, ModelVariant, model_spec, spec_class, widths_of
 from fivesentences.models.spec import ModelSpec
 
@@ -71,7 +72,10 @@ def build_model(
         InputError: If there is no such model, or it lacks a setting, or a value is out of range.
     """
     spec = model_spec(name, **settings)
-    return spec.build(image_dim=image_dim, vocabulary_size=vocabulary_size, regions=regions, concepts=concepts)
+    model: Matcher = spec.build(
+        image_dim=image_dim, vocabulary_size=vocabulary_size, regions=regions, concepts=concepts
+    )
+    return model
 
 
 def from_released(name: str, state_dict: Mapping[str, torch.Tensor | np.ndarray], **settings: Any) -> Matcher:
@@ -88,7 +92,8 @@ def from_released(name: str, state_dict: Mapping[str, torch.Tensor | np.ndarray]
     import torch
 
     tensors = {key: torch.as_tensor(value) for key, value in state_dict.items()}
-    return spec_class(name).implementation().from_released(tensors, **settings).eval()
+    found: Matcher = class_named(spec_class(name).implementation).from_released(tensors, **settings).eval()
+    return found
 
 
 __all__ = [

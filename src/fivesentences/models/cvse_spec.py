@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Layout, Share, Variant, Width
 from fivesentences.models.spec import ConceptOptions, ModelSpec
-
-if TYPE_CHECKING:
-    from fivesentences.models.cvse import CVSE
 
 # Settings of the fork of "Is An Image Worth Five Sentences?" where they are not CVSE's: it scores by the fused vectors
 # alone and trains with them as first released. It also leaks labels at test (``labels="released"``), and its gradient
@@ -22,6 +19,7 @@ SAM_FORK: dict[str, Any] = {"alpha": 0.75, "test_alpha": 0.75, "fused_share": 1.
 class CVSESpec(ModelSpec):
     """CVSE: an instance level, and a consensus level that describes both sides by concepts (Wang et al. 2020)."""
 
+    implementation: ClassVar[str] = "fivesentences.models.cvse:CVSE"
     layout: ClassVar[Layout] = "grid"
     title: ClassVar[str] = "CVSE"
     needs: ClassVar[frozenset[str]] = frozenset({"concepts", "concept_labels"})
@@ -68,10 +66,3 @@ class CVSESpec(ModelSpec):
     def alpha_at_test(self) -> float:
         """Share of the instance level in the fused vectors when scoring."""
         return self.alpha if self.test_alpha is None else self.test_alpha
-
-    @classmethod
-    def implementation(cls) -> type[CVSE]:
-        """The model's class."""
-        from fivesentences.models.cvse import CVSE
-
-        return CVSE

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Direction, Layout, Positive, Width
 from fivesentences.models.spec import ModelSpec
-
-if TYPE_CHECKING:
-    from fivesentences.models.scan import SCAN
 
 RawNorm = Literal["clipped_l2norm", "l2norm", "softmax", "clipped", "no_norm"]
 Aggregation = Literal["LogSumExp", "Mean", "Max", "Sum"]
@@ -21,6 +18,7 @@ TEMPERATURES: dict[Direction, tuple[float, float]] = {"t2i": (9.0, 6.0), "i2t": 
 class SCANSpec(ModelSpec):
     """SCAN: stacked cross attention between the words of a caption and the regions of an image (Lee et al. 2018)."""
 
+    implementation: ClassVar[str] = "fivesentences.models.scan:SCAN"
     layout: ClassVar[Layout] = "grid"
     title: ClassVar[str] = "SCAN"
 
@@ -65,10 +63,3 @@ class SCANSpec(ModelSpec):
             softmax if self.softmax_temperature is None else self.softmax_temperature,
             pooling if self.pooling_temperature is None else self.pooling_temperature,
         )
-
-    @classmethod
-    def implementation(cls) -> type[SCAN]:
-        """The model's class."""
-        from fivesentences.models.scan import SCAN
-
-        return SCAN

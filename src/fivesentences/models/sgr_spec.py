@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Positive
 from fivesentences.models.similarity_vectors_spec import SimilarityVectorsSpec, attention_temperature
 
-if TYPE_CHECKING:
-    from fivesentences.models.sgr import SGR
-
 
 class SGRSpec(SimilarityVectorsSpec):
     """SGR: similarity graph reasoning over the similarity vectors of a pair (Diao et al. 2021)."""
 
+    implementation: ClassVar[str] = "fivesentences.models.sgr:SGR"
     title: ClassVar[str] = "SGR"
 
     name: Literal["sgr"] = "sgr"
     steps: int = Field(default=3, ge=1, description="steps of reasoning, each with its own weights")
     temperature: Positive = attention_temperature()
-
-    @classmethod
-    def implementation(cls) -> type[SGR]:
-        """The model's class."""
-        from fivesentences.models.sgr import SGR
-
-        return SGR

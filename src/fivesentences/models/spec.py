@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from fivesentences.config.named import class_named
 from fivesentences.config.reading import check
 from fivesentences.config.types import IsWidth, Layout, Strict, Variant
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
     from fivesentences.models.concepts import ConceptGraph
-    from fivesentences.models.matching import Matcher
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class ModelSpec(Strict):
     is built from it, and ``docs/options.md`` is written from it.
 
     Attributes:
+        implementation: The model's class, as module and name; text, since importing it takes torch.
         layout: The features that the model reads: ``"global"`` (one vector per image) or ``"grid"`` (several).
         title: What tables call the model.
         needs: What it takes beyond images and captions: ``"concepts"`` (a concept graph, when it is built) and
@@ -52,17 +53,13 @@ class ModelSpec(Strict):
         name: Its name in the registry.
     """
 
+    implementation: ClassVar[str]
     layout: ClassVar[Layout]
     title: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
     counts_regions: ClassVar[bool] = False
 
     name: str
-
-    @classmethod
-    def implementation(cls) -> type[Matcher]:
-        """The model's class; calling this imports torch."""
-        raise NotImplementedError(f"{cls.__name__}.implementation must return the model's class")
 
     @classmethod
     def widths(cls) -> tuple[str, ...]:
@@ -103,8 +100,8 @@ class ModelSpec(Strict):
         vocabulary_size: int,
         regions: int | None = None,
         concepts: ConceptGraph | None = None,
-    ) -> Matcher:
-        """The model with fresh weights, drawn from torch's global generator as the released code draws them.
+    ) -> Any:
+        """The model (a ``Matcher``) with fresh weights from torch's global generator, drawn as in the released code.
 
         Args:
             image_dim: Length of an image feature vector.
@@ -122,7 +119,7 @@ class ModelSpec(Strict):
             if concepts is None:
                 raise InputError(f"{self.title} needs concepts; give ConceptGraph.of_captions(...) as concepts.")
             given["concepts"] = concepts
-        return self.implementation()(self, image_dim=image_dim, vocabulary_size=vocabulary_size, **given)
+        return class_named(self.implementation)(self, image_dim=image_dim, vocabulary_size=vocabulary_size, **given)
 
     @model_serializer(mode="wrap")
     def _stated(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Layout, Width
 from fivesentences.models.spec import ModelSpec
 
-if TYPE_CHECKING:
-    from fivesentences.models.vsepp import VSEPP
-
 
 class VSEPPSpec(ModelSpec):
     """VSE++: one vector per image, one per caption, and their dot product (Faghri et al. 2018)."""
 
+    implementation: ClassVar[str] = "fivesentences.models.vsepp:VSEPP"
     layout: ClassVar[Layout] = "global"
     title: ClassVar[str] = "VSE++"
 
@@ -34,10 +32,3 @@ class VSEPPSpec(ModelSpec):
         default=False,
         description="absolute values of both vectors after the norm (released option, meant for `order`)",
     )
-
-    @classmethod
-    def implementation(cls) -> type[VSEPP]:
-        """The model's class."""
-        from fivesentences.models.vsepp import VSEPP
-
-        return VSEPP

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fivesentences.config.types import Layout, Share, Width
 from fivesentences.models.spec import ModelSpec
 
-if TYPE_CHECKING:
-    from fivesentences.models.vsrn import VSRN
-
 
 class VSRNSpec(ModelSpec):
     """VSRN: relations between regions, a GRU over them, and a captioning loss in training (Li et al. 2019)."""
 
+    implementation: ClassVar[str] = "fivesentences.models.vsrn:VSRN"
     layout: ClassVar[Layout] = "grid"
     title: ClassVar[str] = "VSRN"
 
@@ -38,10 +36,3 @@ class VSRNSpec(ModelSpec):
         default=60, ge=2, description="most words that the captioner writes, `<start>` and `<end>` included"
     )
     caption_dropout: Share = Field(default=0.2, description="of the input of both GRUs of the captioner")
-
-    @classmethod
-    def implementation(cls) -> type[VSRN]:
-        """The model's class."""
-        from fivesentences.models.vsrn import VSRN
-
-        return VSRN

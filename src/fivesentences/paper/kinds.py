@@ -8,22 +8,17 @@ a figure is first collected as a ``Drawing``: its data, its notes and a function
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pandas as pd
 
 from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
+from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.tables.table import Table
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.rows import Row, expand_rows
 from fivesentences.plan.studies import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 
 @dataclass(frozen=True)
@@ -51,21 +46,6 @@ class Context:
     def where(self, exhibit: Exhibit) -> str:
         """The table or figure, for an error message."""
         return f"{self.study_name}: {exhibit.name}"
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure before it is drawn.
-
-    Attributes:
-        data: Everything that is drawn, as one tidy table; it becomes the figure's CSV.
-        notes: Sentences below it.
-        draw: Sets the size of an empty canvas and fills it; None where the scale has nothing to draw.
-    """
-
-    data: pd.DataFrame
-    notes: Sequence[str]
-    draw: Callable[[Canvas], None] | None
 
 
 class TableKind(Exhibit):

@@ -25,7 +25,8 @@ from fivesentences.paper.figures.canvas import (
     panel_at,
     text_at,
 )
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreements, read_agreements
 from fivesentences.paper.tables.agreement import REFERENCES
 from fivesentences.paper.tables.table import number

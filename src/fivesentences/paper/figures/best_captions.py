@@ -14,7 +14,8 @@ from pydantic import Field
 from fivesentences.config import PhiName
 from fivesentences.corpus import Photographs
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, photograph_at, rule_at, text_at
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words

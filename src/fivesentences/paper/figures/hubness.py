@@ -14,7 +14,8 @@ from pydantic import Field
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import Part, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference

@@ -16,7 +16,8 @@ from pydantic import Field
 from fivesentences.config import check
 from fivesentences.evaluation import collect, read_evaluations
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import label_of, phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique

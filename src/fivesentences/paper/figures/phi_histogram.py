@@ -13,7 +13,8 @@ from pydantic import Field
 
 from fivesentences.config import PhiName
 from fivesentences.paper.figures.canvas import OTHERS_COLOUR, OWN_COLOUR, SOFT, WIDTH, legend_at, panel_at, text_at
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.names import phi_in_words
 from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples

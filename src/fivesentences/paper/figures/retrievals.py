@@ -15,7 +15,8 @@ from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.retrievals import read_retrievals
 from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, photograph_at, rule_at, text_at
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words

@@ -17,7 +17,8 @@ from fivesentences.config import Variant
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid
-from fivesentences.paper.kinds import Context, Drawing, FigureKind
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.metric_notes import notes_on_inference

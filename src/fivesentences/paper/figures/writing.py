@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.canvas import STYLE, WIDTH
-from fivesentences.paper.kinds import Drawing
+from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.storage import read_json, replacing, write_json
 
 if TYPE_CHECKING:

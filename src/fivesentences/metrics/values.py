@@ -1,0 +1,91 @@
+"""What a number of an evaluation is: the keys that tell it from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.errors import InputError
+
+KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
+
+
+class MetricKey(TypedDict):
+    """What a number is; see ``MetricValue``."""
+
+    metric: str
+    direction: str
+    formula: str
+    ground_truth: str
+    m: int
+    style: str
+    weighting: str
+    discount: str
+    phi: str
+
+
+class MetricValue(MetricKey):
+    """One number and what it is, in the columns of the tidy table.
+
+    ``metric`` is a name of the registry (docs/metrics.md) with a cut-off, such as "R@1" or "CxC R@5". ``direction`` is
+    the side of the queries, and empty for sums of both. ``formula`` ("released", "paper"; of ASP its rule for ties),
+    ``ground_truth`` ("kept", "removed"), ``style`` ("recall", "vse_recall"; of hard semantic recall), ``weighting``
+    ("hard", "soft"; of semantic recall), ``discount`` ("log"; of the released NCS) and ``phi`` (its name) are empty and
+    ``m`` is 0 where they do not apply (0 for N@k of the paper means m = k).
+
+    ``value`` is in the unit of the registry: recall, semantic recall, NCS, ASP, PMRP and shares of hubs in percent,
+    mAP, mAP@R and R-P as fractions, ranks from 1.
+    """
+
+    value: float
+
+
+class QueryValues(MetricKey):
+    """One metric's value for every query: the keys of ``MetricValue``, with ``values`` in place of ``value``.
+
+    ``values`` is ``[queries]`` in the metric's unit, NaN where the metric leaves a query out; their mean without NaN is
+    the metric's value.
+    """
+
+    values: NDArray[np.float64]
+
+
+Row = TypeVar("Row", bound=MetricKey)
+
+
+def key_of(metric: str, direction: str = "", **variant: Any) -> MetricKey:
+    """What a number is, from the parts of its variant that apply."""
+    key: MetricKey = {
+        "metric": metric,
+        "direction": direction,
+        "formula": "",
+        "ground_truth": "",
+        "m": 0,
+        "style": "",
+        "weighting": "",
+        "discount": "",
+        "phi": "",
+    }
+    return {**key, **variant}  # type: ignore[typeddict-item]
+
+
+def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) -> Row:
+    """The one row of a metric, a direction and those parts of a variant that are named.
+
+    Raises:
+        InputError: If there is none, or there are several.
+    """
+    wanted = {"metric": metric, "direction": direction, **variant}
+    found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+    if len(found) != 1:
+        named = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        more = f": they differ in {', '.join(_differing(found))}" if found else ""
+        raise InputError(f"there are {len(found)} numbers with {named}{more}; name one.")
+    return found[0]
+
+
+def _differing(rows: Sequence[MetricKey]) -> list[str]:
+    return [key for key in KEYS if len({row[key] for row in rows}) > 1]  # type: ignore[literal-required]
