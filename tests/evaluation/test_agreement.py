@@ -1,4 +1,4 @@
-"""How well phi agrees with judges: the numbers beside scipy's, and what stands beside them."""
+"""How well phi agrees with judges: the numbers beside scipy's, and what is noted with them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_only_caption_of_an_image_is_left_out_and_counted(corpus, judgements
     assert by_key(numbers)["cider", "own_left_out", "other", "pearson"]["left_out"] == 0
 
 
-def test_binary_relevance_over_foreign_pairs_has_no_correlation(corpus, judgements):
+def test_binary_relevance_over_captions_of_other_images_has_no_correlation(corpus, judgements):
     _, numbers = agreement(judgements, corpus, [("binary", "kept")])
     for statistic in STATISTICS:
         assert by_key(numbers)["binary", "kept", "all", statistic]["value"] > 0
@@ -145,7 +145,7 @@ def test_cells_of_the_whole_matrix_and_single_pairs_are_alike(phi, corpus, judge
         np.testing.assert_allclose(same_pairs, single[column], atol=1e-12, rtol=0)
 
 
-def test_what_a_number_was_made_of_stands_beside_it(corpus, judgements):
+def test_what_a_number_was_made_of_is_noted_with_it(corpus, judgements):
     rows = [("binary", "kept"), ("cider", "kept"), ("bleu4-reattached", "kept"), ("cider", "own_left_out")]
     _, numbers = agreement(judgements, corpus, rows, statistics=["kendall_c"], resamples=0)
     assert [(n["phi"], n["references"]) for n in numbers[::2]] == rows
@@ -221,8 +221,8 @@ def test_too_few_pairs_have_no_correlation(corpus):
 
 
 @pytest.mark.data
-def test_table_1_on_cxc_is_as_printed(mirror):
-    """Print: binary .711, CIDEr .734 / .453; the digits beyond were measured with independent code."""
+def test_table_1_on_cxc_is_as_published(mirror):
+    """Published: binary .711, CIDEr .734 / .453; the digits beyond were measured with independent code."""
     corpus, judgements = load_judgements(
         "cxc", mirror / "cxc" / "sits_test.csv", load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco")
     )

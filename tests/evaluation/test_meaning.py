@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import meaning as module
 from fivesentences.evaluation.meaning import meaning, measure_meaning, read_meaning
@@ -17,18 +17,8 @@ def corpus_of(counts: list[int], captions: list[str] | None = None) -> Corpus:
     """Images with so many captions each."""
     owner = np.repeat(np.arange(len(counts)), counts)
     texts = captions or [f"caption {row}" for row in range(len(owner))]
-    rows = [
-        {
-            "image_id": f"i{image}",
-            "filename": f"{image}.jpg",
-            "caption_id": f"c{row}",
-            "caption": text,
-            "split": "test",
-            "category": None,
-        }
-        for row, (image, text) in enumerate(zip(owner, texts, strict=True))
-    ]
-    return Corpus("made", pd.DataFrame(rows))
+    rows = [(f"i{i}", f"{i}.jpg", f"c{c}", texts[c], "test", None) for c, i in enumerate(owner)]
+    return Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
 def random_phi(corpus: Corpus, seed: int, levels: int | None = None) -> np.ndarray:
@@ -40,7 +30,7 @@ def random_phi(corpus: Corpus, seed: int, levels: int | None = None) -> np.ndarr
 
 
 def counted_one_by_one(corpus: Corpus, phi: np.ndarray, own: np.ndarray) -> dict[str, int]:
-    """The definitions, word by word."""
+    """The definitions, taken literally."""
     owner, images = corpus.image_of_caption, range(corpus.n_images)
     worst = {i: min(own[d] for d in range(len(owner)) if owner[d] == i) for i in images}
     found = {"captions_beat_own": 0, "captions_beat_theirs": 0, "images_beaten": 0}
@@ -142,15 +132,8 @@ def test_phi_that_is_zero_everywhere_beats_nothing():
 
 
 def test_measured_files_hold_cider_with_and_without_the_own_caption(tmp_path):
-    words = [
-        "a dog runs",
-        "the dog runs fast",
-        "a dog on grass",
-        "two boys play ball",
-        "boys play with a ball",
-        "a boy",
-    ]
-    corpus = corpus_of([3, 3], words)
+    dogs = ["a dog runs", "the dog runs fast", "a dog on grass"]
+    corpus = corpus_of([3, 3], [*dogs, "two boys play ball", "boys play with a ball", "a boy"])
     write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
     measure_meaning(corpus, {"cider": tmp_path / "cider.npy"}, tmp_path / "m.json", images=2)
     found = read_meaning(tmp_path / "m.json")

@@ -1,9 +1,8 @@
-"""Protocols, the three lines of a notebook, and comparisons: against plain loops over folds and queries."""
+"""Protocols and comparisons, against plain loops over folds and queries."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
@@ -70,16 +69,6 @@ def test_the_first_fold_may_be_given_alone(given, small):
     first = evaluate(similarity, {"x": phi}, "first")
     assert first.value("R@5", "i2t") == recall_at_k(similarity[:4, :20], (5,))[5]
     assert evaluate(similarity[:4, :20], {"x": phi[:20, :4]}, "first").values == first.values
-
-
-def test_three_lines_of_a_notebook_print_a_table(given):
-    similarity, phi = given
-    result = evaluate(similarity, {"cider": phi})
-    assert isinstance(result.wide(), pd.DataFrame)
-    shown = str(result)
-    assert "R@k" in shown and "cider" in shown and "NaN" not in shown and "..." not in shown
-    assert result.about["tie_rule"].startswith("equal scores") and result.about["images"] == 20
-    assert f"{recall_at_k(similarity, (1,))[1]:.2f}" in shown
 
 
 def test_both_ways_to_score_a_matrix_give_the_same_result(given):
@@ -205,12 +194,6 @@ def test_sizes_of_the_file_and_of_a_gallery_are_both_said(given, small):
     tidy = scores.tidy()
     assert (tidy["protocol"] == "folds").all() and (tidy["images"] == 4).all() and "tie_rule" in tidy
     assert "tie_rule" not in str(tidy)  # it stands below
-
-
-def test_sizes_of_the_relevant_set_stand_in_the_order_asked_for(given):
-    wide = evaluate(*given).wide()
-    m = wide.loc["SR@k"].index.get_level_values("m").tolist()
-    assert m == ["1", "2", "3"] * 2
 
 
 def test_asp_with_average_ranks_and_semantic_recall_with_ground_truth_are_compared(given):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.retrievals import compare_retrievals, read_retrievals, write_retrievals
 from fivesentences.semantics import write_phi
@@ -19,18 +19,11 @@ K = 4
 @pytest.fixture
 def corpus() -> Corpus:
     rows = [
-        {
-            "image_id": f"i{image}",
-            "filename": f"i{image}.png",
-            "caption_id": f"{image}.{number}",
-            "caption": f"a thing {image} seen {number} times",
-            "split": "test",
-            "category": None,
-        }
+        (f"i{image}", f"i{image}.png", f"{image}.{number}", f"a thing {image} seen {number} times", "test", None)
         for image in range(30)
         for number in range(2 + image % 2)
     ]
-    return Corpus("made", pd.DataFrame(rows))
+    return Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.config import FeatureSpec
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
 from fivesentences.evaluation.run import write_mean_similarity
@@ -31,19 +31,12 @@ WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     rows = [
-        {
-            "image_id": f"{split}{image}",
-            "filename": f"{split}{image}.png",
-            "caption_id": f"{split}{image}.{number}",
-            "caption": f"{WORDS[(image + number) % len(WORDS)]} {image}",
-            "split": split,
-            "category": None,
-        }
+        (f"{split}{i}", f"{split}{i}.png", f"{split}{i}.{n}", f"{WORDS[(i + n) % len(WORDS)]} {i}", split, None)
         for split in ("train", "dev", "test")
-        for image in range(6)
-        for number in range(2 + image % 2)
+        for i in range(6)
+        for n in range(2 + i % 2)
     ]
-    corpus = Corpus("made", pd.DataFrame(rows))
+    corpus = Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
     corpus.write(tmp_path / "made.parquet")
     test = corpus.split("test")
     for phi in ("cider", "tfidf"):

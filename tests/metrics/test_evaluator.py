@@ -225,7 +225,7 @@ def test_what_depends_on_phi_alone_is_computed_once(matrices, monkeypatch):
     assert KEPT_BYTES >= 2 * 2 * 2 * 5000 * 25000  # two phi of COCO 5K under one rule
 
 
-def test_another_gallery_or_phi_starts_anew(matrices):
+def test_another_gallery_or_phi_starts_again(matrices):
     similarity, phi = matrices
     evaluator = Evaluator(phi[:18, :6])
     evaluator(similarity[:6, :18])

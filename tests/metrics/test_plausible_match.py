@@ -73,7 +73,6 @@ def test_a_perfect_order_has_100_and_zeta_beyond_the_labels_matches_everything()
         ({"zetas": (0.5,)}, "zetas holds 0.5"),
         ({"zetas": "012"}, "zetas is '012'"),
         ({"direction": "both"}, "direction is 'both'"),
-        ({"similarity": np.full((12, 60), np.nan)}, r"similarity\[0, 0\] is nan"),
     ],
 )
 def test_what_does_not_fit_is_said(change, message):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import ncs, rank_statistics, recall_at_k, semantic_recall
+from fivesentences.metrics import asp, ncs, rank_statistics, recall_at_k, semantic_recall
 from fivesentences.metrics.ranking import best_first
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
@@ -43,7 +43,8 @@ def test_memory_maps_give_the_same_numbers(tmp_path):
     np.save(tmp_path / "phi.npy", rng.random((30, 6)).astype(np.float32))
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("similarity", "phi")]
     for direction in ("i2t", "t2i"):
-        assert ncs(*mapped, direction=direction) == ncs(*map(np.array, mapped), direction=direction)
+        for metric in (ncs, asp):
+            assert metric(*mapped, direction=direction) == metric(*map(np.array, mapped), direction=direction)
 
 
 @pytest.mark.parametrize(

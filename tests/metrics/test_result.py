@@ -45,6 +45,7 @@ def test_the_wide_table_holds_every_number_at_its_place(result):
     named = {"phi": "blunt", "formula": "paper", "ground_truth": "removed", "m": 2, "style": "vse_recall"}
     found = wide.loc[("SR@k", "blunt", "paper", "removed", "2", "vse_recall", "hard", ""), ("t2i", "@5")]
     assert found == result.value("SR@5", "t2i", **named, weighting="hard")
+    assert wide.loc["SR@k"].index.get_level_values("m").tolist()[:6] == ["1", "1", "1", "2", "2", "2"]
     sums = wide[("both", "")].dropna()
     assert sums.index.get_level_values("metric").tolist() == ["Rsum", "mR"] + ["Nsum"] * 12
     assert wide.columns.tolist()[:6] == [("i2t", f"@{k}") for k in (1, 3, 5, 7, 10)] + [("i2t", "")]

@@ -10,7 +10,7 @@ from fivesentences.retrieval import csls
 from fivesentences.retrieval.largest import INSERTED, LANES, largest_of_columns, largest_of_rows
 
 
-def told(similarity, k):
+def by_definition(similarity, k):
     """Eq. 6 with full sorts."""
     scores = np.asarray(similarity, dtype=np.float64)
     caption_means = -np.sort(-scores, axis=0)[:k].mean(axis=0)
@@ -36,7 +36,7 @@ def test_values_are_those_of_equation_6(name, matrix, dtype, k):
     given = matrix.astype(dtype)
     ours = csls(given, k)
     assert ours.dtype == np.float32
-    np.testing.assert_allclose(ours, told(given, k), atol=1e-6, rtol=1e-6)
+    np.testing.assert_allclose(ours, by_definition(given, k), atol=1e-6, rtol=1e-6)
 
 
 def test_with_every_item_a_neighbour_it_is_twice_the_score_minus_both_means():

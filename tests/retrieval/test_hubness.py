@@ -10,7 +10,7 @@ from fivesentences.errors import InputError
 from fivesentences.retrieval import hubness, hubness_of_ranking
 
 
-def told(similarity, direction, k):
+def by_definition(similarity, direction, k):
     scores = np.asarray(similarity, dtype=np.float64)
     scores = scores if direction == "i2t" else scores.T
     first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -35,7 +35,7 @@ def matrices():
 def test_counts_are_those_of_full_sorts_with_the_lower_index_first(name, matrix, dtype, k, direction):
     given = matrix.astype(dtype)
     found = hubness(given, direction, k)
-    expected = told(given, direction, k)
+    expected = by_definition(given, direction, k)
     np.testing.assert_array_equal(found.counts, expected)
     n_queries, n_gallery = given.shape if direction == "i2t" else given.shape[::-1]
     assert found.n_queries == n_queries and found.counts.sum() == n_queries * min(k, n_gallery)

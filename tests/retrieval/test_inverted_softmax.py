@@ -12,7 +12,7 @@ from fivesentences.metrics import recall_at_k
 from fivesentences.retrieval import inverted_softmax
 
 
-def told(similarity, beta, direction, include_self):
+def by_definition(similarity, beta, direction, include_self):
     """log of eq. 5 with 60 digits."""
     scores = np.asarray(similarity, dtype=np.float64)
     scores = scores if direction == "i2t" else scores.T
@@ -49,7 +49,7 @@ def test_values_are_the_logarithm_of_equation_5(name, matrix, dtype, include_sel
     given = matrix.astype(dtype)
     ours = inverted_softmax(given, direction=direction, include_self=include_self)
     assert ours.dtype == np.float32
-    np.testing.assert_allclose(ours, told(given, 30.0, direction, include_self), rtol=3e-7, atol=1e-14)
+    np.testing.assert_allclose(ours, by_definition(given, 30.0, direction, include_self), rtol=3e-7, atol=1e-14)
 
 
 def test_captions_with_equal_columns_stay_tied():
@@ -63,7 +63,7 @@ def test_captions_with_equal_columns_stay_tied():
 def test_no_beta_overflows(beta, direction):
     matrix = np.random.default_rng(2).uniform(-1, 1, (5, 15))
     np.testing.assert_allclose(
-        inverted_softmax(matrix, beta, direction), told(matrix, beta, direction, False), rtol=3e-7, atol=1e-12
+        inverted_softmax(matrix, beta, direction), by_definition(matrix, beta, direction, False), rtol=3e-7, atol=1e-12
     )
 
 
