@@ -146,6 +146,26 @@ def test_targets_have_a_short_name_where_it_is_unique(plans):
     assert "table1" not in targets and {"five_sentences_table1", "knn_margin_table1", "daa_supp_table1"} <= set(targets)
 
 
+def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
+    scale = plans["demo"].scale
+    plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+recall"]}), CONFIG)
+    read = plan.inputs_of("evaluate", job=next(iter(plan.evaluations)))["phi"]
+    assert [path.stem for path in read] == ["cider", "tfidf", "recall"]
+    assert {"cider", "tfidf", "recall"} <= set(plan.matrices)
+
+
+@pytest.mark.parametrize(("metric", "read"), [("PMRP", True), ("Rsum", False)])
+def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, read):
+    scale = plans["demo"].scale.model_copy(update={"studies": ["knn_margin"], "other_seeds": [], "keep": []})
+    study = plans["demo"].studies["knn_margin"]
+    table = next(table for table in study.tables if table.name == "table1")
+    columns = [column.model_copy(update={"metric": metric}) for column in table.columns]
+    changed = study.model_copy(update={"tables": [table.model_copy(update={"columns": columns})]})
+    plan = Plan(scale, {"knn_margin": changed}, plans["demo"].catalogue, config=CONFIG)
+    assert plan.needs_labels == read
+    assert bool(plan.inputs_of("evaluate", job=next(iter(plan.evaluations)))["labels"]) == read
+
+
 def test_a_mirror_or_a_download_at_hand_gives_its_weights_and_excerpts(tmp_path, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     scale = read(Scale, CONFIG / "flickr8k.yaml")

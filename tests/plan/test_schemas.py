@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 import yaml
 
-from fivesentences import cli
 from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.options_page import options_page
 from fivesentences.plan.schemas import schema_texts
@@ -88,22 +87,12 @@ def test_an_editor_is_offered_the_registered_models_and_their_widths() -> None:
     assert exception["widths"]["properties"]["similarity_dim"]["description"] == "of sgr, saf"
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr("sys.argv", ["fivesentences", "schema", *map(str, arguments)])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return int(end.value.code or 0)
-
-
-def test_what_is_checked_in_is_up_to_date_and_what_is_not_is_named(monkeypatch, tmp_path, capsys) -> None:
+def test_what_is_checked_in_is_up_to_date_and_what_is_not_is_named(run, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(ROOT)
-    assert run(monkeypatch, "--check") == 0
-    where = ("--out", tmp_path / "schemas", "--page", tmp_path / "options.md")
-    assert run(monkeypatch, *where) == 0
-    assert sorted(path.stem for path in (tmp_path / "schemas").iterdir()) == sorted(SCHEMAS)
-    assert (tmp_path / "options.md").read_text(encoding="utf-8") == options_page()
-    (tmp_path / "options.md").write_text("edited")
-    capsys.readouterr()
-    assert run(monkeypatch, *where, "--check") == 1
-    said = capsys.readouterr().err.replace("\n", " ")
-    assert "options.md: not up to date with the specifications; run: fivesentences schema." in said
+    assert run("schema", "--check").code == 0
+    assert run("schema", "--root", tmp_path).code == 0
+    assert sorted(path.stem for path in (tmp_path / "config" / "schemas").iterdir()) == sorted(SCHEMAS)
+    assert (tmp_path / "docs" / "options.md").read_text(encoding="utf-8") == options_page()
+    (tmp_path / "docs" / "metrics.md").write_text("edited")
+    said = run("schema", "--root", tmp_path, "--check")
+    assert said.code == 1 and f"{tmp_path}/docs/metrics.md: not up to date with the code; run:" in said.err

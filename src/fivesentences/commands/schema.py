@@ -1,4 +1,4 @@
-"""`fivesentences schema`: JSON schemas of the configuration files, and the page of options."""
+"""`fivesentences schema`: what is written from the code, and checked in beside it."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from fivesentences.storage import replacing
 
 
 def schema(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="where the schemas go")] = Path(
-        "config/schemas"
-    ),
-    page: Annotated[Path, typer.Option(metavar="FILE", help="where the page of options goes")] = Path(
-        "docs/options.md"
-    ),
+    root: Annotated[
+        Path, typer.Option("--root", metavar="FOLDER", help="the checkout, in which config/ and docs/ lie")
+    ] = Path(),
     check: Annotated[bool, typer.Option("--check", help="write nothing; fail if a file is not up to date")] = False,
 ) -> None:
-    """Write JSON schemas of the configuration files, and the page of all options.
+    """Write what follows from the code: config/schemas, docs/options.md, docs/metrics.md.
 
-    With them an editor completes config/*.yaml: the first line of each of these
-    files names its schema. Both follow from the specifications of models and
-    losses and from the typed configuration; run this after changing one.
+    The JSON schemas let an editor complete config/*.yaml: the first line of each
+    of these files names its schema. The two pages list every option and every
+    metric. Run this after a change of a specification, the configuration or the
+    registry of metrics; the names of the files written are printed.
 
     Example:
 
         fivesentences schema --check
     """
+    from fivesentences.metrics.registry import metrics_page
     from fivesentences.paper.studies import PaperStudy
     from fivesentences.plan.options_page import options_page
     from fivesentences.plan.schemas import schema_texts
 
-    texts = {out / name: text for name, text in schema_texts(PaperStudy).items()} | {page: options_page()}
+    texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(PaperStudy).items()}
+    texts |= {root / "docs" / "options.md": options_page(), root / "docs" / "metrics.md": metrics_page()}
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check and stale:
         raise InputError(
-            f"{', '.join(map(str, stale))}: not up to date with the specifications",
+            f"{', '.join(map(str, stale))}: not up to date with the code",
             cure="run: fivesentences schema",
         )
     for path in stale:

@@ -251,5 +251,6 @@ def metrics_page() -> str:
         "is the name of a list of positives, such as CxC.\nVariants (formula, ground truth, m, weights, tie rule) are "
         "options: see [your_model.md](your_model.md).\n\n"
         f"{metrics_table()}\n"
-        "Equal scores are ordered by index, lower first. Written by `fivesentences metrics --page docs/metrics.md`.\n"
+        "Equal scores are ordered by index, lower first. Written by `fivesentences schema` from `METRICS` in\n"
+        "`src/fivesentences/metrics/registry.py`.\n"
     )
