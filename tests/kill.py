@@ -11,7 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -24,6 +25,14 @@ class Killed(BaseException):
 def killed(*arguments: Any, **named: Any) -> None:
     """Stands for a function at which the process is killed."""
     raise Killed
+
+
+class End(NamedTuple):
+    """How a program ended: its exit status, or minus the signal that ended it, and what it printed."""
+
+    status: int
+    out: str
+    err: str
 
 
 @contextmanager
@@ -39,6 +48,66 @@ def killed_after(calls: int, owner: object, name: str) -> Iterator[None]:
 
     with mock.patch.object(owner, name, counted), pytest.raises(Killed):
         yield
+
+
+class Program:
+    """Python code in a process group of its own: a signal reaches it and its children, and nothing outlives the block.
+
+    Args:
+        code: What ``python -c`` runs, or a script.
+        arguments: Its command-line arguments.
+    """
+
+    def __init__(self, code: str | Path, *arguments: object):
+        command = [sys.executable, *(["-c", code] if isinstance(code, str) else [code]), *map(str, arguments)]
+        self._process = subprocess.Popen(
+            command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(ProcessLookupError):
+            self.send(signal.SIGKILL)
+        with self._process:  # which waits, and closes what it printed to
+            pass
+
+    def wait_for(self, condition: Callable[[], Any]) -> Any:
+        """The first true value of ``condition()``, while the program runs."""
+        until = time.monotonic() + 120
+        while not (found := condition()):
+            assert self._process.poll() is None, self.end()
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        return found
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the program and its children, as a terminal does."""
+        os.killpg(self._process.pid, number)
+
+    def kill_alone(self) -> None:
+        """Kill the program but not its children."""
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> End:
+        """Wait until the program has ended, and every child to which its output belongs too."""
+        out, err = self._process.communicate(timeout=120)
+        return End(self._process.returncode, out, err)
+
+    def child(self, name: bytes) -> int | None:
+        """Process id of the only child, once ``name`` is in its command line."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return next((int(pid) for pid in children if name in Path(f"/proc/{pid}/cmdline").read_bytes()), None)
+
+    @staticmethod
+    def gone(pid: int) -> bool:
+        """Whether a process has ended."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
 
 
 class Starter:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -38,13 +36,3 @@ def test_a_bar_shows_the_note(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar("train", total=1) as bar:
         bar.advance(note="loss 0.5")
     assert "loss 0.5" in capsys.readouterr().err
-
-
-def test_the_core_imports_neither_torch_nor_snakemake() -> None:
-    code = (
-        "import sys, fivesentences.cli, fivesentences.corpus, fivesentences.corpus.download, fivesentences.semantics,"
-        " fivesentences.metrics, fivesentences.evaluation\n"
-        "heavy = {'torch', 'snakemake', 'matplotlib', 'skimage', 'numba', 'timm'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import re
 import shutil
 import ssl
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -20,6 +18,7 @@ from fivesentences.config import Catalogue, CatalogueEntry, CatalogueFile, read
 from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
+from kill import Program
 
 DATA = np.random.default_rng(0).bytes(3_000_000)
 SHA = hashlib.sha256(DATA).hexdigest()
@@ -142,14 +141,11 @@ def test_an_interrupted_download_resumes_where_it_stopped(host, tmp_path, monkey
 def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, tmp_path):
     host.hang_up_after = 1_000_000
     host.keeps_waiting.set()  # the connection stays open without a byte, so the kill comes in its midst
-    child = multiprocessing.get_context("fork").Process(target=get, args=(entry(host.url, SHA), tmp_path))
-    child.start()
-    deadline = time.monotonic() + 60
-    while not any((tmp_path / "mine" / name).stat().st_size for name in left_in(tmp_path)):
-        assert child.is_alive() and time.monotonic() < deadline
-        time.sleep(0.01)
-    child.kill()
-    child.join()
+    code = "import sys; from pathlib import Path; from fivesentences.config import CatalogueEntry; "
+    code += "from fivesentences.corpus import fetch; entry = CatalogueEntry.model_validate_json(sys.argv[1]); "
+    code += "fetch(entry, 'mine', 'archive', Path(sys.argv[2]), None)"
+    with Program(code, entry(host.url, SHA).model_dump_json(), tmp_path) as program:
+        program.wait_for(lambda: any((tmp_path / "mine" / name).stat().st_size for name in left_in(tmp_path)))
     (part,) = left_in(tmp_path)
     assert part.endswith(".part")
     arrived = (tmp_path / "mine" / part).stat().st_size

@@ -1,13 +1,9 @@
-"""A small archive of drawn pictures, and a process that is killed, for the tests of this folder."""
+"""A small archive of drawn pictures for the tests of this folder."""
 
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -46,22 +42,3 @@ def images() -> pd.DataFrame:
     return pd.DataFrame(
         {"image_id": [f"image{n}" for n in range(COUNT)], "filename": [f"{n}.png" for n in range(COUNT)]}
     )
-
-
-@pytest.fixture
-def killed(tmp_path: Path) -> Callable[..., tuple[str, str]]:
-    """Runs a script and kills it with SIGKILL once ``when()`` holds; returns standard output and standard error.
-
-    Fails if a child that shares one of them outlives the script for a minute: then that stays open.
-    """
-
-    def killed(source: str, *arguments: object, when: Callable[[], bool]) -> tuple[str, str]:
-        (tmp_path / "script.py").write_text(source)
-        command = [sys.executable, str(tmp_path / "script.py"), *map(str, arguments)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            while process.poll() is None and not when():
-                time.sleep(0.002)
-            process.kill()
-            return process.communicate(timeout=60)
-
-    return killed

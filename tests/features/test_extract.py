@@ -16,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.features import extract, extract_features
 from fivesentences.features.chunks import Chunks
 from fivesentences.features.grid_descriptors import GridDescriptors
+from kill import Program
 
 # No `if __name__ == "__main__"`: a Snakemake script has none either.
 SCRIPT = """
@@ -72,10 +73,15 @@ def test_rows_are_the_images_in_the_tables_order(archive, images, tmp_path, caps
     assert set(tmp_path.iterdir()) == {out, beside}
 
 
-def test_a_killed_extraction_resumes_from_finished_chunks(archive, images, tmp_path, monkeypatch, killed):
+def test_a_killed_extraction_resumes_from_finished_chunks(archive, images, tmp_path, monkeypatch):
     table, out = tmp_path / "images.csv", tmp_path / "out" / "features.npy"
     images.to_csv(table, index=False)
-    printed, _ = killed(SCRIPT, archive, table, out, when=lambda: len(chunk_files(out)) >= 5)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    with Program(script, archive, table, out) as program:
+        program.wait_for(lambda: len(chunk_files(out)) >= 5)
+        program.kill_alone()
+        printed = program.end().out
     before = chunk_files(out)
     assert printed == "the script runs\n"  # it was killed before its end, and workers did not run it again
     assert 5 <= len(before) < len(images)

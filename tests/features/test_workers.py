@@ -10,6 +10,7 @@ import pytest
 from fivesentences.errors import InputError
 from fivesentences.features.workers import Workers
 from fivesentences.storage import read_json
+from kill import Program
 
 SCRIPT = """
 import sys, time, warnings
@@ -49,6 +50,10 @@ def test_an_error_arrives_with_its_sentence_or_traceback_and_a_dead_worker_is_no
         list(pool.map(function, [task]))
 
 
-def test_workers_end_when_their_parent_is_killed(tmp_path, killed):
-    _, printed = killed(SCRIPT, tmp_path / "ready", when=(tmp_path / "ready").exists)
-    assert "a worker" in printed  # the workers share an output, which is closed by now
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    script, ready = tmp_path / "script.py", tmp_path / "ready"
+    script.write_text(SCRIPT)
+    with Program(script, ready) as program:
+        program.wait_for(ready.exists)
+        program.kill_alone()
+        assert "a worker" in program.end().err  # the workers share it, and it is closed by now

@@ -1,15 +1,11 @@
-"""Corpora and scene-graph tuples for tests of metrics, SPICE's own program, and programs that tests kill."""
+"""Corpora and scene-graph tuples for tests of metrics, and SPICE's own program."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,68 +145,3 @@ def cells() -> Callable[..., tuple[list[str], list[list[str]]]]:
         return [text for text in texts for _ in images], references * len(texts)
 
     return of
-
-
-class Program:
-    """Python code in a process group of its own: a signal reaches it and its children, and nothing outlives the block.
-
-    Args:
-        code: What ``python -c`` runs.
-        arguments: Its command-line arguments.
-    """
-
-    def __init__(self, code: str, *arguments: object):
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        self._process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.send(signal.SIGKILL)
-        self._process.wait()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-
-    def wait_for(self, condition: Callable[[], Any]) -> Any:
-        """The first true value of ``condition()``, while the program runs."""
-        until = time.monotonic() + 120
-        while not (found := condition()):
-            assert self._process.poll() is None, self.end()
-            assert time.monotonic() < until
-            time.sleep(0.005)
-        return found
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal to the program and its children, as a terminal does."""
-        os.killpg(self._process.pid, number)
-
-    def kill_alone(self) -> None:
-        """Kill the program but not its children."""
-        self._process.kill()
-        self._process.wait()
-
-    def end(self) -> tuple[int, str]:
-        """Wait for the end; exit status (minus the signal that ended it) and what was printed to stderr."""
-        said = self._process.communicate(timeout=120)[1]
-        return self._process.returncode, said
-
-    def child(self, name: bytes) -> int | None:
-        """Process id of the only child, once ``name`` is in its command line."""
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        return next((int(pid) for pid in children if name in Path(f"/proc/{pid}/cmdline").read_bytes()), None)
-
-    @staticmethod
-    def gone(pid: int) -> bool:
-        """Whether a process has ended."""
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-
-
-@pytest.fixture(scope="session")
-def program() -> type[Program]:
-    """``with program(code, *arguments) as running``: a program that a test may kill."""
-    return Program

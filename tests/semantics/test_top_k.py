@@ -12,6 +12,7 @@ import scipy.sparse
 from fivesentences.errors import InputError
 from fivesentences.semantics import phi_file, prepare, read_phi, read_top_k, top_k, write_phi, write_top_k
 from fivesentences.semantics.top_k import best_of_rows
+from kill import Program
 
 CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car", "!", ""]
 IMAGE_OF_CAPTION = [0, 0, 1, 1, 2, 2, 2]
@@ -135,10 +136,10 @@ top_k.write_top_k("cider", *json.loads(sys.argv[1]), sys.argv[2], k=9)
 """
 
 
-def test_after_a_kill_the_work_continues_where_it_stopped(program, tmp_path, monkeypatch, capsys):
+def test_after_a_kill_the_work_continues_where_it_stopped(tmp_path, monkeypatch, capsys):
     captions, image_of_caption = random_captions(100, seed=5)
-    with program(KILLED, json.dumps([captions, image_of_caption.tolist()]), tmp_path / "best") as killed:
-        assert killed.end()[0] == -signal.SIGKILL
+    with Program(KILLED, json.dumps([captions, image_of_caption.tolist()]), tmp_path / "best") as killed:
+        assert killed.end().status == -signal.SIGKILL
     assert not (tmp_path / "best").exists()
     done = int(np.load(tmp_path / ".best.partial" / "done.npy").sum())
     assert done > 0

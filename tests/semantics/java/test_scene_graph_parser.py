@@ -19,6 +19,7 @@ from fivesentences.semantics.java import parse_captions, parse_scene_graphs, par
 from fivesentences.semantics.java.caption_lines import longest_sentence
 from fivesentences.semantics.java.jvm import OUT_OF_MEMORY
 from fivesentences.semantics.java.parser_worker import LONGEST_BESIDE_OTHERS, chunks_of
+from kill import Program
 
 # The tuples of each, or None where only its place matters; found by hand, with the program that made the fixture.
 ODD = {
@@ -63,13 +64,13 @@ def parsed(java_jars, captions, tmp_path_factory):
 
 
 @pytest.fixture
-def run_of(program, tmp_path):
+def run_of(tmp_path):
     """``parse_captions`` in a program of its own."""
 
     def run(captions, out):
         given = tmp_path / "captions.json"
         given.write_text(json.dumps(captions))
-        return program(PARSE, given, out)
+        return Program(PARSE, given, out)
 
     return run
 
@@ -117,7 +118,7 @@ def test_after_kill_9_nothing_is_parsed_again_and_the_file_is_the_same(parsed, c
     with run_of(captions, out) as run:
         run.wait_for(lambda: journal.exists() and journal.stat().st_size > size_of_head)
         run.send(signal.SIGKILL)
-        assert run.end()[0] == -signal.SIGKILL
+        assert run.end().status == -signal.SIGKILL
     assert not out.exists()
     with journal.open("ab") as file:
         file.write(b'{"caption": "a half-written li')
@@ -147,7 +148,7 @@ def test_ctrl_c_ends_the_child_and_is_a_plain_keyboard_interrupt(java_jars, capt
     with run_of(captions, tmp_path / "tuples.jsonl.gz") as run:
         child = run.wait_for(lambda: run.child(b"parser_worker"))
         run.send(signal.SIGINT)
-        status, said = run.end()
+        status, _, said = run.end()
     assert status == -signal.SIGINT
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert "InputError" not in said
