@@ -7,11 +7,11 @@ A *run* is one trained model, resolved from a scale and a study's row.
 """
 
 from fivesentences.config.datasets import (
-    LOADERS,
     Catalogue,
     CatalogueData,
     CatalogueEntry,
     CatalogueFile,
+    CatalogueLoader,
     Dataset,
     FolderData,
     PrecompData,
@@ -55,12 +55,12 @@ from fivesentences.config.types import (
 __all__ = [
     "INFERENCES",
     "JUDGED_LOADER",
-    "LOADERS",
     "CaptionsPerImage",
     "Catalogue",
     "CatalogueData",
     "CatalogueEntry",
     "CatalogueFile",
+    "CatalogueLoader",
     "CellSpec",
     "Dataset",
     "Direction",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from fivesentences.config.types import Name, Split, Strict
 
-LOADERS = ("scenes", "flickr8k", "karpathy", "precomp", "folder")
+CatalogueLoader = Literal["flickr8k", "karpathy"]
 
 
 class ScenesData(Strict):
@@ -25,7 +25,7 @@ class ScenesData(Strict):
 class CatalogueData(Strict):
     """A public dataset whose files ``config/datasets.yaml`` lists under the dataset's own name."""
 
-    loader: Literal["flickr8k", "karpathy"]
+    loader: CatalogueLoader
     member: str | None = Field(
         default=None, description="karpathy: the JSON file inside the zip, if it contains several"
     )

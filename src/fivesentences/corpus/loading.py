@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from fivesentences.config import CatalogueData, FolderData, PrecompData
+from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, PrecompData
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
+
+# A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.
+LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus]] = {
+    "flickr8k": lambda captions, name, _: load_flickr8k(captions, name),
+    "karpathy": lambda captions, name, data: load_karpathy(captions, name, data.member),
+}
 
 
 def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
@@ -27,7 +34,7 @@ def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Pa
         return load_precomp(captions, data.prefix, name=name, testall=data.testall)
     if isinstance(data, FolderData):
         return load_folder(data.photographs, captions, name)
-    whole = load_flickr8k(captions, name) if data.loader == "flickr8k" else load_karpathy(captions, name, data.member)
+    whole = LOADERS[data.loader](captions, name, data)
     if data.splits is None:
         return whole
     for split in data.splits:

@@ -116,14 +116,15 @@ class Resolved:
 
     # --- datasets and phi -----------------------------------------------------------------------------------
 
-    def datasets_with(self, *loaders: str) -> list[str]:
-        """Datasets that are read by one of these loaders."""
-        return [name for name, data in self.scale.datasets.items() if data.loader in loaders]
+    @property
+    def drawn(self) -> list[str]:
+        """Datasets of drawn scenes."""
+        return [name for name, data in self.scale.datasets.items() if data.loader == "scenes"]
 
     @property
     def precomp(self) -> list[str]:
         """Datasets whose features are in a precomp folder."""
-        return self.datasets_with("precomp")
+        return [name for name, data in self.scale.datasets.items() if data.loader == "precomp"]
 
     @property
     def annotated(self) -> list[str]:

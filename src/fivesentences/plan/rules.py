@@ -135,15 +135,18 @@ class Rules:
 
     def constraints_of(self, rule: str) -> dict[str, str]:
         """Those of one rule, where two rules would otherwise write the same file."""
-        files = ("flickr8k", "karpathy", "precomp", "folder")
-        loaders = {
-            "draw_scenes": ("scenes",),
-            "load_corpus": files,
-            "label_images": files,
-            "extract_features": ("scenes", "flickr8k", "karpathy", "folder"),
-            "describe_precomp": ("precomp",),
-        }
-        return {"dataset": one_of(self.plan.datasets_with(*loaders[rule]))} if rule in loaders else {}
+        datasets = list(self.plan.scale.datasets)
+        drawn, precomp = self.plan.drawn, self.plan.precomp
+        match rule:
+            case "draw_scenes":
+                return {"dataset": one_of(drawn)}
+            case "load_corpus" | "label_images":
+                return {"dataset": one_of(name for name in datasets if name not in drawn)}
+            case "describe_precomp":
+                return {"dataset": one_of(precomp)}
+            case "extract_features":
+                return {"dataset": one_of(name for name in datasets if name not in precomp)}
+        return {}
 
     # --- corpus ---------------------------------------------------------------------------------------------
 
@@ -381,7 +384,7 @@ class Rules:
             return [data.captions]
         if data.loader == "precomp":
             return [data.folder]
-        splits = data.splits if data.loader in ("flickr8k", "karpathy") else None
+        splits = None if data.loader == "scenes" else data.splits
         return self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
 
     def _photographs(self, dataset: str) -> list[Path]:
@@ -397,12 +400,12 @@ class Rules:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them."""
         if not any(metric(phi).startswith("spice") for phi in phis):
             return []
-        drawn = self.plan.scale.datasets[dataset].loader == "scenes"
+        drawn = dataset in self.plan.drawn
         return [self.places.beside_corpus(dataset, "tuples.jsonl.gz") if drawn else self.places.parsed_tuples(dataset)]
 
     def _labels(self, dataset: str) -> list[Path]:
         """Which objects are in a dataset's images, if that is known and a table asks for it."""
-        known = dataset in self.plan.annotated or self.plan.scale.datasets[dataset].loader == "scenes"
+        known = dataset in [*self.plan.annotated, *self.plan.drawn]
         return [self.places.beside_corpus(dataset, "labels.parquet")] if known and self.plan.needs_labels else []
 
     def _judgements(self, dataset: str, judge: str) -> list[Path]:
