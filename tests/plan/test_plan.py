@@ -85,7 +85,7 @@ def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downl
     assert jobs["make_table"] == len(plan.tables) >= 1 and jobs["plot_figure"] == len(plan.figures) >= 1
     assert jobs["ask_judge"] == len(plan.scale.judges)
     # Nothing of the demo needs Java.
-    assert (jobs["parse_captions"] > 0) == (plan.scale.scale != "demo")
+    assert jobs["parse_captions"] == 0 or plan.scale.scale != "demo"
 
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)

@@ -71,7 +71,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     for suffix in ("csv", "md", "tex", "html"):
         assert (paper / "five_sentences" / f"table2.{suffix}").stat().st_size > 0
         assert (paper / "knn_margin" / f"table1.{suffix}").stat().st_size > 0
-    figures = {"five_sentences": ("figure1", "figure3", "judged", "foreign_captions", "own_and_foreign")}
+    figures = {"five_sentences": ("figure1", "figure3", "judged", "best_captions", "phi_histogram")}
     for study, names in (figures | {"knn_margin": ("hubness",), "metric_agreement": ("agreement",)}).items():
         for figure in names:
             assert (paper / study / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
@@ -90,7 +90,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     mean = np.load(results / f"training/scenes/sgraf,ensemble/{RUN}/similarity_test.npy")
     np.testing.assert_allclose(mean, np.mean(members, axis=0), rtol=1e-6)
     full = pd.read_csv(paper / "five_sentences" / "table3.csv")
-    assert {"sgraf", "vsepp"} <= set(full[full.row.eq("ours")].model) and full.printed_row.notna().any()
+    assert {"sgraf", "vsepp"} <= set(full[full.row.eq("ours")].model) and full.published_row.notna().any()
     fewer = pd.read_csv(paper / "daa_supp" / "table2.csv")
     assert set(fewer[fewer.row.eq("ours")].captions_per_image.dropna()) == {1}
     assert not tidy.duplicated(["run", *(name for name in VALUE_COLUMNS if name != "value")]).any()
