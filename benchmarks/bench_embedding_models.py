@@ -1,4 +1,4 @@
-"""A training batch of VSE++, VSRN and CVSE, forward and backward, beside the released steps told anew.
+"""A training batch of VSE++, VSRN and CVSE, forward and backward, beside the released steps reimplemented.
 
 python benchmarks/bench_embedding_models.py            # 128 pairs, 36 regions, full widths: some 3 minutes on 2 cores
 python benchmarks/bench_embedding_models.py --small    # seconds, to see that it runs
@@ -238,14 +238,14 @@ def released_cvse(model: CVSE, batch: Batch) -> Tensor:
     words = words / (torch.linalg.vector_norm(words, dim=2, keepdim=True) + 1e-12)
     image = pooled(model.image_attention, regions, regions.mean(dim=1))
     caption = pooled(model.caption_attention, words, unit(words.mean(dim=1)))
-    seen_basis, told_basis = model.concepts(), model.concepts()
+    seen_basis, caption_basis = model.concepts(), model.concepts()
     seen = scored(model.image_consensus, seen_basis, image)
-    told = 0.35 * (10 * batch["labels"]).softmax(dim=1) + 0.65 * scored(model.caption_consensus, told_basis, caption)
-    seen_as, told_as = mixture(seen, seen_basis), mixture(told, told_basis)
-    fused_image, fused_caption = (unit(0.85 * a + 0.15 * b) for a, b in ((image, seen_as), (caption, told_as)))
+    told = 0.35 * (10 * batch["labels"]).softmax(dim=1) + 0.65 * scored(model.caption_consensus, caption_basis, caption)
+    seen_as, caption_as = mixture(seen, seen_basis), mixture(told, caption_basis)
+    fused_image, fused_caption = (unit(0.85 * a + 0.15 * b) for a, b in ((image, seen_as), (caption, caption_as)))
     ranked = 3 * released_hinge(fused_image @ fused_caption.T) + 5 * released_hinge(image @ caption.T)
     divergence = (told * (told.log() - seen.log())).sum()
-    return ranked + released_hinge(seen_as @ told_as.T) + 2 * divergence
+    return ranked + released_hinge(seen_as @ caption_as.T) + 2 * divergence
 
 
 LOSSES: dict[str, dict[str, Callable[[Any, Batch], Tensor]]] = {

@@ -1,4 +1,4 @@
-"""Losses of a batch of 128, against DAA's loss as released told anew; and what a file of prepared CIDEr saves.
+"""Losses of a batch of 128, against DAA's loss as released reimplemented; and what a file of prepared CIDEr saves.
 
 python benchmarks/bench_losses.py [--device cuda]
 """
@@ -21,7 +21,7 @@ from fivesentences.losses import HAL, SemanticAdaptiveMargin, SmoothAPLoss, Soft
 from fivesentences.semantics import BatchCider
 
 
-def told_anew(similarity: Tensor, semantics: Tensor, temperature: float = 1e-3, weight: float = 25.0) -> Tensor:
+def reimplemented(similarity: Tensor, semantics: Tensor, temperature: float = 1e-3, weight: float = 25.0) -> Tensor:
     """DAA's loss with B x B x B tensors, repeated, masked and kept for autograd; both matrices [image, caption]."""
 
     def ranks(scores: Tensor) -> Tensor:
@@ -72,16 +72,16 @@ def bench_losses(size: int, repeat: int, device: str) -> None:
     similarity = (vectors[0] @ vectors[1].T + 0.3 * torch.eye(size)).to(device)
     phi = (torch.rand(size, size, generator=generator) ** 4 + 3 * torch.eye(size)).to(device)
     ranks = {
-        "DAA as released, told anew": lambda s: told_anew(s, phi.T),
+        "DAA as released, reimplemented": lambda s: reimplemented(s, phi.T),
         "SoftRankLoss, released": lambda s: SoftRankLoss(variant="released")(s, phi),
         "SoftRankLoss, paper": lambda s: SoftRankLoss()(s, phi),
     }
     times = {name: milliseconds(loss, similarity, repeat) for name, loss in ranks.items()}
-    base = times["DAA as released, told anew"]
+    base = times["DAA as released, reimplemented"]
     print(f"\nB = {size}, {device}, {torch.get_num_threads()} threads, best of {repeat}: forward; forward and backward")
     for name, (forward, both) in times.items():
         print(f"  {name:32} {forward:8.2f} ms ({base[0] / forward:4.1f}x) {both:8.2f} ms ({base[1] / both:4.1f}x)")
-    difference = agree(ranks["SoftRankLoss, released"], ranks["DAA as released, told anew"], similarity)
+    difference = agree(ranks["SoftRankLoss, released"], ranks["DAA as released, reimplemented"], similarity)
     print(f"  gradients of the two released ones differ by {difference:.1e} of the largest")
     for name, loss in {
         "TripletLoss, hardest": TripletLoss(0.2, "hardest"),

@@ -1,4 +1,4 @@
-"""SCAN, SGR and SAF on a batch against the released way, a loop over captions, told anew.
+"""SCAN, SGR and SAF on a batch against the released way, a loop over captions, reimplemented.
 
     python benchmarks/bench_models.py                      # on the CPU: 128 x 128, 36 regions, 1024 dimensions
     python benchmarks/bench_models.py --device cuda        # training steps, a 5,000 x 25,000 matrix

@@ -13,7 +13,7 @@ FOLDER = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1])) /
 CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
 
 
-def asked(question, *arguments):
+def ask(question, *arguments):
     """An answer of the plan; what is wrong with the configuration ends Snakemake with its sentence alone."""
     try:
         return question(*arguments)
@@ -21,17 +21,17 @@ def asked(question, *arguments):
         raise WorkflowError(f"{error}") from None
 
 
-PLAN = asked(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), CONFIG), FOLDER))
+PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), CONFIG), FOLDER))
 made_by = PLAN.outputs_of
 
 
 def read_by(rule):
     """The input function of a rule, to be unpacked."""
-    return lambda wildcards: asked(lambda: PLAN.inputs_of(rule, **dict(wildcards.items())))
+    return lambda wildcards: ask(lambda: PLAN.inputs_of(rule, **dict(wildcards.items())))
 
 
-def told(rule, name):
-    """The function of one of a rule's parameters."""
+def param(rule, name):
+    """The function that gives one parameter of a rule its value."""
     return lambda wildcards: PLAN.params_of(rule, **dict(wildcards.items()))[name]
 
 

@@ -12,10 +12,10 @@ rule download:
         mem_mb=500,
         runtime="8h",
     params:
-        dataset=told("download", "dataset"),
-        name=told("download", "name"),
-        catalogue=told("download", "catalogue"),
-        mirror=told("download", "mirror"),
+        dataset=param("download", "dataset"),
+        name=param("download", "name"),
+        catalogue=param("download", "catalogue"),
+        mirror=param("download", "mirror"),
     message:
         "Download {wildcards.file}, or take it from the mirror, and check it"
     script:
@@ -35,7 +35,7 @@ rule draw_scenes:
         mem_mb=2000,
         runtime="10m",
     params:
-        scenes=told("draw_scenes", "scenes"),
+        scenes=param("draw_scenes", "scenes"),
     message:
         "Draw the scenes of {wildcards.dataset} and write their captions"
     script:
@@ -57,7 +57,7 @@ rule load_corpus:
         mem_mb=4000,
         runtime="10m",
     params:
-        data=told("load_corpus", "data"),
+        data=param("load_corpus", "data"),
     message:
         "Read images, captions and splits of {wildcards.dataset}"
     script:

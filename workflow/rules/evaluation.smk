@@ -15,8 +15,8 @@ rule evaluate:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
         runtime=lambda wildcards: 15 * len(PLAN.evaluations[wildcards.job].runs),
     params:
-        runs=told("evaluate", "runs"),
-        phis=told("evaluate", "phis"),
+        runs=param("evaluate", "runs"),
+        phis=param("evaluate", "phis"),
     message:
         "Evaluate {wildcards.job}"
     script:
@@ -54,8 +54,8 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=told("compare_retrievals", "similarities"),
-        options=told("compare_retrievals", "options"),
+        similarities=param("compare_retrievals", "similarities"),
+        options=param("compare_retrievals", "options"),
     message:
         "Find queries of {wildcards.figure} that recall calls equal and phi does not"
     script:
@@ -76,7 +76,7 @@ rule ask_judge:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        phis=told("ask_judge", "phis"),
+        phis=param("ask_judge", "phis"),
     message:
         "How well each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:

@@ -36,7 +36,7 @@ rule reduce_features:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="1h",
     params:
-        sizes=told("reduce_features", "sizes"),
+        sizes=param("reduce_features", "sizes"),
     message:
         "Reduce features of {wildcards.dataset} to {wildcards.reduced}"
     script:
@@ -58,7 +58,7 @@ rule describe_precomp:
         mem_mb=1000,
         runtime="15m",
     params:
-        data=told("describe_precomp", "data"),
+        data=param("describe_precomp", "data"),
     message:
         "Which files of a precomp folder hold the features of which images of {wildcards.dataset}"
     script:

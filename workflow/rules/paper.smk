@@ -22,8 +22,8 @@ rule make_table:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=told("make_table", "scale"),
-        folder=told("make_table", "folder"),
+        scale=param("make_table", "scale"),
+        folder=param("make_table", "folder"),
     message:
         "{wildcards.table} at scale {wildcards.scale}"
     script:
@@ -51,8 +51,8 @@ rule plot_figure:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=told("plot_figure", "scale"),
-        pictured=told("plot_figure", "pictured"),
+        scale=param("plot_figure", "scale"),
+        pictured=param("plot_figure", "pictured"),
     message:
         "{wildcards.figure} at scale {wildcards.scale}"
     script:
@@ -90,7 +90,7 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=told("make_page", "scale"),
+        scale=param("make_page", "scale"),
     message:
         "The page of scale {wildcards.scale}"
     script:

@@ -15,7 +15,7 @@ rule parse_captions:
         mem_mb=4000,
         runtime="12h",
     params:
-        mirror=told("parse_captions", "mirror"),
+        mirror=param("parse_captions", "mirror"),
     message:
         "Parse every caption of {wildcards.dataset} with SPICE's own parser"
     script:
@@ -54,7 +54,7 @@ rule prepare_cider:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        part=told("prepare_cider", "part"),
+        part=param("prepare_cider", "part"),
     message:
         "Prepare {wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) for losses"
     script:

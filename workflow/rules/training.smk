@@ -18,8 +18,8 @@ rule train:
         runtime=lambda wildcards: PLAN.minutes_of(wildcards.job),
         gpu=int(PLAN.scale.training.gpu),
     params:
-        runs=told("train", "runs"),
-        tensorboard=told("train", "tensorboard"),
+        runs=param("train", "runs"),
+        tensorboard=param("train", "tensorboard"),
     message:
         "Train {wildcards.job}"
     script:
@@ -39,7 +39,7 @@ rule average_similarities:
         mem_mb=1000,
         runtime="15m",
     params:
-        similarities=told("average_similarities", "similarities"),
+        similarities=param("average_similarities", "similarities"),
     message:
         "Average the similarities of the members of {wildcards.ensemble}"
     script:

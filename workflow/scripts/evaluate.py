@@ -8,8 +8,8 @@ from fivesentences.plan.ensembles import read_run_or_ensemble
 
 with log_to(snakemake.log[0]):
     runs = [
-        Evaluated(read_run_or_ensemble(told["spec"], told["similarity"]), Path(told["similarity"]), told["inferences"])
-        for told in snakemake.params.runs
+        Evaluated(read_run_or_ensemble(run["spec"], run["similarity"]), Path(run["similarity"]), run["inferences"])
+        for run in snakemake.params.runs
     ]
     evaluate_runs(
         runs,

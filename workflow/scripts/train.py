@@ -10,11 +10,11 @@ from fivesentences.training import Run, train_runs
 with log_to(snakemake.log[0]):
     runs = [
         Run(
-            check(RunSpec, told["spec"], told["folder"]),
-            Path(told["folder"]),
-            {name: Path(file) for name, file in told["phi_files"].items()},
+            check(RunSpec, run["spec"], run["folder"]),
+            Path(run["folder"]),
+            {name: Path(file) for name, file in run["phi_files"].items()},
         )
-        for told in snakemake.params.runs
+        for run in snakemake.params.runs
     ]
     train_runs(
         runs,

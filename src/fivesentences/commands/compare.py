@@ -97,7 +97,7 @@ def compare(
         f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
         f"{len(frame)} metrics.",
     ]
-    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "said_once")}
+    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "stated_once")}
     about = {"a": str(a), "b": str(b), **attributes}
     tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
     content = {**about, "tests": [{str(key): row[key] for key in row} for row in tests]}

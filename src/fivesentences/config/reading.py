@@ -128,8 +128,8 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) 
     if mistake["type"] == "missing":
         return f"{where}: {key} is missing."
     if mistake["type"] == "union_tag_invalid":
-        told_by = context["discriminator"].strip("'")
-        return f"{where}: {key}.{told_by} is '{context['tag']}'; expected one of {context['expected_tags']}."
+        discriminator = context["discriminator"].strip("'")
+        return f"{where}: {key}.{discriminator} is '{context['tag']}'; expected one of {context['expected_tags']}."
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "value_error":
         end = "" if message.endswith("?") else "."

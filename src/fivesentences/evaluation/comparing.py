@@ -73,7 +73,7 @@ def compare(
     Raises:
         InputError: If shapes disagree or do not fit the protocol, a value is not finite, or an option is out of range.
     """
-    from fivesentences.metrics.frame import MetricFrame, said_once
+    from fivesentences.metrics.frame import MetricFrame, stated_once
 
     checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
@@ -119,7 +119,7 @@ def compare(
         f"interval; p is not adjusted for {len(table)} metrics.",
     ]
     frame.attrs.update(about, method=method, resamples=tests[0].resamples, confidence=confidence, seed=seed)
-    frame.attrs.update(said_once(notes, (*GALLERY_COLUMNS, "clusters")))
+    frame.attrs.update(stated_once(notes, (*GALLERY_COLUMNS, "clusters")))
     return frame
 
 

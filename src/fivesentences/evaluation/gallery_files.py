@@ -241,13 +241,13 @@ def _notes_on_rescoring(path: Path) -> list[str]:
         note = read_json(beside)
         if note["sha256"] != sha256_of(path):
             return []  # of an earlier file of this name
-        said = f"{path.name} is {note['made_of']} re-scored by {_rescoring_in_words(note)}"
+        sentence = f"{path.name} is {note['made_of']} re-scored by {_rescoring_in_words(note)}"
         if note["transductive"]:
-            said += ", which looks at all queries at once"
+            sentence += ", which looks at all queries at once"
         if "direction" in note:
             other = "t2i" if note["direction"] == "i2t" else "i2t"
-            said += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
-        return [f"{said}."]
+            sentence += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
+        return [f"{sentence}."]
     except (InputError, KeyError, TypeError, AttributeError):
         return []
 

@@ -98,12 +98,12 @@ def compare_retrievals(
                 "much": int(np.count_nonzero(np.abs(difference[among]) >= MUCH)),
             }
             order = among[np.argsort(-np.abs(difference[among]), kind="stable")]
-            said: set[str] = set()
+            described: set[str] = set()
             for query in order.tolist():
                 about = _query(corpus, direction, query)
-                if len(said) == queries or about["words"] in said:
+                if len(described) == queries or about["words"] in described:
                     continue
-                said.add(about.pop("words"))
+                described.add(about.pop("words"))
                 chosen.append(
                     {"direction": direction, "outcome": outcome, "query": query, **about}
                     | {"answers": [one.of(query) for one in answers]}

@@ -159,7 +159,7 @@ def _scored(
         try:
             return similarity_of(model.to(place), part, part.extras, label)
         except RuntimeError as error:
-            if not any(said in str(error) for said in ("shape", "running_mean")):  # a number of regions: batch norm
+            if not any(cause in str(error) for cause in ("shape", "running_mean")):  # a number of regions: batch norm
                 raise
             raise InputError(
                 f"{features} does not fit the weights ({error}); name the features that they were trained with."

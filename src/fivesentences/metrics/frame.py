@@ -20,7 +20,7 @@ class MetricFrame(pd.DataFrame):
     """A DataFrame that prints in full, with nothing in place of NaN and notes below on how the numbers came about.
 
     The numbers of a column have equally many decimals: 4 in a column ``p``, 3 if one is a fraction (mAP, R-P,
-    skewness), else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["said_once"]`` names are not
+    skewness), else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["stated_once"]`` names are not
     printed if all rows have the same value, which the sentences state. Frames made from it, such as ``head()``, print
     in the same way.
     """
@@ -40,7 +40,7 @@ class MetricFrame(pd.DataFrame):
         return "\n".join([table, *(f"<p>{html.escape(note)}</p>" for note in self.attrs.get("notes", ()))])
 
     def _shown(self) -> MetricFrame:
-        once = [name for name in self.attrs.get("said_once", ()) if name in self.columns and self[name].nunique() < 2]
+        once = [name for name in self.attrs.get("stated_once", ()) if name in self.columns and self[name].nunique() < 2]
         return MetricFrame(self.drop(columns=once)) if once else self
 
     def _formatters(self) -> Any:
@@ -67,9 +67,9 @@ def _number(value: float, digits: int) -> str:
     return "" if pd.isna(value) else f"{value:.{digits}f}"
 
 
-def said_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
+def stated_once(notes: Sequence[str], columns: Sequence[str] = ()) -> dict[str, list[str]]:
     """``attrs`` of a ``MetricFrame``: sentences to print below it, and columns that these replace."""
-    return {"notes": list(notes), "said_once": list(columns)}
+    return {"notes": list(notes), "stated_once": list(columns)}
 
 
 def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:

@@ -60,10 +60,10 @@ class Evaluation:
         return self._noted("wide")
 
     def _noted(self, form: str) -> pd.DataFrame:
-        from fivesentences.metrics.frame import said_once, table_of
+        from fivesentences.metrics.frame import stated_once, table_of
 
         frame = table_of(self.values, form)
-        frame.attrs.update(self.about, **said_once(sentences(self.about), GALLERY_COLUMNS))
+        frame.attrs.update(self.about, **stated_once(sentences(self.about), GALLERY_COLUMNS))
         return frame
 
     def __repr__(self) -> str:

@@ -180,7 +180,9 @@ class CVSE(Matcher):
         """
         basis = self.concepts()
         of_images, log_seen = self.describe_images(images, basis)
-        of_captions, told = self.describe_captions(caption_tokens, caption_lengths, extras["concept_labels"], basis)
+        of_captions, predicted = self.describe_captions(
+            caption_tokens, caption_lengths, extras["concept_labels"], basis
+        )
         by_fused, by_instance, by_consensus, by_divergence = self.spec.loss_weights
         fused = self.fused(of_images, self.spec.alpha) @ self.fused(of_captions, self.spec.alpha).T
         return TrainingScores(
@@ -190,7 +192,7 @@ class CVSE(Matcher):
                 (by_instance, of_images.instance @ of_captions.instance.T),
                 (by_consensus, of_images.consensus @ of_captions.consensus.T),
             ),
-            extra=by_divergence * (told * (told.log() - log_seen)).sum(),  # gradient into both
+            extra=by_divergence * (predicted * (predicted.log() - log_seen)).sum(),  # gradient into both
         )
 
     # --- the parts ------------------------------------------------------------------------------------------
@@ -226,8 +228,8 @@ class CVSE(Matcher):
         instance, _ = self.caption_attention(words, unit(words.mean(dim=1)))
         named = (SMOOTHING * concept_labels.to(words.dtype)).softmax(dim=1)
         ratio = self.spec.label_ratio
-        told = ratio * named + (1 - ratio) * self.caption_consensus(basis, instance).exp()
-        return Levels(instance, unit(told @ unit(basis))), told
+        predicted = ratio * named + (1 - ratio) * self.caption_consensus(basis, instance).exp()
+        return Levels(instance, unit(predicted @ unit(basis))), predicted
 
     @staticmethod
     def fused(levels: Levels, alpha: float) -> Tensor:

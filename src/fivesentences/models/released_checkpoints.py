@@ -193,8 +193,8 @@ def _plain(path: Path) -> Any:
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file.") from None
     except pickle.UnpicklingError as error:
-        told = [line.strip() for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line]
-        reason = told[0] if told else "it holds more than weights and settings"
+        reasons = [line.strip() for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line]
+        reason = reasons[0] if reasons else "it holds more than weights and settings"
         raise InputError(f"{path} is refused, and nothing in it was run: {reason}") from None
     except Exception as error:  # a damaged file can fail in any way
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -236,8 +236,8 @@ def _scan(settings: Mapping[str, Any]) -> dict[str, Any]:
         "lambda_softmax": "softmax_temperature",
         "lambda_lse": "pooling_temperature",
     }
-    said = {ours: settings[theirs] for theirs, ours in names.items() if settings.get(theirs) is not None}
-    return said | {
+    stated = {ours: settings[theirs] for theirs, ours in names.items() if settings.get(theirs) is not None}
+    return stated | {
         "normalise_images": not settings.get("no_imgnorm", False),
         "normalise_captions": not settings.get("no_txtnorm", False),
     }
@@ -245,9 +245,9 @@ def _scan(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cvse(settings: Mapping[str, Any]) -> dict[str, Any]:
     coco = "coco" in str(settings.get("data_name", ""))
-    said = {"test_alpha": 0.9 if coco else 0.85}
+    stated = {"test_alpha": 0.9 if coco else 0.85}
     ratio = settings.get("Concept_label_ratio")
-    return said if ratio is None else said | {"label_ratio": ratio}
+    return stated if ratio is None else stated | {"label_ratio": ratio}
 
 
 def _nothing(settings: Mapping[str, Any]) -> dict[str, Any]:

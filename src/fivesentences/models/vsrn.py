@@ -183,9 +183,9 @@ class RegionRelations(nn.Module):
         """``[images, regions, width]`` -> the same shape."""
         images, count, width = regions.shape
         affinity = torch.bmm(self.theta(regions), self.phi(regions).transpose(1, 2)) / count
-        told = self.out(torch.bmm(affinity, self.value(regions)))
+        message = self.out(torch.bmm(affinity, self.value(regions)))
         # One statistic per feature, over images and regions alike.
-        return batch_normalised(self.norm, told.view(images * count, width)).view_as(regions) + regions
+        return batch_normalised(self.norm, message.view(images * count, width)).view_as(regions) + regions
 
 
 def normalised_over_regions(regions: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from fivesentences.plan.widths import check_widths
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
-# Why a line is left out that another scale, or the target `complete`, makes: print is shown in its place.
+# Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")
 Trained = RunSpec | EnsembleRun
 Named = TypeVar("Named", bound=Trained)

@@ -1,7 +1,7 @@
 """Which files each rule of the workflow reads and writes, and with which settings.
 
 A rule file says when a job runs and what it costs. What depends on the configuration is here: a method for each rule,
-under its name, takes the wildcards of a job and returns what the job reads and what it is told.
+under its name, takes the wildcards of a job and returns what the job reads and its parameters.
 """
 
 from __future__ import annotations
@@ -216,22 +216,22 @@ class Rules:
 
     def train(self, job: str) -> Step:
         """Some runs, one after the other."""
-        plan, places, runs = self.plan, self.places, self._runs(job)
-        told = [
+        plan, places, specs = self.plan, self.places, self._runs(job)
+        runs = [
             {
                 "spec": spec.model_dump(mode="json"),
                 "folder": str(places.run(spec.name)),
                 "phi_files": {name: str(path) for name, path in places.phi_files(spec).items()},
             }
-            for spec in runs
+            for spec in specs
         ]
         return Step(
             {
-                "corpus": places.corpus(runs[0].dataset),
-                "features": plan.features_of(runs[0]),
-                "phi": list(plan.phi_read_by(runs)),
+                "corpus": places.corpus(specs[0].dataset),
+                "features": plan.features_of(specs[0]),
+                "phi": list(plan.phi_read_by(specs)),
             },
-            {"runs": told, "tensorboard": plan.scale.training.tensorboard},
+            {"runs": runs, "tensorboard": plan.scale.training.tensorboard},
         )
 
     def average_similarities(self, ensemble: str) -> Step:
@@ -245,7 +245,7 @@ class Rules:
         plan, places, evaluation = self.plan, self.places, self.plan.evaluations[job]
         specs: list[RunSpec | EnsembleRun] = [(plan.all_runs | plan.all_ensembles)[name] for name in evaluation.runs]
         similarities = [places.similarity(spec.name) for spec in specs]
-        told = [
+        runs = [
             {
                 "spec": spec.model_dump(mode="json"),
                 "similarity": str(similarity),
@@ -261,7 +261,7 @@ class Rules:
                 "phi": [places.phi(evaluation.dataset, TEST, f"{phi}.npy") for phi in plan.single_phis],
                 "labels": self._labels(evaluation.dataset),
             },
-            {"runs": told, "phis": plan.scale.phis},
+            {"runs": runs, "phis": plan.scale.phis},
         )
 
     def collect_metrics(self, scale: str) -> Step:

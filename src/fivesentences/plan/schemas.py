@@ -100,5 +100,5 @@ def _extending(schema: Schema) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
-    told = {key: schema[key] for key in ("default", "description") if key in schema}
-    return told | {"anyOf": [{key: value for key, value in schema.items() if key not in told}, {"type": "null"}]}
+    kept = {key: schema[key] for key in ("default", "description") if key in schema}
+    return kept | {"anyOf": [{key: value for key, value in schema.items() if key not in kept}, {"type": "null"}]}

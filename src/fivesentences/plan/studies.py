@@ -63,7 +63,7 @@ class Study(Strict):
         return [one for one in self.exhibits if scale.makes(one.name)]
 
     @model_validator(mode="after")
-    def _names_are_told_apart(self) -> Study:
+    def _names_are_unique(self) -> Study:
         names = [one.name for one in self.exhibits]
         for name in names:
             if names.count(name) > 1:

@@ -169,10 +169,10 @@ class _Meteor:
         self._process.kill()
         status = self._process.wait()
         self._complaints.seek(0)
-        said = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
-        if any("OutOfMemoryError" in line for line in said):
+        messages = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
+        if any("OutOfMemoryError" in line for line in messages):
             return f"{MEMORY_MB} MB of Java heap were not enough; shorten the longest captions"
-        last = said[-1].strip().rstrip(".") if said else "no message"
+        last = messages[-1].strip().rstrip(".") if messages else "no message"
         return f"its Java process ended with status {status} ({last}); it needs 1.5 GB of memory"
 
     def end(self) -> None:

@@ -76,6 +76,6 @@ def _tokenise(text: str) -> str:
         command += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase", "-encoding", "UTF-8"]
         done = subprocess.run([*command, str(given)], capture_output=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
-        raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({said[-1]}).")
+        messages = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+        raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({messages[-1]}).")
     return done.stdout.decode("utf-8")

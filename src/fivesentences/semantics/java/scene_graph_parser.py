@@ -306,14 +306,14 @@ def _failure(what: str, cure: Cure | None, journal: Path | None) -> InputError:
     return InputError(what, cure=Cure(f"{cure.python}; {kept}", f"{cure.shell}; {kept}") if cure else kept)
 
 
-def _why(status: int, said: str, memory_mb: int) -> tuple[str, Cure | None]:
+def _why(status: int, message: str, memory_mb: int) -> tuple[str, Cure | None]:
     """Return what went wrong in a child that ended without a message, and the cure."""
-    if status == OUT_OF_MEMORY or "OutOfMemoryError" in said:
+    if status == OUT_OF_MEMORY or "OutOfMemoryError" in message:
         shorten = "shorten the longest captions"
         cure = Cure(python=f"pass a larger memory_mb, or {shorten}", shell=shorten)
         return f"the parser ran out of memory: {memory_mb} MB of Java heap were not enough", cure
-    last = said.strip().splitlines()[-1].rstrip(".") if said.strip() else "no message"
-    if "initialization of VM" in said:  # then Java itself ends the process instead of raising an error
+    last = message.strip().splitlines()[-1].rstrip(".") if message.strip() else "no message"
+    if "initialization of VM" in message:  # then Java itself ends the process instead of raising an error
         return f"Java does not start with {memory_mb} MB of memory ({last})", MEMORY_CURE
     if status < 0:
         name = signal.Signals(-status).name
