@@ -18,6 +18,7 @@ from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReade
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
+from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
@@ -230,16 +231,16 @@ class Evaluator:
         if category is not None:
             for cutoff in self.category_cutoffs:
                 metric = "mAP" if cutoff is None else f"mAP@{cutoff}"
-                numbers.append(self._mean(key_of(metric, side), category.scores(cutoff), 100.0))
-            numbers.append(self._mean(key_of("R-P", side), category.r_precision_scores(), 100.0))
+                numbers.append(self._mean(key_of(metric, side), category.scores(cutoff)))
+            numbers.append(self._mean(key_of("R-P", side), category.r_precision_scores()))
         for name, positives in self._positives.items():
             numbers += self._of_positives(ranking, positives, name)
         return numbers + (self._hubs(ranking, n_gallery) if self.hubness else [])
 
-    def _mean(self, key: MetricKey, scores: Scores, divisor: float = 1.0, empty: str = "") -> _Number:
+    def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """A mean over queries of which some may have nothing to find."""
         direction: Direction = "i2t" if key["direction"] == "i2t" else "t2i"
-        return _Mean(key, after_policy(scores, empty or self.empty, direction), divisor)
+        return _Mean(key, after_policy(scores, empty or self.empty, direction))
 
     def _instance_recall(self, ranking: Ranking) -> Iterator[_Number]:
         side, ranks = ranking.direction, ranking.ground_truth_rank
@@ -253,12 +254,12 @@ class Evaluator:
 
     def _of_positives(self, ranking: Ranking, positives: Positives, name: str) -> Iterator[_Number]:
         hits = hits_of_ranking(ranking.items, positives, ranking.direction)
-        found = {f"{name} R@{k}": (hits.recall(k), 1.0) for k in self.ks}
+        found = {f"{name} R@{k}": hits.recall(k) for k in self.ks}
         if name not in RECALL_ONLY:
-            found[f"{name} R-P"] = hits.r_precision(), 100.0
-            found[f"{name} mAP@R"] = hits.average_precision_at_r(), 100.0
-        for metric, (values, divisor) in found.items():
-            yield self._mean(key_of(metric, ranking.direction), hits.scores(values, "skip"), divisor, "skip")
+            found[f"{name} R-P"] = hits.r_precision()
+            found[f"{name} mAP@R"] = hits.average_precision_at_r()
+        for metric, values in found.items():
+            yield self._mean(key_of(metric, ranking.direction), hits.scores(values, "skip"), "skip")
 
     def _ncs(self, ranking: Ranking, relevance: Relevance, phi: str) -> Iterator[_Number]:
         for formula in self.formulas:
@@ -344,25 +345,27 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class _Mean:
-    """A number that is the mean over queries.
+    """A number that is the mean over queries, in percent or, where the registry says so, as a fraction.
 
     Attributes:
         key: What it is.
-        fractions: ``[queries]``, NaN where a query is left out.
-        divisor: Of the percentages: 100 for metrics that are fractions.
+        fractions: ``[queries]``, 0 to 1, NaN where a query is left out.
     """
 
     key: MetricKey
     fractions: NDArray[np.float64]
-    divisor: float = 1.0
+
+    @property
+    def _divisor(self) -> float:
+        return 100.0 if metric_of(self.key["metric"]).unit == "fraction" else 1.0
 
     @property
     def value(self) -> MetricValue:
-        return {**self.key, "value": percent(self.fractions) / self.divisor}
+        return {**self.key, "value": percent(self.fractions) / self._divisor}
 
     @property
     def of_queries(self) -> QueryValues:
-        return {**self.key, "values": 100.0 * self.fractions / self.divisor}
+        return {**self.key, "values": 100.0 * self.fractions / self._divisor}
 
 
 @dataclass(frozen=True, eq=False)
