@@ -23,6 +23,7 @@ from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
 from fivesentences.evaluation.retrievals import compare_retrievals
 from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
 from fivesentences.metrics.correlation import STATISTICS
+from fivesentences.metrics.registry import METRICS
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES
 from fivesentences.paper.studies import PaperStudy
@@ -35,7 +36,13 @@ from fivesentences.storage import write_json
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS, SIDES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i")
 PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
-HUBS = [f"hubs {name}" for name in ("0", "1", ">=2", ">=5", ">=10", "max", "skewness", "Gini")]
+SUMS = {metric.sum for metric in METRICS.values()}
+PLAIN = [
+    name.replace("@k", f"@{k}")
+    for name, metric in METRICS.items()
+    if metric.of_runs and not metric.needs and name not in SUMS
+    for k in ((1, 5, 10) if name.endswith("@k") else (1,))
+]
 # What each judge's scores can be.
 SCORES = {
     "cxc": np.arange(0, 5.01, 0.2),
@@ -52,8 +59,7 @@ def random_of(text: str) -> np.random.Generator:
 
 def measures(phi: str, labels: bool) -> pd.DataFrame:
     """What the evaluation measures of every run: all columns of its values but the value."""
-    plain = ("R@1", "R@5", "R@10", "Med r", "Mean r", *HUBS)
-    lines = [(method, name, side, "", "", 0, "", "") for method, side, name in product(METHODS, SIDES, plain)]
+    lines = [(method, name, side, "", "", 0, "", "") for method, side, name in product(METHODS, SIDES, PLAIN)]
     lines += [(method, "Rsum", "", "", "", 0, "", "") for method in METHODS]
     for rule, own in product(("released", "paper"), ("kept", "removed")):
         lines += [(method, "Nsum", "", rule, own, 0, "", phi) for method in METHODS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.metrics.registry import metric_of
+from fivesentences.metrics.registry import Unit, metric_of
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Column
@@ -13,7 +13,8 @@ from fivesentences.paper.text.names import DIRECTIONS
 from fivesentences.plan.exhibits import ColumnSpec
 from fivesentences.plan.studies import Study
 
-UNITLESS_DECIMALS = 2  # of skewness and the Gini coefficient; everything else has the table's own
+# Digits after the point where a metric's values are small; everything else has the table's own.
+DECIMALS: dict[Unit, int] = {"none": 2, "fraction": 3}
 
 
 def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
@@ -24,8 +25,8 @@ def columns_of(measures: Sequence[Measure], study: Study) -> tuple[Column, ...]:
     for measure, family in zip(measures, families, strict=True):
         metric = metric_of(measure.metric)
         headings = (family if several else "", DIRECTIONS.get(measure.direction, ""), _heading(measure, study))
-        decimals = UNITLESS_DECIMALS if metric.unit == "none" else None
-        columns.append(Column(headings, column_label(measure, study), vars(measure), metric.better, decimals))
+        label = column_label(measure, study)
+        columns.append(Column(headings, label, vars(measure), metric.better, DECIMALS.get(metric.unit)))
     return tuple(columns)
 
 
