@@ -82,7 +82,8 @@ def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downl
     assert jobs["train"] == len([name for name in plan.jobs if not name.startswith("complete/")])
     assert jobs["evaluate"] == jobs["train"] + len({spec.dataset for spec in plan.ensembles.values()})
     assert jobs["average_similarities"] == len(plan.ensembles)
-    assert jobs["make_table"] == len(plan.tables) >= 1 and jobs["plot_figure"] == len(plan.figures) >= 1
+    assert jobs["make_table"] == len(plan.tables) and jobs["plot_figure"] == len(plan.figures)
+    assert plan.tables or plan.figures
     assert jobs["ask_judge"] == len(plan.scale.judges)
     # Nothing of the demo needs Java.
     assert jobs["parse_captions"] == 0 or plan.scale.scale != "demo"
