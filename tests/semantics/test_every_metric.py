@@ -129,7 +129,9 @@ def test_odd_captions_give_one_matrix(name):
     assert_every_way_gives_one_matrix(name, CORPUS, IMAGE_OF_CAPTION, 5, 0)
 
 
-@pytest.mark.parametrize("name", [name for name in WHOLE if name != "cider"])  # its idf counts images; see test_cider
+@pytest.mark.parametrize(
+    "name", [name for name in WHOLE if name != "cider"]
+)  # its idf counts images; see test_originals
 @settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_a_cell_without_the_own_caption_is_that_of_a_corpus_where_the_caption_has_another_image(corpora, name, data):
