@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.config import Scale, check, read
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.runs import RunFile, RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
-
-
-def test_the_catalogue_names_each_path_once() -> None:
-    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
-    paths = [file.path for entry in catalogue.datasets.values() for file in entry.files.values()]
-    assert len(set(paths)) == len(paths)
 
 
 def changed(**keys: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import ssl
 
 import numpy as np
@@ -11,10 +10,9 @@ import pytest
 import requests
 import trustme
 
-from fivesentences.config import Catalogue, CatalogueEntry, CatalogueFile, read
+from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
-from fivesentences.storage import sha256_of
 from kill import Program
 
 DATA = np.random.default_rng(0).bytes(3_000_000)
@@ -271,32 +269,7 @@ def test_the_configured_mirror_goes_before_the_environment(tmp_path, monkeypatch
     assert find_mirror(None) is None
 
 
-# --- the catalogue ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def catalogue(pytestconfig):
-    return read(Catalogue, pytestconfig.rootpath / "config" / "datasets.yaml")
-
-
-def test_every_file_of_the_catalogue_has_a_way_to_get_it(catalogue):
-    for file in (file for entry in catalogue.datasets.values() for file in entry.files.values()):
-        assert file.url is None or file.url.startswith("http")
-        assert (file.url is None) == (file.fetch_by_hand is not None), file.path
-        assert file.version and file.licence
-
-
-@pytest.mark.data
-def test_the_catalogue_knows_every_file_of_the_mirror_and_takes_them_checked(catalogue, mirror, tmp_path):
-    listed = {file.path for entry in catalogue.datasets.values() for file in entry.files.values()}
-    sums = dict(line.split()[::-1] for line in (mirror / "SHA256SUMS").read_text().splitlines())
-    # A licence travels with its file, and the bottom-up sample is what an extractor is checked against: no downloads.
-    assert {path for path in sums if "LICENSE" not in path and not path.startswith("butd_sample/")} <= listed
-    for name, entry in catalogue.datasets.items():
-        for file, item in entry.files.items():
-            if item.path in sums and (mirror / item.path).stat().st_size < 20_000_000:
-                assert sha256_of(fetch(entry, name, file, tmp_path, mirror)) == sums[item.path]
-    shutil.rmtree(tmp_path)
+# --- certificates -------------------------------------------------------------------------------------------
 
 
 def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(host, tmp_path, monkeypatch):
