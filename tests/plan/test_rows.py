@@ -101,18 +101,13 @@ def test_runs_are_evaluated_by_the_methods_that_rows_ask_for_and_as_they_are(stu
         {"role": "flickr30k", "loss": "b", "inference": "inverted_softmax"},
     ]
     scale = make_scale(leave_out={"inferences": ["inverted_softmax"]})
-    asked = inferences_of_rows(rows_of(small_study(losses, rows), scale))
+    made = rows_of(small_study(losses, rows), scale)
+    assert [(row.left_out, bool(row.runs)) for row in made] == [(None, True)] * 3 + [("inference", False)]
+    asked = inferences_of_rows(made)
     assert {tuple(methods) for run, methods in asked.items() if "hardest" in run} == {("naive", "csls", "assignment")}
     assert {tuple(methods) for run, methods in asked.items() if "all" in run} == {("naive",)}
     every = rows_of_scale(studies, scale)
     assert set(inferences_of_rows(every)) == {*runs_of_rows(every), *ensembles_of_rows(every)}
-
-
-def test_a_method_that_is_left_out_makes_no_runs(make_scale):
-    study = small_study({"a": {}}, [{"role": "flickr30k", "loss": "a", "inference": "csls"}])
-    scale = make_scale(leave_out={"inferences": ["csls"]})
-    assert [row.left_out for row in rows_of(study, scale)] == ["inference"]
-    assert runs_of_scale({"s": study}, scale) == {}
 
 
 def with_training(scale: Scale, **settings) -> Scale:
