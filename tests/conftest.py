@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from host import running_host
+
 if TYPE_CHECKING:
     from fivesentences.config import Scale
     from fivesentences.paper.studies import PaperStudy
@@ -96,6 +98,16 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Said(int(end.value.code or 0), *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A web server that downloads may come from; a failed attempt is repeated at once."""
+    from fivesentences.corpus import download
+
+    monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0.0)
+    with running_host() as host:
+        yield host
 
 
 @pytest.fixture(params=["blocks as usual", "small blocks"])

@@ -8,39 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.config import Scale, check, read
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.runs import RunFile, RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
-SCALES = sorted(path for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
-
-
-@pytest.mark.parametrize("path", SCALES, ids=lambda path: path.stem)
-def test_every_scale_of_the_project_is_valid(path: Path) -> None:
-    assert read(Scale, path).scale == path.stem
-
-
-@pytest.mark.parametrize("path", sorted((CONFIG / "studies").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_study_of_the_project_is_valid(path: Path) -> None:
-    assert list(read(PaperStudy, path).exhibits)
-
-
-def test_the_catalogue_names_each_path_once() -> None:
-    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
-    paths = [file.path for entry in catalogue.datasets.values() for file in entry.files.values()]
-    assert len(set(paths)) == len(paths)
-
-
-def demo() -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((CONFIG / "demo.yaml").read_text())
-    return content
 
 
 def changed(**keys: Any) -> dict[str, Any]:
-    content = demo()
+    """The demo's scale with other values of keys, those of a block as ``block__key``."""
+    content: dict[str, Any] = yaml.safe_load((CONFIG / "demo.yaml").read_text())
     for path, value in keys.items():
         *parents, last = path.split("__")
         block = content
@@ -50,52 +29,93 @@ def changed(**keys: Any) -> dict[str, Any]:
     return content
 
 
+def except_for(**keys: Any) -> dict[str, Any]:
+    return changed(training__exceptions=[keys])
+
+
+def run(**keys: Any) -> dict[str, Any]:
+    return {"dataset": "d", "features": {"extractor": "e"}, "model": {"name": "vsepp"}} | keys
+
+
+def study(**keys: Any) -> dict[str, Any]:
+    return {"paper": "p", "losses": {"hardest": {}}} | keys
+
+
+def table(**keys: Any) -> dict[str, Any]:
+    return study(tables=[{"name": "t", "kind": "runs", "title": "t", "caption": "c", "rows": [ROW]} | keys])
+
+
+def figure(kind: str, **keys: Any) -> dict[str, Any]:
+    return study(figures=[{"name": "f", "kind": kind, "title": "t", "caption": "c"} | keys])
+
+
+ROW = {"role": "r", "loss": "hardest"}
+RSUM = [{"metric": "Rsum"}]
+
+
 @pytest.mark.parametrize(
-    ("content", "parts"),
+    ("kind", "content", "said"),
     [
-        (changed(sseds=[1]), ["x.yaml", "sseds", "Did you mean 'seeds'"]),
-        (
-            changed(training__learning_rat=0.1),
-            ["x.yaml", "training.learning_rat", "Did you mean 'learning_rate'"],
+        *(
+            (Scale, content, said)
+            for content, said in (
+                (changed(sseds=[1]), "sseds .*Did you mean 'seeds'"),
+                (changed(training__learning_rat=0.1), r"training\.learning_rat .*Did you mean 'learning_rate'"),
+                (changed(training__batch_size="many"), r"training\.batch_size .*'many'.*integer"),
+                (changed(training__drop_after=25), r"training\.drop_after .*25.*less than or equal to 1"),
+                (changed(roles={"flickr30k": "nothing"}), r"roles\.flickr30k .*'nothing'.*scenes"),
+                (changed(seeds=[1, 1]), r"seeds .*\[1, 1\]"),
+                (changed(seeds=[]), "seeds .*at least 1"),
+                (changed(datasets={"scenes": {"loader": "flickr9k"}}), r"datasets\.scenes.*flickr8k"),
+                (changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}), r"datasets\.scenes\.trian .*train"),
+                (changed(leave_out={"fractions": [25]}), "fractions.* 25"),
+                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is None"),
+                (except_for(loss="a", drop_after=2), r"exceptions\.0\.drop_after is 2"),
+                (except_for(loss="a", threads=2), "threads is not a known key"),
+                (except_for(epochs=1), "an exception names a model, a loss"),
+                (except_for(loss="a"), "an exception without a setting"),
+                (changed(other_seeds=[{"seeds": [1]}]), "other_seeds name a model"),
+                (changed(other_seeds=[{"loss": "a", "seeds": [1, 1]}]), r"seeds is \[1, 1\]"),
+                (changed(evaluation_phis=["cider+"]), r"evaluation_phis\.0 is 'cider\+'"),
+                (changed(evaluation_phi="a+b"), r"evaluation_phi is 'a\+b'"),
+            )
         ),
-        (changed(training__batch_size="many"), ["x.yaml", "training.batch_size", "'many'", "integer"]),
-        (
-            changed(training__drop_after=25),
-            ["x.yaml", "training.drop_after", "25", "less than or equal to 1"],
+        (RunSpec, run(fraction=25), r"fraction is 25; a fraction lies in \(0, 1\]. Did you mean 0.25\?"),
+        (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
+        *(
+            (PaperStudy, content, said)
+            for content, said in (
+                (
+                    table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
+                    r"t names the loss 'hardset', but losses has only: hardest",
+                ),
+                (figure("hubnes", rows=[ROW]), r"figures.f.kind is 'hubnes'; expected one of .*'hubness'"),
+                (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
+                (
+                    figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
+                    r"figures.f: retrievals are read from the naive similarity; leave inference out of the rows",
+                ),
+                (figure("metric_agreement", columns=RSUM), r"figures.f.columns .*at least 2"),
+                (table(columns=[{"metric": "hubs >=3"}]), r"tables.t.columns.0.metric is 'hubs >=3'"),
+                (table(columns=RSUM, row=[]), r"tables.t.row is not a known key. Did you mean 'rows'\?"),
+                (
+                    table(rows=[ROW | {"inference": ["csls", "naive"], "published": "1"}], columns=RSUM),
+                    r"published names one published row, but inference is a list",
+                ),
+                (
+                    study(
+                        tables=table(columns=RSUM)["tables"], figures=figure("hubness", name="t", rows=[ROW])["figures"]
+                    ),
+                    r"two tables or figures are named 't'; rename one",
+                ),
+            )
         ),
-        (changed(roles={"flickr30k": "nothing"}), ["x.yaml", "roles.flickr30k", "'nothing'", "scenes"]),
-        (changed(seeds=[1, 1]), ["x.yaml", "seeds", "[1, 1]"]),
-        (changed(seeds=[]), ["x.yaml", "seeds", "at least 1"]),
-        (changed(datasets={"scenes": {"loader": "flickr9k"}}), ["x.yaml", "datasets.scenes", "flickr8k"]),
-        (
-            changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}),
-            ["x.yaml", "datasets.scenes.trian", "train"],
-        ),
-        (changed(leave_out={"fractions": [25]}), ["x.yaml", "fractions", "25"]),
-        (changed(training__exceptions=[{"loss": "a", "epochs": None}]), ["x.yaml", "exceptions.0.epochs is None"]),
-        (changed(training__exceptions=[{"loss": "a", "drop_after": 2}]), ["x.yaml", "exceptions.0.drop_after is 2"]),
-        (changed(training__exceptions=[{"loss": "a", "threads": 2}]), ["x.yaml", "threads is not a known key"]),
-        (changed(training__exceptions=[{"epochs": 1}]), ["x.yaml", "an exception names a model, a loss"]),
-        (changed(training__exceptions=[{"loss": "a"}]), ["x.yaml", "an exception without a setting"]),
-        (changed(other_seeds=[{"seeds": [1]}]), ["x.yaml", "other_seeds name a model"]),
-        (changed(other_seeds=[{"loss": "a", "seeds": [1, 1]}]), ["x.yaml", "seeds is [1, 1]"]),
     ],
 )
-def test_a_mistake_in_a_scale_names_file_key_value_and_cure(content: dict[str, Any], parts: list[str]) -> None:
-    with pytest.raises(InputError) as error:
-        check(Scale, content, "x.yaml")
-    assert all(part in str(error.value) for part in parts), str(error.value)
+def test_a_mistake_is_one_sentence_that_names_file_key_value_and_cure(kind: Any, content: Any, said: str) -> None:
+    with pytest.raises(InputError, match=rf"^x\.yaml: (.*\W)?{said}") as error:
+        check(kind, content, "x.yaml")
     assert "\n" not in str(error.value)
-
-
-def test_a_percentage_given_as_a_fraction_is_recognised() -> None:
-    with pytest.raises(InputError, match=r"fraction is 25; a fraction lies in \(0, 1\]. Did you mean 0.25\?"):
-        check(RunSpec, run(fraction=25), "x.yaml")
-
-
-def test_a_loss_without_any_term_is_impossible() -> None:
-    with pytest.raises(InputError, match=r"x.yaml: loss: triplet, sam, .* and .* are all null"):
-        check(RunSpec, run(loss={"triplet": None}), "x.yaml")
 
 
 def test_a_run_of_an_earlier_layout_is_to_be_trained_again() -> None:
@@ -141,64 +161,9 @@ def test_a_scale_that_cannot_extend_another_is_named(tmp_path: Path, base: str, 
         read(Scale, tmp_path / "mine.yaml")
 
 
-def study(**keys: Any) -> dict[str, Any]:
-    return {"paper": "p", "losses": {"hardest": {}}} | keys
-
-
-def table(**keys: Any) -> dict[str, Any]:
-    return study(tables=[{"name": "t", "kind": "runs", "title": "t", "caption": "c", "rows": [ROW]} | keys])
-
-
-def figure(kind: str, **keys: Any) -> dict[str, Any]:
-    return study(figures=[{"name": "f", "kind": kind, "title": "t", "caption": "c"} | keys])
-
-
-ROW = {"role": "r", "loss": "hardest"}
-RSUM = [{"metric": "Rsum"}]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (
-            table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
-            r"s.yaml: t names the loss 'hardset', but losses has only: hardest",
-        ),
-        (figure("hubnes", rows=[ROW]), r"s.yaml: figures.f.kind is 'hubnes'; expected one of .*'hubness'"),
-        (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"s.yaml: figures.f.rows.0.inference is 'cslss'"),
-        (
-            figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
-            r"s.yaml: figures.f: retrievals are read from the naive similarity; leave inference out of the rows",
-        ),
-        (figure("metric_agreement", columns=RSUM), r"s.yaml: figures.f.columns .*at least 2"),
-        (table(columns=[{"metric": "hubs >=3"}]), r"s.yaml: tables.t.columns.0.metric is 'hubs >=3'"),
-        (table(columns=RSUM, row=[]), r"s.yaml: tables.t.row is not a known key. Did you mean 'rows'\?"),
-        (
-            table(rows=[ROW | {"inference": ["csls", "naive"], "published": "1"}], columns=RSUM),
-            r"published names one published row, but inference is a list",
-        ),
-        (
-            study(tables=table(columns=RSUM)["tables"], figures=figure("hubness", name="t", rows=[ROW])["figures"]),
-            r"two tables or figures are named 't'; rename one",
-        ),
-    ],
-)
-def test_a_mistake_in_a_study_names_file_key_and_value(content: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        check(PaperStudy, content, "s.yaml")
-
-
 def test_a_phi_of_the_evaluation_may_be_a_mean_and_the_main_one_comes_first() -> None:
     scale = check(Scale, changed(evaluation_phi="spice", evaluation_phis=["tfidf", "spice", "cider-ptb+spice"]), "x")
     assert scale.phis == ["spice", "tfidf", "cider-ptb+spice"]
-    with pytest.raises(InputError, match=r"x.yaml: evaluation_phis.0 is 'cider\+'"):
-        check(Scale, changed(evaluation_phis=["cider+"]), "x.yaml")
-    with pytest.raises(InputError, match=r"x.yaml: evaluation_phi is 'a\+b'"):
-        check(Scale, changed(evaluation_phi="a+b"), "x.yaml")
-
-
-def run(**keys: Any) -> dict[str, Any]:
-    return {"dataset": "d", "features": {"extractor": "e"}, "model": {"name": "vsepp"}} | keys
 
 
 def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:

@@ -1,16 +1,20 @@
-"""Which files of the catalogue a dataset is read from."""
+"""The catalogue of files: each can be had, and which of them a dataset is read from."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from fivesentences.config import Catalogue, read
+from fivesentences.corpus import fetch
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.errors import InputError
+from fivesentences.storage import sha256_of
 
 CATALOGUE = read(Catalogue, Path(__file__).parents[2] / "config" / "datasets.yaml")
+FILES = [file for entry in CATALOGUE.datasets.values() for file in entry.files.values()]
 WHOLE, EXCERPT = "coco/caption_datasets.zip", "coco/coco_test5k.zip"
 
 
@@ -38,3 +42,25 @@ def test_a_kind_picks_files_by_the_beginning_of_their_names():
     assert files_to_read(CATALOGUE, "flickr8k", "text") == ["flickr8k/Flickr8k_text.zip"]
     with pytest.raises(InputError, match=r"datasets\.mine is not in"):
         files_to_read(CATALOGUE, "mine", "text")
+
+
+def test_every_file_has_a_path_of_its_own_and_a_way_to_get_it():
+    assert len({file.path for file in FILES}) == len(FILES)
+    for file in FILES:
+        assert file.url is None or file.url.startswith("http")
+        assert (file.url is None) == (file.fetch_by_hand is not None), file.path
+        assert file.version and file.licence
+
+
+@pytest.mark.data
+def test_the_catalogue_knows_every_file_of_the_mirror_and_takes_them_checked(mirror, tmp_path):
+    sums = dict(line.split()[::-1] for line in (mirror / "SHA256SUMS").read_text().splitlines())
+    # A licence travels with its file, and the bottom-up sample is what an extractor is checked against: no downloads.
+    assert {path for path in sums if "LICENSE" not in path and not path.startswith("butd_sample/")} <= {
+        file.path for file in FILES
+    }
+    for name, entry in CATALOGUE.datasets.items():
+        for file, item in entry.files.items():
+            if item.path in sums and (mirror / item.path).stat().st_size < 20_000_000:
+                assert sha256_of(fetch(entry, name, file, tmp_path, mirror)) == sums[item.path]
+    shutil.rmtree(tmp_path)

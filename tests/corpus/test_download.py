@@ -3,71 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import shutil
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 import requests
 import trustme
 
-from fivesentences.config import Catalogue, CatalogueEntry, CatalogueFile, read
+from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
-from fivesentences.storage import sha256_of
 from kill import Program
 
 DATA = np.random.default_rng(0).bytes(3_000_000)
 SHA = hashlib.sha256(DATA).hexdigest()
 
 
-class Answer(BaseHTTPRequestHandler):
-    """What the host of a test answers: its data from the requested byte on, or its status."""
-
-    def do_GET(self):
-        host, asked = self.server, self.headers.get("Range")
-        host.requests.append(asked)
-        if host.status != 200:
-            self.send_error(host.status)
-            return
-        start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and host.ranges else 0
-        body = host.data[start:]
-        self.send_response((206 if body else 416) if start else 200)
-        if start:
-            span = f"{start}-{len(host.data) - 1}" if body else "*"
-            self.send_header("Content-Range", f"bytes {span}/{len(host.data)}")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", host.etag)
-        self.end_headers()
-        self.wfile.write(body[: host.hang_up_after])
-        if host.keeps_waiting.is_set():
-            self.wfile.flush()
-            host.release.wait(60)
-
-    def log_message(self, *_):
-        pass
+PLACE = "/archive.zip"
 
 
 @pytest.fixture
-def host():
-    """A small web server: what it serves, after how many bytes it hangs up, and which ranges it was asked for."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as host:
-        host.data, host.etag, host.ranges, host.status = DATA, '"v1"', True, 200
-        host.hang_up_after, host.requests = None, []
-        host.keeps_waiting, host.release = threading.Event(), threading.Event()
-        host.url = f"http://127.0.0.1:{host.server_address[1]}/archive.zip"
-        threading.Thread(target=host.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield host
-        host.release.set()
-        host.shutdown()
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    monkeypatch.setattr(download, "SECONDS_BETWEEN_ATTEMPTS", 0.0)
+def host(host):
+    host.files[PLACE] = DATA
+    host.url += PLACE
+    return host
 
 
 def entry(url, sha256=None, size=None, path="mine/archive.zip", **more):
@@ -112,7 +71,7 @@ def test_a_download_is_whole_and_its_checksum_is_recorded(host, tmp_path, known)
 def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):
     get(entry(host.url, SHA), tmp_path)
     get(entry(host.url, SHA), tmp_path)
-    assert host.requests == [None]
+    assert host.requests == [(PLACE, None)]
     (tmp_path / "mine" / "archive.zip").write_bytes(DATA[:-1])
     with pytest.raises(InputError, match="delete the file and run again"):
         get(entry(host.url, SHA), tmp_path)
@@ -134,7 +93,7 @@ def test_an_interrupted_download_resumes_where_it_stopped(host, tmp_path, monkey
     arrived = part.stat().st_size
     assert 0 < arrived <= 1_000_000
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
-    assert host.requests == [None, f"bytes={arrived}-"]
+    assert host.requests == [(PLACE, None), (PLACE, f"bytes={arrived}-")]
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
@@ -152,7 +111,7 @@ def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, t
     host.hang_up_after = None
     host.keeps_waiting.clear()
     assert get(entry(host.url, SHA), tmp_path).read_bytes() == DATA
-    assert host.requests == [None, f"bytes={arrived}-"]
+    assert host.requests == [(PLACE, None), (PLACE, f"bytes={arrived}-")]
 
 
 def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
@@ -162,7 +121,7 @@ def test_a_host_that_hangs_up_now_and_then_is_asked_again(host, tmp_path):
 
 
 def another_version(host, part):
-    host.data, host.etag = DATA[::-1], '"v2"'
+    host.files[PLACE], host.etag = DATA[::-1], '"v2"'
 
 
 def no_ranges(host, part):
@@ -180,7 +139,7 @@ def longer_than_the_file(host, part):
 @pytest.mark.parametrize("change", [another_version, no_ranges, killed_before_its_name, longer_than_the_file])
 def test_what_an_earlier_download_left_ends_up_in_no_other_file(host, tmp_path, monkeypatch, change):
     change(host, leave_part(host, tmp_path, monkeypatch))
-    assert get(entry(host.url), tmp_path).read_bytes() == host.data
+    assert get(entry(host.url), tmp_path).read_bytes() == host.files[PLACE]
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
 
 
@@ -197,11 +156,11 @@ def test_a_wrong_checksum_or_size_leaves_nothing(host, tmp_path, sha256, size, s
 def test_a_later_download_is_compared_with_the_first(host, tmp_path):
     path = get(entry(host.url), tmp_path)
     path.unlink()
-    host.data = DATA[::-1]
+    host.files[PLACE] = DATA[::-1]
     with pytest.raises(InputError, match=r"archive.zip.sha256 says .*; .*delete archive.zip.sha256 to accept that"):
         get(entry(host.url), tmp_path)
     assert left_in(tmp_path) == ["archive.zip.sha256"]
-    host.data = DATA
+    host.files[PLACE] = DATA
     assert get(entry(host.url), tmp_path).read_bytes() == DATA
 
 
@@ -310,32 +269,7 @@ def test_the_configured_mirror_goes_before_the_environment(tmp_path, monkeypatch
     assert find_mirror(None) is None
 
 
-# --- the catalogue ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def catalogue(pytestconfig):
-    return read(Catalogue, pytestconfig.rootpath / "config" / "datasets.yaml")
-
-
-def test_every_file_of_the_catalogue_has_a_way_to_get_it(catalogue):
-    for file in (file for entry in catalogue.datasets.values() for file in entry.files.values()):
-        assert file.url is None or file.url.startswith("http")
-        assert (file.url is None) == (file.fetch_by_hand is not None), file.path
-        assert file.version and file.licence
-
-
-@pytest.mark.data
-def test_the_catalogue_knows_every_file_of_the_mirror_and_takes_them_checked(catalogue, mirror, tmp_path):
-    listed = {file.path for entry in catalogue.datasets.values() for file in entry.files.values()}
-    sums = dict(line.split()[::-1] for line in (mirror / "SHA256SUMS").read_text().splitlines())
-    # A licence travels with its file, and the bottom-up sample is what an extractor is checked against: no downloads.
-    assert {path for path in sums if "LICENSE" not in path and not path.startswith("butd_sample/")} <= listed
-    for name, entry in catalogue.datasets.items():
-        for file, item in entry.files.items():
-            if item.path in sums and (mirror / item.path).stat().st_size < 20_000_000:
-                assert sha256_of(fetch(entry, name, file, tmp_path, mirror)) == sums[item.path]
-    shutil.rmtree(tmp_path)
+# --- certificates -------------------------------------------------------------------------------------------
 
 
 def test_a_certificate_of_the_systems_store_is_trusted_beside_those_of_requests(host, tmp_path, monkeypatch):

@@ -18,17 +18,20 @@ def corpus(n_images, per_image=5):
     return Corpus("many", pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
-def test_first_takes_the_first_captions_and_may_cut_an_image():
-    # COCO at 3%: int(566,435 x 0.03) = 16,993 captions of 3,398.6 images; the same cut at a small size.
-    part = take_fraction(corpus(13), 0.25)
-    assert part.n_captions == 16 == int(65 * 0.25)
-    assert part.n_images == 4
-    assert part.caption_ids == corpus(13).caption_ids[:16]
-
-
-def test_first_uses_the_released_truncation_not_rounding():
-    # 100 * 0.29 is 28.999999999999996 in floating point, and the released int() makes 28 of it.
-    assert take_fraction(corpus(20), 0.29).n_captions == 28
+@pytest.mark.parametrize(
+    ("n_images", "fraction", "n_captions"),
+    [
+        # COCO at 3%: int(566,435 x 0.03) = 16,993 captions of 3,398.6 images; the same cut at a small size.
+        (13, 0.25, 16),
+        # 100 * 0.29 is 28.999999999999996 in floating point, and the released int() makes 28 of it.
+        (20, 0.29, 28),
+    ],
+)
+def test_first_takes_the_first_captions_with_the_released_truncation_and_may_cut_an_image(
+    n_images, fraction, n_captions
+):
+    part = take_fraction(corpus(n_images), fraction)
+    assert part.caption_ids == corpus(n_images).caption_ids[:n_captions]
 
 
 def test_seeded_draws_whole_images_in_file_order_and_depends_on_the_seed_only():

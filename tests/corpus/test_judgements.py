@@ -49,9 +49,11 @@ EXPERT = ["a.b.jpg\tb.jpg#1\t1\t2\t2", "b.jpg\tb.jpg#1\t4\t4\t4"]
 CROWD = ["a.b.jpg\tb.jpg#1\t0.333333333333333\t1\t2", "b.jpg\tb.jpg#1\t1\t4\t0", "b.jpg\ta.b.jpg#0\t0\t0\t3"]
 
 
-def csv(path, lines, end="\n"):
-    path.write_bytes("".join(line + end for line in lines).encode())
-    return path
+def cxc(tmp_path, lines=CXC, corpus=COCO, end="\n"):
+    (tmp_path / "sits.csv").write_bytes(
+        lines if isinstance(lines, bytes) else "".join(f"{x}{end}" for x in lines).encode()
+    )
+    return load_cxc(tmp_path / "sits.csv", corpus)
 
 
 def archive(path, file, lines, end="\n"):
@@ -78,7 +80,7 @@ def replaced(lines, line, by):
 
 
 def test_cxc_is_matched_by_sentid_and_by_coco_id(tmp_path):
-    judgements = load_cxc(csv(tmp_path / "sits.csv", CXC), COCO)
+    judgements = cxc(tmp_path)
     assert judgements.name == "cxc"
     assert rows(judgements) == [[1, 1, 2.2, False], [0, 0, 4.97, True], [3, 0, 0.0, False]]
     assert judgements.dropped == 0
@@ -86,61 +88,68 @@ def test_cxc_is_matched_by_sentid_and_by_coco_id(tmp_path):
 
 
 def test_windows_line_ends_a_byte_order_mark_and_another_order_of_columns_change_nothing(tmp_path):
-    plain = load_cxc(csv(tmp_path / "sits.csv", CXC), COCO)
+    plain = cxc(tmp_path)
     turned = [",".join(line.split(",")[::-1]) for line in CXC]
     turned[0] = "\ufeff" + turned[0]
-    pd.testing.assert_frame_equal(load_cxc(csv(tmp_path / "other.csv", turned, "\r\n"), COCO).pairs, plain.pairs)
+    pd.testing.assert_frame_equal(cxc(tmp_path, turned, end="\r\n").pairs, plain.pairs)
     one, two = expert(tmp_path), expert(tmp_path, end="\r\n")
     pd.testing.assert_frame_equal(one.pairs, two.pairs)
 
 
 def test_pairs_of_a_caption_or_an_image_that_the_corpus_lacks_are_counted(tmp_path):
     lines = [*CXC, rated(5, 42, "1,c2i_intrasim"), rated(7, 1, "1,c2i_original")]
-    judgements = load_cxc(csv(tmp_path / "sits.csv", lines), COCO)
+    judgements = cxc(tmp_path, lines)
     assert (len(judgements.pairs), judgements.dropped) == (3, 2)
     with pytest.raises(InputError, match=r"none of the 3 judgements of 'cxc' is about .* is this the right corpus"):
-        load_cxc(csv(tmp_path / "sits.csv", CXC), FLICKR)
+        cxc(tmp_path, corpus=FLICKR)
 
 
 @pytest.mark.parametrize(
-    ("line", "by", "sentence"),
+    ("load", "lines", "sentence"),
     [
-        (1, "caption,image,score,sampling_method", "sits.csv, line 1 lacks the column 'agg_score'"),
-        (2, rated(7, 391895, "2.2"), "sits.csv, line 2 has 3 fields"),
-        (3, "", "sits.csv, line 3 has 1 fields"),
-        (3, rated("7x", 42, "4,c"), "line 3: caption is 'COCO_val2014:sentid:7x'"),
-        (3, rated("٧", 42, "4,c"), "line 3: caption is 'COCO_val2014:sentid:٧'"),
-        (3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original", "line 3: image is '42.jpg'"),
-        (4, rated(101, 42, "5.1,c"), "line 4: agg_score is '5.1'; it must be a num"),
-        (4, rated(101, 42, "nan,c"), "line 4: agg_score is 'nan'"),
-        (4, rated(101, 42, ",c"), "line 4: agg_score is ''"),
-        (4, rated(7, 391895, "2,c"), "line 4: .* a second time .first in line 2"),
-        (
-            4,
-            rated(101, 42, "2,c2i_original"),
-            "line 4: '42' is called the image of caption '101', but .* another image",
+        *(
+            (cxc, replaced(CXC, line, by), f"sits.csv, line {line}{sentence}")
+            for line, by, sentence in (
+                (1, "caption,image,score,sampling_method", " lacks the column 'agg_score'"),
+                (2, rated(7, 391895, "2.2"), " has 3 fields"),
+                (3, "", " has 1 fields"),
+                (3, rated("7x", 42, "4,c"), ": caption is 'COCO_val2014:sentid:7x'"),
+                (3, rated("٧", 42, "4,c"), ": caption is 'COCO_val2014:sentid:٧'"),
+                (3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original", ": image is '42.jpg'"),
+                (4, rated(101, 42, "5.1,c"), ": agg_score is '5.1'; it must be a num"),
+                (4, rated(101, 42, "nan,c"), ": agg_score is 'nan'"),
+                (4, rated(101, 42, ",c"), ": agg_score is ''"),
+                (4, rated(7, 391895, "2,c"), ": .* a second time .first in line 2"),
+                (4, rated(101, 42, "2,c2i_original"), ": '42' is called the image of caption '101', but .* another im"),
+            )
+        ),
+        (cxc, b"", "line 1 lacks the column 'caption'"),
+        (cxc, CXC[:1], "contains no judgement"),
+        (cxc, b"caption\xff", r"byte 7 .line 1. is not UTF-8"),
+        *(
+            (expert, [line, *EXPERT[1:]], f"text.zip: ExpertAnnotations.txt, line {sentence}")
+            for line, sentence in (
+                ("b.jpg\ta.b.jpg#0\t1\t2", "1 has 4 fields"),
+                ("b.jpg\ta.b.jpg#0\t1\t2\t5", "1: an expert's score is '5'; it must be 1, 2, 3 or 4"),
+                ("b.jpg\ta.b.jpg#0\t1\t2\t2.5", "1: an expert's score is '2.5'"),
+                ("b.jpg\tb.jpg#1\t1\t2\t2", "2: .* a second time .first in line 1."),
+            )
+        ),
+        *(
+            (crowd, [f"b.jpg\ta.b.jpg#1\t{line}", *CROWD[1:]], f"text.zip: CrowdFlow.*.txt, line 1: the {sentence}")
+            for line, sentence in (
+                ("1.5\t3\t0", "share of yes is '1.5'"),
+                ("1\t2\t1", "share of yes is '1' but there are 2 yes and 1 no"),
+                ("0\t0\t0", "share of yes is '0' but there are 0 yes and 0 no"),
+                ("0\t0\t-3", "number of no is '-3'; it must be a whole number"),
+                ("nan\t1\t2", "share of yes is 'nan'"),
+            )
         ),
     ],
 )
-def test_a_wrong_line_of_cxc_is_named(tmp_path, line, by, sentence):
+def test_a_wrong_line_and_another_file_are_named(tmp_path, load, lines, sentence):
     with pytest.raises(InputError, match=sentence):
-        load_cxc(csv(tmp_path / "sits.csv", replaced(CXC, line, by)), COCO)
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (None, "there is no such file"),
-        (b"", "line 1 lacks the column 'caption'"),
-        (CXC[0].encode(), "contains no judgement"),
-        (b"caption\xff", r"byte 7 .line 1. is not UTF-8"),
-    ],
-)
-def test_a_missing_an_empty_and_a_binary_file_are_named(tmp_path, data, sentence):
-    if data is not None:
-        (tmp_path / "sits.csv").write_bytes(data)
-    with pytest.raises(InputError, match=sentence):
-        load_cxc(tmp_path / "sits.csv", COCO)
+        load(tmp_path, lines)
 
 
 def test_experts_are_averaged_or_each_is_a_row(tmp_path):
@@ -161,25 +170,6 @@ def test_the_crowds_score_is_the_share_of_yes(tmp_path):
     judgements = crowd(tmp_path)
     assert judgements.name == "flickr8k_crowdflower"
     assert rows(judgements) == [[1, 1, 1 / 3, False], [1, 0, 1.0, True], [2, 0, 0.0, False]]
-
-
-@pytest.mark.parametrize(
-    ("load", "line", "sentence"),
-    [
-        (expert, "b.jpg\ta.b.jpg#0\t1\t2", "text.zip: ExpertAnnotations.txt, line 1 has 4 fields"),
-        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t5", "line 1: an expert's score is '5'; it must be 1, 2, 3 or 4"),
-        (expert, "b.jpg\ta.b.jpg#0\t1\t2\t2.5", "line 1: an expert's score is '2.5'"),
-        (expert, "b.jpg\tb.jpg#1\t1\t2\t2", "line 2: .* a second time .first in line 1."),
-        (crowd, "b.jpg\ta.b.jpg#1\t1.5\t3\t0", "text.zip: CrowdFlow.*.txt, line 1: the share of yes is '1.5'"),
-        (crowd, "b.jpg\ta.b.jpg#1\t1\t2\t1", "line 1: the share of yes is '1' but there are 2 yes and 1 no"),
-        (crowd, "b.jpg\ta.b.jpg#1\t0\t0\t0", "line 1: the share of yes is '0' but there are 0 yes and 0 no"),
-        (crowd, "b.jpg\ta.b.jpg#1\t0\t0\t-3", "line 1: the number of no is '-3'; it must be a whole number"),
-        (crowd, "b.jpg\ta.b.jpg#1\tnan\t1\t2", "line 1: the share of yes is 'nan'"),
-    ],
-)
-def test_a_wrong_line_of_flickr8k_is_named(tmp_path, load, line, sentence):
-    with pytest.raises(InputError, match=sentence):
-        load(tmp_path, replaced(EXPERT if load is expert else CROWD, 1, line))
 
 
 SCENES = corpus_of(
@@ -237,11 +227,13 @@ def test_a_wrong_truth_is_named(tmp_path):
 
 
 def test_judges_go_by_name_and_an_archive_without_judgements_is_named(tmp_path):
-    corpus, judgements = load_judgements("cxc", csv(tmp_path / "sits.csv", CXC), COCO)
-    assert corpus is COCO
-    assert rows(judgements) == rows(load_cxc(tmp_path / "sits.csv", COCO))
+    expected = cxc(tmp_path)
+    corpus, judgements = load_judgements("cxc", tmp_path / "sits.csv", COCO)
+    assert corpus is COCO and rows(judgements) == rows(expected)
     with pytest.raises(InputError, match=r"there is no 'ExpertAnnotations.txt' in it; is it Flickr8k's text archive"):
         load_judgements("flickr8k_expert", archive(tmp_path / "text.zip", "other.txt", []), FLICKR)
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
+        load_cxc(tmp_path / "none.csv", COCO)
     with pytest.raises(InputError, match="the judge is 'me'; it must be one of cxc, flickr8k_expert, flickr8k_exp"):
         load_judgements("me", tmp_path / "sits.csv", COCO)
 

@@ -10,6 +10,7 @@ import struct
 import zipfile
 import zlib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -65,19 +66,19 @@ def test_names_are_found_by_their_end_and_ambiguous_ones_are_refused(zipped):
         both.read("1.jpg")
 
 
-def test_forked_processes_read_the_same_bytes(archive):
-    photographs, names = Photographs(archive), NAMES * 5
+@pytest.mark.parametrize(
+    "pool", [partial(ProcessPoolExecutor, 2, multiprocessing.get_context("fork")), partial(ThreadPoolExecutor, 8)]
+)
+@pytest.mark.parametrize("pickled", [False, True])
+def test_processes_and_threads_read_the_same_bytes_and_a_pickle_holds_only_paths(archive, pool, pickled):
+    photographs, names = Photographs(archive), NAMES * 20
     photographs.read(NAMES[0])  # open, so that a forked child inherits the file
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
-        assert list(pool.map(photographs.read, names)) == [encoded(NAMES.index(name)) for name in names]
-
-
-def test_threads_read_the_same_bytes_of_an_object_whose_pickle_holds_only_paths(archive):
-    pickled = pickle.dumps(Photographs(archive))
-    assert len(pickled) < 500
-    names = NAMES * 20
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(pickle.loads(pickled).read, names)) == [encoded(NAMES.index(name)) for name in names]
+    if pickled:
+        data = pickle.dumps(photographs)
+        assert len(data) < 500
+        photographs = pickle.loads(data)
+    with pool() as workers:
+        assert list(workers.map(photographs.read, names)) == [encoded(NAMES.index(name)) for name in names]
 
 
 @pytest.mark.parametrize("name", ["999.jpg", "../secret.jpg", "/etc/passwd", "Flicker8k_Dataset/../../secret.jpg", ""])

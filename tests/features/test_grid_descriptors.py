@@ -53,18 +53,12 @@ def nearest_colours(image: Image.Image) -> np.ndarray:
     return np.square(rgb2lab(pixels)[:, :, None] - palette).sum(-1).argmin(-1)
 
 
-def test_shapes_and_dimensions_are_as_documented():
-    row = described(scene(0))
-    assert row.shape == (sum(PARTS.values()),) == (1199,)
-    grid = described(scene(0), "grid")
-    assert grid.shape == (GRID * GRID, 72)
-    assert row.dtype == grid.dtype == np.float32
-
-
-def test_features_do_not_depend_on_the_batch():
-    extractor = GridDescriptors("global")
-    batch = np.stack([extractor.prepare(scene(number)) for number in range(3)])
-    np.testing.assert_array_equal(extractor.describe(batch)[2], extractor.describe(batch[2:])[0])
+@pytest.mark.parametrize(("layout", "shape"), [("global", (1199,)), ("grid", (GRID * GRID, 72))])
+def test_features_have_the_documented_dimensions_and_do_not_depend_on_the_batch(layout, shape):
+    extractor = GridDescriptors(layout)
+    rows = extractor.describe(np.stack([extractor.prepare(scene(number)) for number in range(3)]))
+    assert rows.shape == (3, *shape) and rows.dtype == np.float32
+    np.testing.assert_array_equal(rows[2], described(scene(2), layout))
 
 
 def test_every_colour_of_the_palette_is_recognised_and_a_picture_of_one_colour_has_finite_features():

@@ -76,8 +76,9 @@ def jobs_for(plan: Plan, targets: list[Path]) -> tuple[Counter[str], set[Path]]:
 
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)
-def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downloaded(plan):
+def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downloaded(plans, plan):
     jobs, sources = jobs_for(plan, plan.targets["page"])
+    assert plan is plans[plan.scale.scale]
     assert all(path.is_relative_to(CONFIG) and path.is_file() for path in sources)
     assert jobs["train"] == len([name for name in plan.jobs if not name.startswith("complete/")])
     assert jobs["evaluate"] == jobs["train"] + len({spec.dataset for spec in plan.ensembles.values()})
@@ -122,15 +123,6 @@ def test_the_target_training_inputs_makes_every_file_that_the_runs_read_and_trai
     for name, spec in plan.runs.items():
         read = plan.inputs_of("train", job=plan.job_of(name).name)
         assert {read["corpus"], read["features"], *plan.places.phi_files(spec).values()} <= files
-
-
-def test_a_run_that_two_tables_share_is_trained_once(plans):
-    plan = plans["demo"]
-    together = [path for name in ("knn_margin_table1", "five_sentences_table3") for path in plan.targets[name]]
-    apart = sum(
-        jobs_for(plan, plan.targets[name])[0]["train"] for name in ("knn_margin_table1", "five_sentences_table3")
-    )
-    assert jobs_for(plan, together)[0]["train"] < apart
 
 
 def test_one_table_takes_no_more_than_the_jobs_of_its_rows(plans):

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from fivesentences.errors import InputError
-from fivesentences.metrics import recall_at_k
 from fivesentences.retrieval import assignment, best_assignment
 from fivesentences.retrieval.assignment import LAST_EPSILON
 from fivesentences.retrieval.auction import best_possible
@@ -80,8 +78,9 @@ def test_lists_shorter_than_the_gallery_do_not_change_the_result(monkeypatch):
 
 
 @pytest.mark.parametrize("solver", ["exact", "auction"])
-def test_the_assigned_pair_leads_and_the_rest_stays(solver):
-    matrix = np.random.default_rng(6).uniform(-1, 1, (40, 200)).astype(np.float32)
+@pytest.mark.parametrize("spread", [1.0, 0.0])
+def test_the_assigned_pair_leads_and_the_rest_stays(solver, spread):
+    matrix = spread * np.random.default_rng(6).uniform(-1, 1, (40, 200)).astype(np.float32)
     found = best_assignment(matrix, solver=solver)
     ours = assignment(matrix, solver=solver)
     assert ours.dtype == np.float32
@@ -93,34 +92,3 @@ def test_the_assigned_pair_leads_and_the_rest_stays(solver):
     assigned = np.zeros(matrix.shape, dtype=bool)
     assigned[found.image_of_caption, np.arange(200)] = True
     np.testing.assert_array_equal(ours[~assigned], matrix[~assigned])
-
-
-def test_a_noisy_gallery_is_put_in_order():
-    rng = np.random.default_rng(8)
-    images = rng.standard_normal((200, 32))
-    captions = np.repeat(images, 5, axis=0) + 1.5 * rng.standard_normal((1000, 32))
-    similarity = images @ captions.T
-    similarity[3] += 20.0  # a hub that takes captions from everyone
-    before, after = recall_at_k(similarity, (1,), "t2i")[1], recall_at_k(assignment(similarity), (1,), "t2i")[1]
-    assert after > before + 5.0
-
-
-def test_all_equal_scores_are_no_trouble():
-    flat = assignment(np.zeros((4, 8)), solver="auction")
-    assert sorted(flat.argmax(axis=0).tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
-@pytest.mark.parametrize(
-    "given, options, message",
-    [
-        (np.zeros((3, 7)), {}, "pass captions_per_image"),
-        (np.zeros((3, 7)), {"captions_per_image": 2}, "it must be at least 3"),
-        (np.zeros((3, 7)), {"captions_per_image": 2.5}, "captions_per_image is 2.5"),
-        (np.zeros((3, 6)), {"solver": "greedy"}, "solver is 'greedy'"),
-        (np.zeros((3, 6)), {"captions_per_image": 2, "image_of_caption": [0, 0, 1, 1, 2, 2]}, "both given"),
-        (np.zeros((3, 6)), {"image_of_caption": [0, 0, 1, 1, 1, 1]}, "image 2 has no caption"),
-    ],
-)
-def test_what_does_not_fit_is_named(given, options, message):
-    with pytest.raises(InputError, match=message):
-        assignment(given, **options)

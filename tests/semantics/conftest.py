@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from fivesentences.semantics.tokenisation import tokenise
-
 # Words with synonyms among them, inflected forms, a slash, capitals, two-word terms, words that WordNet lacks.
 OBJECTS, ATTRIBUTES, RELATIONS = (
     [text.strip() for text in line.split(",")]
@@ -132,16 +130,3 @@ def hostile_corpus(request: pytest.FixtureRequest) -> Corpus:
         "not image-major": [3, 2, 1, 0] * 4,
     }[request.param]
     return list(HOSTILE), np.array(pairing)
-
-
-@pytest.fixture(scope="session")
-def cells() -> Callable[..., tuple[list[str], list[list[str]]]]:
-    """The candidate and the references of every cell of a matrix, row after row, as tokens joined by spaces."""
-
-    def of(captions: list[str], image_of_caption: np.ndarray, tokenize: str = "whitespace") -> Any:
-        texts = [" ".join(words) for words in tokenise(captions, tokenize)]
-        images = range(int(image_of_caption.max()) + 1)
-        references = [[texts[k] for k in np.flatnonzero(image_of_caption == image)] for image in images]
-        return [text for text in texts for _ in images], references * len(texts)
-
-    return of

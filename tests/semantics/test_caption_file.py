@@ -40,25 +40,6 @@ def test_a_json_list_may_hold_any_text(tmp_path):
     assert read_captions(written(tmp_path, json.dumps(captions), "captions.json")) == captions
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("captions.txt", b"", "holds no captions"),
-        ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
-        ("captions.json", b"[]", "holds no captions"),
-        ("captions.json", b'{"a": 1}', "must hold one list"),
-        ("captions.json", b"[" * 100_000, "must hold one list"),
-        ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
-        ("captions.json", b'["a"', "is not JSON"),
-    ],
-)
-def test_what_is_not_a_list_of_captions_is_refused(tmp_path, name, content, sentence):
-    with pytest.raises(InputError, match=sentence):
-        read_captions(written(tmp_path, content, name))
-    with pytest.raises(InputError, match="no such file"):
-        read_captions(tmp_path / "nowhere.txt")
-
-
 def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
     np.save(tmp_path / "images.npy", [1, 0, 1])
     for path in (
@@ -72,6 +53,14 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
+        ("captions.txt", None, "no such file"),
+        ("captions.txt", b"", "holds no captions"),
+        ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
+        ("captions.json", b"[]", "holds no captions"),
+        ("captions.json", b'{"a": 1}', "must hold one list"),
+        ("captions.json", b"[" * 100_000, "must hold one list"),
+        ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
+        ("captions.json", b'["a"', "is not JSON"),
         ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),
         ("images.txt", b"0\n-1\n0\n", "line 2 is '-1'"),
         ("images.txt", "0\n\u0662\n0\n".encode(), "line 2"),
@@ -82,9 +71,10 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
         ("images.npy", b"no array", "not a complete .npy file"),
     ],
 )
-def test_a_pairing_that_does_not_fit_is_refused(tmp_path, name, content, sentence):
+def test_what_is_not_a_list_of_captions_or_does_not_pair_three_of_them_is_refused(tmp_path, name, content, sentence):
+    path = tmp_path / name if content is None else written(tmp_path, content, name)
     with pytest.raises(InputError, match=sentence):
-        read_pairing(written(tmp_path, content, name), 3)
+        read_pairing(path, 3) if name.startswith("images") else read_captions(path)
 
 
 def test_captions_that_do_not_divide_by_images_name_both_numbers_and_the_cure():

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,8 +20,10 @@ from fivesentences.semantics import (
     prepare,
     read_phi,
     read_phi_note,
+    read_top_k,
     spice_matrix,
     write_phi,
+    write_top_k,
 )
 
 CAPTIONS = ["a dog runs", "a dog sits", "two cats sleep", "one cat sleeps", "a red car"]
@@ -37,22 +43,58 @@ def test_a_written_matrix_is_read_back_memory_mapped(written):
     np.testing.assert_array_equal(matrix, cider_matrix(CAPTIONS, IMAGE_OF_CAPTION).astype(np.float32))
 
 
-def test_other_captions_are_refused(written):
-    with pytest.raises(InputError, match="other captions"):
-        read_phi(written, captions=[*CAPTIONS[:4], "a blue car"])
-    with pytest.raises(InputError, match="5 rows but there are 4 captions"):
-        read_phi(written, captions=CAPTIONS[:4])
+class Saved(NamedTuple):
+    """A whole matrix or a store of the best images: how it is read, and its files."""
+
+    read: Callable[..., object]
+    array: Path
+    note: Path
 
 
-def test_other_images_of_the_same_captions_are_refused(written):
-    read_phi(written, CAPTIONS, IMAGE_OF_CAPTION)
-    with pytest.raises(InputError, match="other images of these captions"):
-        read_phi(written, CAPTIONS, [0, 0, 1, 2, 2])
-    note = json.loads(written.with_suffix(".json").read_text())
+@pytest.fixture(params=["matrix", "store"])
+def saved(request, written, tmp_path):
+    if request.param == "matrix":
+        return Saved(partial(read_phi, written), written, written.with_suffix(".json"))
+    best = tmp_path / "best"
+    write_top_k("cider", CAPTIONS, IMAGE_OF_CAPTION, best, k=2)
+    return Saved(partial(read_top_k, best), best / "scores.npy", best / "note.json")
+
+
+def test_other_captions_and_other_images_of_the_same_captions_are_refused(saved):
+    saved.read(CAPTIONS, IMAGE_OF_CAPTION)
+    for captions, image_of_caption, sentence in (
+        ([*CAPTIONS[:4], "a blue car"], None, "other captions"),
+        (CAPTIONS[:4], None, "5 rows but there are 4 captions"),
+        (CAPTIONS, [0, 0, 1, 2, 2], "other images of these captions"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            saved.read(captions, image_of_caption)
+    note = json.loads(saved.note.read_text())
     del note["image_of_caption_sha256"]
-    written.with_suffix(".json").write_text(json.dumps(note))
+    saved.note.write_text(json.dumps(note))
     with pytest.raises(InputError, match="other images of these captions"):
-        read_phi(written, CAPTIONS, IMAGE_OF_CAPTION)
+        saved.read(CAPTIONS, IMAGE_OF_CAPTION)
+
+
+def test_what_is_damaged_missing_or_of_something_else_is_refused(saved):
+    whole, text = saved.array.read_bytes(), saved.note.read_text()
+    for damaged in (whole[:-8], whole[:40], b"", b"no array"):
+        saved.array.write_bytes(damaged)
+        with pytest.raises(InputError, match="recompute phi"):
+            saved.read()
+    np.save(saved.array, np.zeros((5, 4), dtype=np.float32))
+    with pytest.raises(InputError, match=r"float32 \[5, 4\] but (its|the) note says float32 \[5, [23]\]"):
+        saved.read()
+    for broken in ([1, 2], *(json.loads(text) | {"shape": shape} for shape in (None, [5], ["5", 3], {"0": 5}))):
+        saved.note.write_text(json.dumps(broken))
+        with pytest.raises(InputError, match="not the note"):
+            saved.read()
+    saved.note.unlink()
+    with pytest.raises(InputError, match=r"not complete|no such store"):
+        saved.read()
+    saved.array.unlink()
+    with pytest.raises(InputError, match=r"no such (phi matrix|store)"):
+        saved.read()
 
 
 @pytest.mark.parametrize(
@@ -94,33 +136,6 @@ def test_spice_is_made_of_the_tuples_and_says_which(tmp_path):
     assert "0 where the image" in read_phi_note(tmp_path / "count.npy")["undefined"]
     with pytest.raises(InputError, match="tuples of 4 captions but 5 captions"):
         prepare("spice", CAPTIONS, IMAGE_OF_CAPTION, Tuples(tuples.of_caption[:4], "a test", "5ha"))
-
-
-def test_a_note_of_something_else_or_with_a_broken_shape_is_refused(written):
-    note = json.loads(written.with_suffix(".json").read_text())
-    for broken in ([1, 2], *({**note, "shape": shape} for shape in (None, [5], ["5", 3], {"0": 5}))):
-        written.with_suffix(".json").write_text(json.dumps(broken))
-        with pytest.raises(InputError, match="not the note"):
-            read_phi(written)
-
-
-def test_a_missing_matrix_or_note_is_refused(written):
-    with pytest.raises(InputError, match="no such phi matrix"):
-        read_phi(written.with_name("spice.npy"))
-    written.with_suffix(".json").unlink()
-    with pytest.raises(InputError, match="not complete"):
-        read_phi(written)
-
-
-def test_a_damaged_matrix_is_refused(written):
-    whole = written.read_bytes()
-    for damaged in (whole[:-8], whole[:40], b"", b"no array"):
-        written.write_bytes(damaged)
-        with pytest.raises(InputError, match="recompute phi"):
-            read_phi(written)
-    np.save(written, np.zeros((5, 4), dtype=np.float32))
-    with pytest.raises(InputError, match=r"\[5, 4\]"):
-        read_phi(written)
 
 
 def test_a_failure_halfway_leaves_the_finished_matrix_alone(written, monkeypatch):

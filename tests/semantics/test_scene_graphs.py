@@ -18,6 +18,7 @@ SMALL = Synonyms(
     {
         "dog": "1 2", "hound": "2 3", "mutt": "1", "wolf": "9", "cat": "4", "lynx": "4 9",
         "red": "10", "crimson": "10 11", "pink": "11", "near": "20", "by": "20 21", "at": "21",
+        "house": "31 32 33", "shed": "34 35", "barn": "33 34",
     },
     {},
 )  # fmt: skip
@@ -39,64 +40,44 @@ def apart(tuples: list[list[str]]) -> Words:
     return sorted([sorted(concept.split("/")) for concept in one] for one in tuples)
 
 
-def test_synonymous_objects_are_one_node_and_keep_their_attributes() -> None:
-    assert merged([["dog", "red"], ["hound", "big"], ["cat"]]) == [
-        [["cat"]],
-        [["dog", "hound"]],
-        [["dog", "hound"], ["big"]],
-        [["dog", "hound"], ["red"]],
-    ]
+def split(text: str) -> list[list[str]]:
+    return [one.split() for one in text.split(", ")]
 
 
-def test_an_object_joins_the_most_similar_node() -> None:
-    assert merged([["cat"], ["wolf"], ["lynx"]]) == [[["cat", "lynx"]], [["wolf"]]]  # a tie: the older one
-    larger = Synonyms({"a": "1 2 3", "b": "4 5", "c": "3 4"}, {})
-    assert merged([["a"], ["b"], ["c"]], larger) == [[["a"]], [["b", "c"]]]  # 1 of 4 against 1 of 3
+# Raw tuples are object, object attribute, or subject object relation; merged ones have the relation in the middle.
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("dog red, hound big, cat", "cat, dog/hound, dog/hound big, dog/hound red"),  # synonyms are one node
+        ("cat, wolf, lynx", "cat/lynx, wolf"),  # of two nodes that are equally similar, an object joins the older
+        ("house, shed, barn", "barn/shed, house"),  # and else the more similar: 1 of 3 synsets against 1 of 4
+        ("hound, mutt, dog", "dog/mutt, hound"),
+        ("dog, mutt, hound", "dog/hound/mutt"),  # the order matters
+        ("wolf, lynx, cat, wolf, lynx red", "cat/lynx/wolf, cat/lynx/wolf red"),  # a word stays where it once went
+        ("dog red, dog crimson, cat crimson, dog red", "cat, cat crimson, dog, dog crimson/red"),  # on their own node
+        (  # relations merge between the same nodes, in one direction only
+            "dog cat near, hound cat by, cat dog near, dog wolf by",
+            "cat, dog/hound, wolf, cat near dog/hound, dog/hound by wolf, dog/hound by/near cat",
+        ),
+        # "by" joins "near" and makes it similar to "at", which has come before; still "at" stays itself.
+        ("dog cat near, dog cat at, dog cat by, dog cat at", "cat, dog, dog at cat, dog by/near cat"),
+    ],
+)
+def test_synonyms_merge_into_the_most_similar_node_that_came_before(raw: str, expected: str) -> None:
+    assert merged(split(raw)) == apart(split(expected))
 
 
-def test_the_order_of_the_tuples_matters() -> None:
-    assert merged([["hound"], ["mutt"], ["dog"]]) != merged([["dog"], ["mutt"], ["hound"]])
-    assert merged([["dog"], ["mutt"], ["hound"]]) == [[["dog", "hound", "mutt"]]]
-
-
-def test_a_word_stays_where_it_once_went() -> None:
-    assert merged([["wolf"], ["lynx"], ["cat"], ["wolf"], ["lynx", "red"]]) == [
-        [["cat", "lynx", "wolf"]],
-        [["cat", "lynx", "wolf"], ["red"]],
-    ]
-
-
-def test_attributes_merge_on_their_own_node_only() -> None:
-    assert merged([["dog", "red"], ["dog", "crimson"], ["cat", "crimson"], ["dog", "red"]]) == [
-        [["cat"]],
-        [["cat"], ["crimson"]],
-        [["dog"]],
-        [["dog"], ["crimson", "red"]],
-    ]
-
-
-def test_relations_merge_between_the_same_nodes_in_one_direction_only() -> None:
-    raw = [["dog", "cat", "near"], ["hound", "cat", "by"], ["cat", "dog", "near"], ["dog", "wolf", "by"]]
-    dog = ["dog", "hound"]
-    assert [one for one in merged(raw) if len(one) == 3] == [
-        [["cat"], ["near"], dog],
-        [dog, ["by"], ["wolf"]],
-        [dog, ["by", "near"], ["cat"]],
-    ]
-
-
-def test_an_existing_label_wins_over_an_older_similar_one() -> None:
-    # "by" joins "near" and makes it similar to "at", which has come before.
-    raw = [["dog", "cat", "near"], ["dog", "cat", "at"], ["dog", "cat", "by"], ["dog", "cat", "at"]]
-    assert [one[1] for one in merged(raw) if len(one) == 3] == [["at"], ["by", "near"]]
-
-
-def test_merges_that_the_released_program_does_not_determine_are_counted() -> None:
-    concepts = Concepts(SMALL)
-    assert scene_graph([["cat"], ["wolf"], ["lynx"]], concepts).ties == 1
-    assert scene_graph([["dog", "red"], ["dog", "pink"], ["dog", "crimson"]], concepts).ties == 1
-    assert scene_graph([["dog", "red"], ["dog", "crimson"], ["dog", "pink"]], concepts).ties == 0
-    assert scene_graph([["cat", "dog", "near"], ["cat", "dog", "at"], ["cat", "dog", "by"]], concepts).ties == 0
+@pytest.mark.parametrize(
+    ("raw", "ties"),
+    [
+        ("cat, wolf, lynx", 1),
+        ("dog red, dog pink, dog crimson", 1),
+        ("dog red, dog crimson, dog pink", 0),
+        ("cat dog near, cat dog at, cat dog by", 0),
+    ],
+)
+def test_merges_that_the_released_program_does_not_determine_are_counted(raw: str, ties: int) -> None:
+    assert scene_graph(split(raw), Concepts(SMALL)).ties == ties
 
 
 def test_captions_and_images_merge_as_the_released_program_did(released_spice: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics import scoring
-from fivesentences.semantics.binary import BinaryScorer
 from fivesentences.semantics.scoring import Scorer, ahead, fill, matrix_of, new_array, rows_of_block
 
 
@@ -38,17 +37,15 @@ def scorer():
 
 def test_a_matrix_has_every_row_in_its_place(scorer, tmp_path):
     np.testing.assert_array_equal(matrix_of(scorer), scorer.matrix)
-    into = np.zeros(scorer.shape, dtype=np.float32)
-    assert matrix_of(scorer, into) is into
-    np.testing.assert_array_equal(into, scorer.matrix.astype(np.float32))
+    wanted = scorer.matrix.astype(np.float32)
+    mapped = np.lib.format.open_memmap(tmp_path / "mapped.npy", mode="w+", dtype=np.float32, shape=scorer.shape)
+    for into in (np.zeros(scorer.shape, dtype=np.float32), mapped):
+        assert matrix_of(scorer, into) is into
+        np.testing.assert_array_equal(into, wanted)
     on_disk = matrix_of(scorer, tmp_path / "deep" / "phi.npy")
-    assert isinstance(on_disk, np.memmap)
-    np.testing.assert_array_equal(on_disk, into)
-
-
-def test_consecutive_groups_are_the_default():
-    groups = BinaryScorer([0, 0, 1, 1, 2]).groups(2)
-    assert [group.tolist() for group in groups] == [[0, 1], [2, 3], [4]]
+    assert isinstance(on_disk, np.memmap) and on_disk.dtype == np.float32
+    np.testing.assert_array_equal(on_disk, wanted)
+    assert sorted(path.name for path in tmp_path.rglob("*.npy")) == ["mapped.npy", "phi.npy"]
 
 
 def test_few_blocks_are_made_ahead():

@@ -1,0 +1,55 @@
+"""A small web server in a thread: what it serves, how it fails, and what it was asked for."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Its data from the requested byte on, or its status."""
+
+    def do_GET(self) -> None:
+        host: Any = self.server
+        asked = self.headers.get("Range")
+        host.requests.append((self.path, asked))
+        data = host.files.get(self.path)
+        if host.status != 200 or data is None:
+            self.send_error(404 if host.status == 200 else host.status)
+            return
+        found = re.fullmatch(r"bytes=(\d+)-", asked) if asked and host.ranges else None
+        start = int(found[1]) if found else 0
+        body = data[start:]
+        self.send_response((206 if body else 416) if start else 200)
+        if start:
+            span = f"{start}-{len(data) - 1}" if body else "*"
+            self.send_header("Content-Range", f"bytes {span}/{len(data)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", host.etag)
+        self.end_headers()
+        self.wfile.write(body[: host.hang_up_after])
+        if host.keeps_waiting.is_set():
+            self.wfile.flush()
+            host.release.wait(60)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def running_host() -> Iterator[Any]:
+    """A host of ``files`` by path, and its ``requests`` as paths and ranges."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        host: Any = server
+        host.files, host.etag, host.ranges, host.status = {}, '"v1"', True, 200
+        host.hang_up_after, host.requests = None, []
+        host.keeps_waiting, host.release = threading.Event(), threading.Event()
+        host.url = f"http://127.0.0.1:{host.server_address[1]}"
+        threading.Thread(target=host.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield host
+        host.release.set()
+        host.shutdown()
