@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.errors import InputError
 from fivesentences.losses import SoftRankLoss
 from fivesentences.losses.soft_rank import soft_ranks
 from fivesentences.metrics import asp
@@ -82,8 +81,3 @@ def test_gaps_beyond_fifty_temperatures_teach_nothing():
 def test_equal_scores_share_the_mean_of_their_ranks():
     scores = torch.tensor([[0.5, 0.5, 0.9, 0.1]], dtype=torch.float64)
     np.testing.assert_allclose(soft_ranks(scores, 1e-3).numpy(), [[2.5, 2.5, 1.0, 4.0]])
-
-
-def test_phi_of_another_batch_is_refused():
-    with pytest.raises(InputError, match=r"phi \[3, 3\]"):
-        SoftRankLoss()(torch.zeros(4, 4), torch.zeros(3, 3))
