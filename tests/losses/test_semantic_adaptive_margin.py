@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ def value_and_gradient(loss, similarity, phi, indices=None):
 
 
 def released_cases(fixture):
-    for key in fixture.files:
+    for key in fixture:
         if key.startswith("out64/") and key.endswith("/loss"):
             _, case, option, tau, _ = key.split("/")
             yield case, option, float(tau.removeprefix("tau")), f"{case}/{option}/{tau}"
@@ -74,19 +73,19 @@ def compare(fixture, out: str, dtype: torch.dtype, rules: Rules = RELEASED) -> d
 @pytest.mark.parametrize(
     "out, dtype, tolerance", [("out64", torch.float64, 1e-6), ("out", torch.float32, 1e-4)], ids=["float64", "float32"]
 )
-def test_released_variant_equals_every_released_number(parity_folder: Path, out, dtype, tolerance):
+def test_released_variant_equals_every_released_number(parity, out, dtype, tolerance):
     # Margins are float32 inside the release, so its float64 values carry an error of 1e-7.
-    with np.load(parity_folder / "sam_loss.npz", allow_pickle=False) as fixture:
-        assert json.loads(str(fixture["hparams"]))["margin_cap"] == RELEASED.cap
-        pairs = compare(fixture, out, dtype)
-        for key, (ours, theirs) in pairs.items():
-            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=key)
-        assert set(pairs) >= {key for key in fixture.files if key.startswith(f"{out}/")}
+    fixture = parity("sam_loss")
+    assert json.loads(str(fixture["hparams"]))["margin_cap"] == RELEASED.cap
+    pairs = compare(fixture, out, dtype)
+    for key, (ours, theirs) in pairs.items():
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, err_msg=key)
+    assert set(pairs) >= {key for key in fixture if key.startswith(f"{out}/")}
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("field", [field.name for field in fields(RELEASED)])
-def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity_folder: Path, field):
+def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity, field):
     first_to_differ = {
         "positive": {"index_i2t", "index_t2i"},
         "t2i_search": {"index_t2i"},
@@ -95,8 +94,8 @@ def test_without_any_one_difference_the_released_numbers_do_not_come_out(parity_
         "margin_of": {"loss", "dloss_dS"},
         "cap": {"margin_s", "margin_im"},
     }[field]
-    with np.load(parity_folder / "sam_loss.npz", allow_pickle=False) as fixture:
-        pairs = compare(fixture, "out64", torch.float64, replace(RELEASED, **{field: getattr(PAPER, field)}))
+    rules = replace(RELEASED, **{field: getattr(PAPER, field)})
+    pairs = compare(parity("sam_loss"), "out64", torch.float64, rules)
     differing = {
         key.rsplit("/", 1)[1] for key, (ours, theirs) in pairs.items() if not np.allclose(ours, theirs, atol=1e-6)
     }

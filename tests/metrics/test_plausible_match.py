@@ -48,15 +48,6 @@ def test_images_without_a_label_change_nothing_for_the_others():
         assert pmrp(similarity, labels, direction) == pytest.approx(without.r_precision.mean())
 
 
-def test_a_perfect_order_has_100_and_zeta_beyond_the_labels_matches_everything():
-    _, labels, pairing = made()
-    labels[:, 0] = 1
-    distance = np.abs(labels[:, None] - labels[None]).sum(axis=2)
-    for direction in DIRECTIONS:
-        assert pmrp(-distance[:, pairing], labels, direction) == 100
-        assert pmrp(distance[:, pairing], labels, direction, (6,)) == 100
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -85,9 +76,8 @@ def test_what_does_not_fit_is_said(change, message):
 
 
 @pytest.fixture(scope="module")
-def released(parity_folder):
-    with np.load(parity_folder / "pmrp_released.npz", allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+def released(parity):
+    return parity("pmrp_released")
 
 
 @pytest.mark.parity
