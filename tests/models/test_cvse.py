@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -99,20 +97,6 @@ def test_labels_are_completed_after_a_first_pass_and_given_to_a_second():
     assert (completed >= labels).all() and (completed > labels).any()
     torch.testing.assert_close(second.instance, first.instance)
     assert not torch.allclose(second.consensus, first.consensus)
-
-
-def test_fresh_weights_are_drawn_as_released():
-    torch.manual_seed(3)
-    model = build_model("cvse", image_dim=40, vocabulary_size=500, concepts=toy_graph(), embedding=24, word=10)
-    bound = math.sqrt(6 / (40 + 24))
-    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
-    assert (model.image_projection.bias == 0).all()
-    bound = math.sqrt(6 / (500 + 10))
-    assert 0.95 * bound < model.text.words.weight.abs().max().item() <= bound
-    assert model.concepts.first.abs().max().item() <= 1 / math.sqrt(12)
-    assert model.concepts.second.abs().max().item() <= 1 / math.sqrt(24)
-    assert model.image_attention.item_norm.num_features == 36
-    assert model.image_attention.item.bias.abs().max().item() <= 1 / math.sqrt(24)
 
 
 def test_words_start_from_given_vectors_and_the_others_from_a_normal_distribution():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.models import build_model, from_released
+from fivesentences.models import from_released
 
 
 @pytest.mark.parity
@@ -37,16 +35,3 @@ def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
     np.testing.assert_allclose(
         model.encode_captions(tokens, lengths)[:1].detach().numpy(), expected.detach().numpy(), atol=1e-6
     )
-
-
-def test_fresh_weights_are_drawn_as_released_and_by_seed():
-    torch.manual_seed(3)
-    model = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
-    bound = math.sqrt(6 / (40 + 20))
-    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
-    assert (model.image_projection.bias == 0).all()
-    assert 0.095 < model.words.weight.abs().max().item() <= 0.1
-    assert model.sentence.weight_hh_l0.abs().max().item() <= 1 / math.sqrt(20)
-    torch.manual_seed(3)
-    again = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))

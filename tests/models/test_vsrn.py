@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
-from fivesentences.models import build_model, from_released
+from fivesentences.models import from_released
 from fivesentences.models.captioner import Captioner, caption_labels
 
 
@@ -47,20 +45,3 @@ def test_the_captioner_writes_as_an_ordinary_gru_with_attention_step_by_step():
             if step <= last:
                 total = total + torch.nn.functional.cross_entropy(logits[row], labels[row, step + 1])
     assert captioner.loss(regions, labels).item() == pytest.approx(total.item() / 2, rel=1e-12)
-
-
-def test_fresh_weights_are_drawn_as_released():
-    torch.manual_seed(3)
-    model = build_model("vsrn", image_dim=40, vocabulary_size=500, embedding=24, word=10, caption_hidden=16)
-    bound = math.sqrt(6 / (40 + 24))
-    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
-    assert (model.image_projection.bias == 0).all()
-    assert 0.095 < model.words.weight.abs().max().item() <= 0.1
-    assert model.gathering.weight_hh_l0.abs().max().item() <= 1 / math.sqrt(24)
-    for block in model.relations:
-        assert not block.norm.weight.any() and not block.norm.bias.any()
-        assert block.theta.weight.abs().max().item() <= 1 / math.sqrt(24)
-    spread = model.captioner.out.weight.std().item()
-    assert spread == pytest.approx(math.sqrt(2 / (500 + 16)), rel=0.05)
-    regions = torch.randn(3, 4, 24)
-    torch.testing.assert_close(model.relations[0](regions), regions)  # a fresh block changes nothing
