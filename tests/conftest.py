@@ -76,6 +76,18 @@ def parity_folder() -> Path:
     return Path(os.environ.get("PARITY_FIXTURES") or Path(__file__).parent / "fixtures" / "parity")
 
 
+@pytest.fixture(scope="session")
+def parity(parity_folder: Path) -> Callable[[str], dict[str, Any]]:
+    """The arrays of a file of released numbers, by its name without ``.npz``."""
+    import numpy as np
+
+    def read(name: str) -> dict[str, Any]:
+        with np.load(parity_folder / f"{name}.npz", allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+
+    return read
+
+
 @dataclass(frozen=True)
 class Said:
     """What a command ended with."""

@@ -36,6 +36,7 @@ def test_phi_writes_the_matrix_and_says_what_it_is(folder, run):
     assert said.out.startswith("made/phi.npy: cider, float32 [6 captions, 3 images], in ")
     wanted = cider_matrix(CAPTIONS, IMAGE_OF_CAPTION).astype(np.float32)
     np.testing.assert_array_equal(read_phi(folder / "made" / "phi.npy", CAPTIONS, IMAGE_OF_CAPTION), wanted)
+    assert json.loads((folder / "made" / "phi.json").read_text())["captions_file"] == "captions.txt"
     said = run("phi", "cider", "captions.txt", "-o", "quiet.npy", *TWO, "--quiet")
     assert (said.code, said.out, said.err) == (0, "", "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation import PROTOCOLS, compare, evaluate
@@ -77,7 +78,12 @@ def test_both_ways_to_score_a_matrix_give_the_same_result(given):
     pairing = np.random.default_rng(3).permutation(np.repeat(np.arange(20), 5))
     wanted = Evaluator({"x": phi}, pairing, **options)(similarity)
     gallery = Gallery.of(similarity, pairing, {"x": phi})
-    for result in (evaluate(similarity, {"x": phi}, image_of_caption=pairing, **options), evaluate(gallery, **options)):
+    ways = [evaluate(similarity, {"x": phi}, image_of_caption=pairing, **options), evaluate(gallery, **options)]
+    tensor = torch.from_numpy(similarity).requires_grad_()
+    ways += [evaluate(tensor, {"x": torch.from_numpy(phi)}, image_of_caption=pairing, **options)]
+    half = tensor.bfloat16()
+    assert evaluate(half).values == evaluate(half.detach().float().numpy()).values
+    for result in ways:
         assert (result.values, result.about) == (wanted.values, wanted.about)
 
 
@@ -85,15 +91,6 @@ def test_one_phi_without_a_name_and_none_at_all(given):
     similarity, phi = given
     assert evaluate(similarity, phi).value("N@1", "i2t", ground_truth="kept") == ncs(similarity, phi, (1,))[1]
     assert not [v for v in evaluate(similarity).values if v["phi"]]
-
-
-def test_tensors_are_accepted(given):
-    torch = pytest.importorskip("torch")
-    similarity, phi = given
-    tensors = torch.from_numpy(similarity).requires_grad_(), {"x": torch.from_numpy(phi)}
-    assert evaluate(*tensors).values == evaluate(similarity, {"x": phi}).values
-    half = tensors[0].bfloat16()
-    assert evaluate(half).values == evaluate(half.detach().float().numpy()).values
 
 
 @pytest.mark.parametrize(

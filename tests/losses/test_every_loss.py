@@ -60,6 +60,19 @@ def test_a_batch_of_one_pair_costs_nothing(name):
 
 
 @pytest.mark.parametrize(
+    ("loss", "phi", "said"),
+    [
+        (SemanticAdaptiveMargin(10), [torch.zeros(3, 3)], r"phi \[3, 3\]"),
+        (SemanticAdaptiveMargin(10), [], "phi missing"),
+        (SoftRankLoss(), [torch.zeros(3, 3)], r"phi \[3, 3\]"),
+    ],
+)
+def test_phi_of_another_batch_is_refused(loss, phi, said):
+    with pytest.raises(InputError, match=said):
+        loss(torch.zeros(4, 4), *phi)
+
+
+@pytest.mark.parametrize(
     ("kind", "arguments"),
     [
         (TripletLoss, {"margin": -0.1}),

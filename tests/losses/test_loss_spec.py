@@ -87,8 +87,10 @@ LABELS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_folder_names_are_these(name):
-    assert NAMES[name].folder == name
+def test_folder_names_are_these_and_settings_survive_being_written_and_read(name):
+    spec = NAMES[name]
+    assert spec.folder == name
+    assert check(LossSpec, spec.model_dump(mode="json"), "x") == spec
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -105,11 +107,6 @@ def test_a_study_may_call_a_loss_or_a_model_something_else():
         *("max margin", "+ DAA by tf-idf, paper", "GRU", "SCAN", "SGR", "scenes")
     ]
     assert study.label_of("csls", "CSLS") == "CSLS"
-
-
-@pytest.mark.parametrize("spec", NAMES.values(), ids=NAMES)
-def test_settings_survive_being_written_and_read(spec):
-    assert check(LossSpec, spec.model_dump(mode="json"), "x") == spec
 
 
 def test_what_stands_behind_the_models_name():

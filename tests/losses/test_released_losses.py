@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,26 +63,26 @@ def assert_close(ours: np.ndarray | float, theirs: np.ndarray, tolerance: float,
 @pytest.mark.parametrize(
     "out, dtype, tolerance", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-4)], ids=["float64", "float32"]
 )
-def test_every_released_loss_and_gradient_is_ours(parity_folder: Path, out, dtype, tolerance):
-    with np.load(parity_folder / "losses.npz", allow_pickle=False) as fixture:
-        settings = json.loads(str(fixture["hparams"]))
-        left = {key for key in fixture.files if key.startswith(f"{out}/")}
-        for key in sorted(left):
-            match = re.fullmatch(rf"{out}/(B\d+)_(\w+)/(\w[^/]*)/loss", key)
-            if match is None:
-                continue
-            batch, kind, name = match.groups()
-            loss = losses_of(settings, fixture[f"{out}/{batch}/sems"], dtype)[name]
-            similarity = torch.as_tensor(fixture[f"in/{batch}_{kind}/S"], dtype=dtype).requires_grad_()
-            value = loss(similarity)
-            (gradient,) = torch.autograd.grad(value, similarity)
-            allowed = max(tolerance, 1e-6) if name in FLOAT32_INSIDE else tolerance
-            assert_close(value.item(), fixture[key], allowed, key)
-            slope = key.removesuffix("loss") + "dloss_dS"
-            assert_close(gradient.numpy(), fixture[slope], allowed, slope)
-            left -= {key, slope}
-        left -= compare_pcme(fixture, settings, out, dtype, tolerance)
-        assert {key.split("/")[-1] for key in left} <= set(NOT_COMPARED), left
+def test_every_released_loss_and_gradient_is_ours(parity, out, dtype, tolerance):
+    fixture = parity("losses")
+    settings = json.loads(str(fixture["hparams"]))
+    left = {key for key in fixture if key.startswith(f"{out}/")}
+    for key in sorted(left):
+        match = re.fullmatch(rf"{out}/(B\d+)_(\w+)/(\w[^/]*)/loss", key)
+        if match is None:
+            continue
+        batch, kind, name = match.groups()
+        loss = losses_of(settings, fixture[f"{out}/{batch}/sems"], dtype)[name]
+        similarity = torch.as_tensor(fixture[f"in/{batch}_{kind}/S"], dtype=dtype).requires_grad_()
+        value = loss(similarity)
+        (gradient,) = torch.autograd.grad(value, similarity)
+        allowed = max(tolerance, 1e-6) if name in FLOAT32_INSIDE else tolerance
+        assert_close(value.item(), fixture[key], allowed, key)
+        slope = key.removesuffix("loss") + "dloss_dS"
+        assert_close(gradient.numpy(), fixture[slope], allowed, slope)
+        left -= {key, slope}
+    left -= compare_pcme(fixture, settings, out, dtype, tolerance)
+    assert {key.split("/")[-1] for key in left} <= set(NOT_COMPARED), left
 
 
 def compare_pcme(fixture, settings: dict, out: str, dtype: torch.dtype, tolerance: float) -> set[str]:

@@ -25,13 +25,6 @@ def test_p_is_the_share_of_all_sign_flips_of_whole_clusters(clusters):
     assert found.difference == pytest.approx(difference.mean(), abs=1e-12)
 
 
-def test_p_of_equal_steps_is_the_sign_test():
-    # Nine of ten queries are better by the same step: p is binomial.
-    a = np.array([1.0] * 9 + [0.0])
-    found = paired_test(a, 1 - a)
-    assert found.p == pytest.approx(scipy.stats.binomtest(9, 10).pvalue, abs=1e-12)
-
-
 def test_many_queries_agree_with_scipys_own_statistic_and_with_the_normal_law():
     rng = np.random.default_rng(3)
     a, b = rng.normal(0.04, 1, 2000), rng.normal(0, 1, 2000)

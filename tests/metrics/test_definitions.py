@@ -9,7 +9,7 @@ from fivesentences.errors import InputError
 from fivesentences.metrics import Evaluator, category_map, ncs, pick
 from fivesentences.metrics.category import DIVISORS
 from fivesentences.metrics.plausible_match import plausible_match
-from fivesentences.metrics.registry import metric_of
+from fivesentences.metrics.registry import METRICS, metric_of
 
 DIRECTIONS = ("i2t", "t2i")
 KS = (1, 2, 5, 10, 1000)  # 1000 is more than any gallery here
@@ -24,13 +24,16 @@ EVERYTHING = {
     "asp_ties": ("index", "average"),
     "category_cutoffs": (None, "R", 3, 1000),
 }
+OF_A_GALLERY = {"Med r", "Rsum", "mR", "Nsum", *(name for name, metric in METRICS.items() if metric.is_hubness)}
 
 
 @pytest.mark.usefixtures("block_size")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_value_of_every_query_equals_its_definition(slow, case, direction):
     definitions, given = slow.Definitions(case, direction), (case.similarity, (direction,))
-    wanted = [definitions.of(row) for row in Evaluator(**case.options, **EVERYTHING).per_query(*given)]
+    rows = Evaluator(**case.options, **EVERYTHING).per_query(*given)
+    assert {metric_of(row["metric"]) for row in rows} == {m for m in METRICS.values() if m.name not in OF_A_GALLERY}
+    wanted = [definitions.of(row) for row in rows]
     for empty in ("zero", "skip"):
         evaluator = Evaluator(**case.options, **EVERYTHING, empty=empty)
         if empty == "skip" and any(all(value is None for value in values) for values in wanted):
@@ -101,3 +104,10 @@ def test_an_ideal_over_given_rows_is_taken_over_all_of_phi(slow, formula, discou
             assert np.mean(ours) < over_gallery[k]
     by_caption = ncs(case.similarity, more, KS, "t2i", keep, formula, discount=discount, ideal_pool="given_rows")
     assert by_caption == ncs(case.similarity, case.phi, KS, "t2i", keep, formula, discount=discount)
+
+
+def test_the_discount_cares_for_the_order_of_what_is_retrieved():
+    phi, swapped = np.array([[4.0], [3.0], [2.0], [1.0]]), np.array([[3.0, 4.0, 2.0, 1.0]])
+    wanted = 100 * (3 * np.log2(3) + 4) / (4 * np.log2(3) + 3)
+    assert ncs(swapped, phi, (2,), discount="log")[2] == pytest.approx(wanted, abs=1e-6)
+    assert ncs(swapped, phi, (2,))[2] == pytest.approx(100, abs=1e-6)

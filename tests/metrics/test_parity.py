@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pytest
 
-from fivesentences.metrics import Evaluator, ncs, semantic_recall
+from fivesentences.metrics import ncs, semantic_recall
 
 pytestmark = pytest.mark.parity
 
 
 @pytest.fixture(scope="module")
-def released(parity_folder):
-    arrays = np.load(parity_folder / "ncs_released.npz", allow_pickle=False)
+def released(parity, parity_folder):
+    arrays = parity("ncs_released")
     numbers = json.loads((parity_folder / "ncs_released.json").read_text())
     phi, similarity = arrays["phi"], arrays["sims"]
     assert phi.shape == similarity.shape[::-1]
@@ -52,23 +51,3 @@ def test_every_released_number_is_reached(released):
     )
     assert compared == in_file > 0
     assert max(differences) < 1e-9
-
-
-def test_the_evaluator_reaches_the_released_numbers_in_one_pass(released):
-    similarity, phi, numbers = released
-    known = [settings(key) for key in numbers]
-    ks = [int(k) for k in next(iter(numbers.values()))["i2t"]["NCS"]]
-    options = {"ms": sorted({m for _, _, m in known}), "styles": ("recall", "vse_recall")}
-    values = Evaluator(phi, ks=ks, **options)(similarity).values
-    ours = {
-        (v["ground_truth"] == "kept", v["style"], v["m"], v["direction"], v["metric"]): v["value"]
-        for v in values
-        if v["formula"] == "released"
-    }
-    for key, directions in numbers.items():
-        keep, style, m = settings(key)
-        for direction, kinds in directions.items():
-            for k in ks:
-                wanted = kinds["hard"][str(k)], kinds["NCS"][str(k)]
-                found = ours[keep, style, m, direction, f"SR@{k}"], ours[keep, "", 0, direction, f"N@{k}"]
-                np.testing.assert_allclose(found, wanted, atol=1e-9, rtol=0)

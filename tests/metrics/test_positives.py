@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import Evaluator, pick, recall_at_k
+from fivesentences.metrics import Evaluator, pick
 from fivesentences.metrics.positives import (
     Positives,
     find_hits,
@@ -81,14 +81,6 @@ def test_eccv_captions_own_functions_give_the_same_numbers(direction, capsys):
 
 
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])
-def test_with_the_own_pairs_as_positives_it_is_instance_recall(direction):
-    similarity = np.random.default_rng(4).standard_normal((12, 60))
-    own = Positives.symmetric(np.kron(np.eye(12, dtype=bool), np.ones((1, 5), dtype=bool)))
-    ours = recall_of_positives(similarity, own, (1, 5, 10), direction)
-    assert ours == pytest.approx(recall_at_k(similarity, (1, 5, 10), direction))
-
-
-@pytest.mark.parametrize("direction", ["i2t", "t2i"])
 def test_rankings_that_are_there_already_give_the_same_hits(direction):
     similarity, positives = given(5)
     scores = similarity if direction == "i2t" else similarity.T
@@ -100,16 +92,6 @@ def test_rankings_that_are_there_already_give_the_same_hits(direction):
     for values in (shallow.r_precision, shallow.average_precision_at_r):
         with pytest.raises(InputError, match="looked at 1 items only; rank deeper"):
             values()
-
-
-def test_a_perfect_ranking_reaches_1_only_where_every_positive_is_in_the_gallery():
-    _, positives = given(6)
-    perfect = positives.i2t.toarray().astype(np.float64)
-    values = per_query("mAP@R", perfect, positives, "i2t")
-    inside = np.diff(positives.i2t.indptr)
-    expected = inside[inside > 0] / (inside + positives.outside_i2t)[inside > 0]
-    np.testing.assert_allclose(values[inside > 0], expected)
-    np.testing.assert_allclose(per_query("R-P", perfect, positives, "i2t")[inside > 0], expected)
 
 
 def test_more_positives_than_the_gallery_has_items_count_in_r():

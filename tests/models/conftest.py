@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,11 @@ class Released:
         images, *others = (torch.as_tensor(self.arrays[f"in/{name}"]) for name in ("images", "captions", "lengths"))
         return images.to(dtype), *others
 
+    def extras(self, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+        """What CVSE reads besides."""
+        labels = self.arrays.get("in/concept_labels")
+        return {} if labels is None else {"concept_labels": torch.as_tensor(labels).to(dtype)}
+
     def model(self, name: str, dtype: torch.dtype = torch.float32, train: bool = False, **settings: Any) -> Matcher:
         return from_released(name, self.weights(dtype), **settings).train(train)
 
@@ -85,34 +89,6 @@ class Released:
 
 
 @pytest.fixture(scope="session")
-def released_of(parity_folder: Path) -> Callable[[str], Released]:
+def released_of(parity: Callable[[str], dict[str, np.ndarray]]) -> Callable[[str], Released]:
     """Read one file of released numbers, by its name without ``.npz``."""
-
-    def read(name: str) -> Released:
-        with np.load(parity_folder / f"{name}.npz", allow_pickle=False) as file:
-            return Released({key: file[key] for key in file.files})
-
-    return read
-
-
-@pytest.fixture(scope="session")
-def by_released_name() -> Callable[[Iterable[tuple[str, Tensor]], Mapping[str, str]], dict[str, Tensor]]:
-    """Rename weights, buffers or their gradients, given released prefix -> prefix here."""
-
-    def rename(named: Iterable[tuple[str, Tensor]], prefixes: Mapping[str, str]) -> dict[str, Tensor]:
-        found = {}
-        for name, value in named:
-            fitting = (pair for pair in prefixes.items() if name.startswith(pair[1]))
-            theirs, ours = max(fitting, key=lambda pair: len(pair[1]))
-            found[theirs + name.removeprefix(ours)] = value
-        return found
-
-    return rename
-
-
-@pytest.fixture(scope="session")
-def gradients_of(by_released_name) -> Callable[[Matcher, Mapping[str, str]], dict[str, Tensor]]:
-    """The gradient of every weight, by its released name."""
-    return lambda model, prefixes: by_released_name(
-        ((name, parameter.grad) for name, parameter in model.named_parameters()), prefixes
-    )
+    return lambda name: Released(parity(name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from typing import Literal, NamedTuple, get_args, get_origin
 
@@ -94,6 +96,88 @@ def test_a_model_without_losses_of_its_own_is_ranked_by_its_similarity(name):
     scores = model.training_scores(**batch)
     assert scores.extra is None and scores.ranked[0][1] is scores.similarity
     assert torch.equal(scores.similarity, model(**batch))
+
+
+OF_SCAN = itertools.product(
+    ("t2i", "i2t"), ("LogSumExp", "Mean", "Max", "Sum"), ("clipped_l2norm", "softmax", "no_norm")
+)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        *((name, {"dropout": 0.0}) for name in ("sgr", "saf")),
+        *(("scan", dict(zip(("direction", "aggregation", "raw_norm"), chosen, strict=True))) for chosen in OF_SCAN),
+    ],
+)
+def test_blocks_and_companions_do_not_change_a_score(name, settings, train):
+    model = built(name, **settings)
+    batch = batch_of(model)
+    images, captions = model.encode_images(batch["images"]), model.encode_captions(**some(batch, slice(None)))
+    model.train(train)
+    whole = model.similarity(images, captions)
+    assert whole.isfinite().all()
+    by_caption = [model.similarity(images, take(captions, slice(c, c + 1))) for c in range(5)]
+    torch.testing.assert_close(torch.cat(by_caption, dim=1), whole, rtol=0, atol=1e-13)
+    if not train or name == "scan":  # batch norms look at all images
+        by_image = [model.similarity(take(images, slice(i, i + 1)), captions) for i in range(5)]
+        torch.testing.assert_close(torch.cat(by_image), whole, rtol=0, atol=1e-13)
+    cotangent, gradients = torch.randn(5, 5, dtype=torch.float64), []
+    rtol, atol = (1e-11, 1e-13) if name == "scan" else (1e-10, 1e-12)
+    for block, kept in ((None, None), (1, None), (1, 1), (30, 1), (40, 1), (200, 1)):
+        model.block_elements, model.kept_elements = block, kept
+        torch.testing.assert_close(model.similarity(images, captions), whole, rtol=0, atol=1e-13)
+        model.zero_grad()
+        (model(**batch) * cotangent).sum().backward()
+        gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
+        torch.testing.assert_close(gradients[-1], gradients[0], rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fresh_weights_are_drawn_as_released_and_by_seed(name):
+    def fresh(**settings):
+        torch.manual_seed(3)
+        sizes = {"caption_hidden": 16} if name == "vsrn" else {}
+        spec = model_spec(name, embedding=24, word=10, **sizes | settings)
+        return spec.build(image_dim=40, vocabulary_size=500, regions=36, concepts=GRAPH)
+
+    def check(weight, bound, least=0.0):
+        assert least * bound < weight.abs().max().item() <= bound
+
+    model, again = fresh(), fresh()
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    check(model.image_projection.weight, math.sqrt(6 / (40 + 24)), least=0.95)
+    assert (model.image_projection.bias == 0).all()
+    words = model.words if name in ("vsepp", "vsrn") else model.text.words
+    check(words.weight, math.sqrt(6 / (500 + 10)) if name == "cvse" else 0.1, least=0.95)
+    if name == "vsepp":
+        check(model.sentence.weight_hh_l0, 1 / math.sqrt(24))
+    if name == "scan":
+        projection = fresh(projection="weight_norm").image_projection
+        torch.testing.assert_close(projection.weight, projection.weight_v)
+        check(projection.weight, 1 / math.sqrt(40))
+    if name == "vsrn":
+        check(model.gathering.weight_hh_l0, 1 / math.sqrt(24))
+        for block in model.relations:
+            assert not block.norm.weight.any() and not block.norm.bias.any()
+            check(block.theta.weight, 1 / math.sqrt(24))
+        assert model.captioner.out.weight.std().item() == pytest.approx(math.sqrt(2 / (500 + 16)), rel=0.05)
+        regions = torch.randn(3, 4, 24)
+        torch.testing.assert_close(model.relations[0](regions), regions)  # a fresh block changes nothing
+    if name == "cvse":
+        check(model.concepts.first, 1 / math.sqrt(12))
+        check(model.concepts.second, 1 / math.sqrt(24))
+        check(model.image_attention.item.bias, 1 / math.sqrt(24))
+        assert model.image_attention.item_norm.num_features == 36
+    if name in ("sgr", "saf"):
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                check(module.weight, math.sqrt(6 / (module.in_features + module.out_features)), least=0.8)
+                assert (module.bias == 0).all()
+            if isinstance(module, torch.nn.BatchNorm1d):
+                assert (module.weight == 1).all() and (module.bias == 0).all()
+        assert model.image_pooling.local_norm.num_features == 36
 
 
 # --- settings -------------------------------------------------------------------------------------------------

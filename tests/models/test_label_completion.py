@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,15 +10,10 @@ from fivesentences.models import label_completion
 from fivesentences.models.label_completion import complete_labels
 
 
-@pytest.fixture(scope="module")
-def released(parity_folder: Path):
-    with np.load(parity_folder / "cvse_label_completion.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
-
-
 @pytest.mark.parity
 @pytest.mark.parametrize("block", [7, 1024])
-def test_every_output_equals_the_released_code(released, block, monkeypatch):
+def test_every_output_equals_the_released_code(parity, block, monkeypatch):
+    released = parity("cvse_label_completion")
     monkeypatch.setattr(label_completion, "CAPTIONS_AT_ONCE", block)
     repeated, captions, labels = (
         released[f"in/{name}"] for name in ("img_embs_5x_repeated", "cap_embs", "concept_labels")

@@ -25,34 +25,18 @@ from fivesentences.models.released_checkpoints import (
     read_checkpoint,
 )
 
-# Fixture, the options that a checkpoint's command line gives, and what is no part of a checkpoint.
-FIXTURES = {
-    "vsepp": "vsepp",
-    "scan": "scan_bigru",
-    "vsrn": "vsrn_f30k",
-    "cvse": "cvse",
-    "sgr": "sgr",
-    "saf": "saf",
-}
-
-
-def fixture_of(folder: Path, name: str):
-    with np.load(folder / f"{FIXTURES[name]}.npz", allow_pickle=False) as fixture:
-        return {key: fixture[key] for key in fixture.files}
+FIXTURES = {name: name for name in ("vsepp", "cvse", "sgr", "saf")} | {"scan": "scan_bigru", "vsrn": "vsrn_f30k"}
 
 
 def checkpoint_of(released, name: str, several_gpus: bool = False):
     """The fixture's weights as a released code saves them."""
-    parts = []
-    for part in PARTS[name]:
-        begin, inner = f"param/{part}.", "module." if several_gpus else ""
-        parts.append(
-            OrderedDict(
-                (inner + key.removeprefix(begin), torch.as_tensor(value))
-                for key, value in released.items()
-                if key.startswith(begin)
-            )
+    inner, weights = "module." if several_gpus else "", released.weights().items()
+    parts = [
+        OrderedDict(
+            (inner + key.removeprefix(f"{part}."), value) for key, value in weights if key.startswith(f"{part}.")
         )
+        for part in PARTS[name]
+    ]
     settings = argparse.Namespace(data_name="f30k_precomp", lr=2e-4, word2idx={"a": 1}, best=np.float64(1.5), resume="")
     return {"epoch": 7, "model": parts, "best_rsum": np.float64(412.5), "opt": settings, "Eiters": np.int64(99)}
 
@@ -60,26 +44,18 @@ def checkpoint_of(released, name: str, several_gpus: bool = False):
 @pytest.mark.parity
 @pytest.mark.parametrize("name", FIXTURES)
 @pytest.mark.parametrize("older", [False, True])
-def test_an_imported_checkpoint_scores_as_the_released_weights(parity_folder, tmp_path, name, older):
-    released = fixture_of(parity_folder, name)
+def test_an_imported_checkpoint_scores_as_the_released_weights(released_of, tmp_path, name, older):
+    released = released_of(FIXTURES[name])
     file, folder = tmp_path / "model_best.pth.tar", tmp_path / "imported"
     torch.save(checkpoint_of(released, name, several_gpus=older), file, _use_new_zipfile_serialization=not older)
-    vectors = released.get("in/concept_input_emb")
-    made = import_checkpoint(file, folder, name, concept_vectors=vectors)
-    again = load_imported(folder)
-    images, captions, lengths = (torch.as_tensor(released[f"in/{key}"]) for key in ("images", "captions", "lengths"))
-    extras = {"concept_labels": torch.as_tensor(released["in/concept_labels"])} if name == "cvse" else {}
-    weights = {
-        key.removeprefix("param/"): value
-        for key, value in released.items()
-        if key.startswith("param/") and not key.startswith("param/caption_model.")
-    }
+    vectors = released.arrays.get("in/concept_input_emb")
     given = {} if vectors is None else {"concept_vectors": vectors}
-    direct = from_released(name, weights, **given)
-    expected = direct(images, captions, lengths, **extras).detach().numpy()
-    for model in (made, again):
+    weights = {key: value for key, value in released.weights().items() if not key.startswith("caption_model.")}
+    inputs, extras = released.inputs(), released.extras()
+    expected = from_released(name, weights, **given)(*inputs, **extras).detach().numpy()
+    for model in (import_checkpoint(file, folder, name, concept_vectors=vectors), load_imported(folder)):
         assert not model.training
-        np.testing.assert_array_equal(model(images, captions, lengths, **extras).detach().numpy(), expected)
+        np.testing.assert_array_equal(model(*inputs, **extras).detach().numpy(), expected)
     note = json.loads((folder / "checkpoint.json").read_text())
     assert (note["model"], note["epoch"], note["best_rsum"], note["Eiters"]) == (name, 7, 412.5, 99)
     assert note["released_settings"]["lr"] == 2e-4 and note["released_settings"]["best"] == 1.5
@@ -87,9 +63,9 @@ def test_an_imported_checkpoint_scores_as_the_released_weights(parity_folder, tm
 
 
 @pytest.mark.parity
-def test_an_option_outside_its_range_ends_in_a_sentence(parity_folder, tmp_path):
+def test_an_option_outside_its_range_ends_in_a_sentence(released_of, tmp_path):
     file = tmp_path / "model.pth.tar"
-    torch.save(checkpoint_of(fixture_of(parity_folder, "sgr"), "sgr"), file)
+    torch.save(checkpoint_of(released_of("sgr"), "sgr"), file)
     with pytest.raises(InputError, match=r"SGR: dropout is 3; input should be less than or equal to 1"):
         import_checkpoint(file, tmp_path / "out", "sgr", {"dropout": 3})
 
@@ -138,37 +114,6 @@ def test_a_file_of_python_2_is_read(tmp_path):
     assert (found.settings, found.facts) == ({"data_name": "f30k_precomp"}, {"best_rsum": -412.5})
 
 
-def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path):
-    file = tmp_path / "model.pth.tar"
-    with pytest.raises(InputError, match="there is no such file"):
-        read_checkpoint(file, "scan")
-    file.write_bytes(b"not a checkpoint")
-    with pytest.raises(InputError, match=r"model.pth.tar"):
-        read_checkpoint(file, "scan")
-    torch.save({"model": [{}, {}], "opt": None}, file)
-    with pytest.raises(InputError, match="has 3: img_enc, txt_enc, sim_enc"):
-        read_checkpoint(file, "sgr")
-    with pytest.raises(InputError, match="holds no weights"):
-        read_checkpoint(file, "scan")
-    torch.save({"model": [{"a": 1}, {}]}, file)
-    with pytest.raises(InputError, match=r"img_enc\.a holds no weights"):
-        read_checkpoint(file, "scan")
-    torch.save([1, 2], file)
-    with pytest.raises(InputError, match="'model' holds NoneType"):
-        read_checkpoint(file, "scan")
-    torch.save({"model": [{"fc.weight": torch.zeros(2, 3)}, {}]}, file)
-    with pytest.raises(InputError, match=r"txt_enc\.embed\.weight"):
-        import_checkpoint(file, tmp_path / "out", "vsepp")
-    assert not (tmp_path / "out").exists()
-    with pytest.raises(InputError, match="did you mean 'scan'"):
-        read_checkpoint(file, "scam")
-    with pytest.raises(InputError, match="no such file"):
-        load_imported(tmp_path)
-    (tmp_path / "released.safetensors").write_bytes(b"short")
-    with pytest.raises(InputError, match="import the checkpoint again"):
-        load_imported(tmp_path)
-
-
 def of_vsepp(**changes):
     """A small checkpoint of VSE++: names without the part -> weights."""
     gru = torch.nn.GRU(3, 4)
@@ -177,30 +122,52 @@ def of_vsepp(**changes):
     return [{key: changes.get(key, value) for key, value in part.items()} for part in (image, text)]
 
 
-def test_weights_that_are_none_of_the_model_end_in_a_sentence(tmp_path):
-    file = tmp_path / "model.pth.tar"
-    endless: list = []
-    endless.append(endless)
-    whole = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.items()} for part in of_vsepp()]
-    for content, what in (
-        ({"model": [[1, 2], {}]}, "img_enc is a list"),
-        ({"model": "ab"}, "img_enc is a str"),
-        ({"model": of_vsepp(), "opt": {"a": endless}}, "without end"),
-        ({"model": of_vsepp(), "epoch": endless}, "without end"),
+ENDLESS: list = []
+ENDLESS.append(ENDLESS)
+WHOLE = [{key: torch.ones_like(value, dtype=torch.int64) for key, value in part.items()} for part in of_vsepp()]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "what"),
+    [
+        (None, "scan", "there is no such file"),
+        (b"not a checkpoint", "scan", r"model.pth.tar"),
+        ({"model": [{}, {}], "opt": None}, "sgr", "has 3: img_enc, txt_enc, sim_enc"),
+        ({"model": [{}, {}], "opt": None}, "scan", "holds no weights"),
+        ({"model": [{"a": 1}, {}]}, "scan", r"img_enc\.a holds no weights"),
+        ([1, 2], "scan", "'model' holds NoneType"),
+        ({"model": [{"fc.weight": torch.zeros(2, 3)}, {}]}, "vsepp", r"txt_enc\.embed\.weight"),
+        ({"model": of_vsepp()}, "scam", "did you mean 'scan'"),
+        ({"model": [[1, 2], {}]}, "vsepp", "img_enc is a list"),
+        ({"model": "ab"}, "vsepp", "img_enc is a str"),
+        ({"model": of_vsepp(), "opt": {"a": ENDLESS}}, "vsepp", "without end"),
+        ({"model": of_vsepp(), "epoch": ENDLESS}, "vsepp", "without end"),
         (
             {"model": of_vsepp(**{"fc.weight": torch.ones(4)})},
-            r"img_enc\.fc\.weight' is \[4\], but it must be a matrix",
+            *("vsepp", r"img_enc\.fc\.weight' is \[4\], but it must be a matrix"),
         ),
-        ({"model": of_vsepp(**{"embed.weight": torch.ones(0, 3)})}, r"txt_enc\.embed\.weight' is \[0, 3\]"),
-        ({"model": whole}, "none of the weights is of floating point"),
-    ):
+        ({"model": of_vsepp(**{"embed.weight": torch.ones(0, 3)})}, "vsepp", r"txt_enc\.embed\.weight' is \[0, 3\]"),
+        ({"model": WHOLE}, "vsepp", "none of the weights is of floating point"),
+        ({"model": of_vsepp()}, "vsepp", "'use' is no setting of the model VSE"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, content, name, what):
+    file = tmp_path / "model.pth.tar"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content is not None:
         torch.save(content, file)
-        with pytest.raises(InputError, match=what):
-            import_checkpoint(file, tmp_path / "out", "vsepp")
-    torch.save({"model": of_vsepp()}, file)
-    with pytest.raises(InputError, match="'use' is no setting of the model VSE"):
-        import_checkpoint(file, tmp_path / "out", "vsepp", {"use": 1})
+    with pytest.raises(InputError, match=what):
+        import_checkpoint(file, tmp_path / "out", name, {"use": 1} if "'use'" in what else {})
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_nothing_was_imported_into_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        load_imported(tmp_path)
+    (tmp_path / "released.safetensors").write_bytes(b"short")
+    with pytest.raises(InputError, match="import the checkpoint again"):
+        load_imported(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["module.{}.{}", "{}.module.{}", "{}.{}"])

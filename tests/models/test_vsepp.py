@@ -1,59 +1,18 @@
-"""VSE++ against released numbers."""
+"""VSE++; released numbers: test_parity."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.losses import TripletLoss
-from fivesentences.models import build_model, from_released
-from fivesentences.models.vsepp import RELEASED_NAMES
-
-NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}
-OPTIONS = {"": {}, "order/": {"measure": "order", "use_abs": True}, "no_imgnorm/": {"normalise_images": False}}
-
-
-@pytest.fixture
-def released(released_of):
-    return released_of("vsepp")
+from fivesentences.models import from_released
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("out, dtype, atol", [("out64", torch.float64, 1e-9), ("out", torch.float32, 1e-5)])
-def test_every_output_equals_the_released_code(released, out, dtype, atol):
-    images, captions, lengths = released.inputs(dtype)
-    for prefix, options in OPTIONS.items():
-        model = released.model("vsepp", dtype, **options)
-        similarity = model(images, captions, lengths).detach().requires_grad_()
-        ours = {
-            "img_emb": model.encode_images(images),
-            "cap_emb": model.encode_captions(captions, lengths),
-            "sim": similarity,
-        }
-        for name, negatives in NEGATIVES.items():
-            ours[name] = TripletLoss(released.hparams["margin"], negatives)(similarity)
-            (ours[f"d{name}_dsim"],) = torch.autograd.grad(ours[name], similarity)
-        released.check_outputs(out, {prefix + name: value for name, value in ours.items()}, atol)
-    released.assert_all_compared(out)
-
-
-@pytest.mark.parity
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-9), (torch.float32, 1e-4)])
-def test_every_gradient_equals_the_released_code(released, gradients_of, dtype, tolerance):
-    for loss, negatives in NEGATIVES.items():
-        model = released.model("vsepp", dtype)
-        TripletLoss(released.hparams["margin"], negatives)(model(*released.inputs(dtype))).backward()
-        released.check_gradients(loss, gradients_of(model, RELEASED_NAMES), tolerance)
-    released.assert_all_compared("grad64")
-
-
-@pytest.mark.parity
-def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released):
-    good = released.weights()
+def test_released_weights_that_do_not_fit_are_refused_in_a_sentence(released_of):
+    good = released_of("vsepp").weights()
     for bad, what in (
         ({k: v for k, v in good.items() if k != "txt_enc.rnn.bias_hh_l0"}, "bias_hh_l0"),
         ({k: v for k, v in good.items() if k != "img_enc.fc.weight"}, "img_enc.fc.weight"),
@@ -76,16 +35,3 @@ def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
     np.testing.assert_allclose(
         model.encode_captions(tokens, lengths)[:1].detach().numpy(), expected.detach().numpy(), atol=1e-6
     )
-
-
-def test_fresh_weights_are_drawn_as_released_and_by_seed():
-    torch.manual_seed(3)
-    model = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
-    bound = math.sqrt(6 / (40 + 20))
-    assert 0.95 * bound < model.image_projection.weight.abs().max().item() <= bound
-    assert (model.image_projection.bias == 0).all()
-    assert 0.095 < model.words.weight.abs().max().item() <= 0.1
-    assert model.sentence.weight_hh_l0.abs().max().item() <= 1 / math.sqrt(20)
-    torch.manual_seed(3)
-    again = build_model("vsepp", image_dim=40, vocabulary_size=500, embedding=20, word=10)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))

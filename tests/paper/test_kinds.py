@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
@@ -74,6 +75,13 @@ def test_a_figure_is_drawn_and_its_data_and_texts_stand_beside_it(everything, ev
 def test_what_a_figure_draws_is_collected_without_matplotlib(everything, exhibit, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # its import fails
     assert not everything.drawing(exhibit).data.empty
+
+
+@pytest.mark.parametrize("exhibit", FIGURES.values(), ids=FIGURES)
+def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit, tmp_path):
+    context = replace(everything.contexts[exhibit], photographs={})
+    everything.plan.figures[exhibit].write(context, everything.numbers(exhibit), tmp_path / "f")
+    assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("exhibit", [*TABLES.values(), *FIGURES.values()])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.paper.numbers.phi_statistics import OTHERS
 from fivesentences.paper.text.captions import as_written, wrapped
 from fivesentences.storage import read_json, write_json
@@ -48,13 +46,6 @@ def test_the_best_captions_of_other_images_stand_beside_the_median_of_the_own(ev
         assert shown["of_image"].tolist() == [one["image_id"] for one in image[OTHERS]["spice"]]
         assert set(shown["median_own"]) == {statistics.median(image["own"]["spice"]["own_left_out"])}
     assert drawing.notes[0].startswith("5 of 12 images of scenes/test, chosen by rule: all are ordered by the")
-
-
-def test_without_photographs_captions_are_drawn_all_the_same(everything, tmp_path):
-    context = replace(everything.contexts[BEST], photographs={})
-    drawing = everything.plan.figures[BEST].drawing(context, everything.numbers(BEST))
-    write_drawing(tmp_path / "f", "T", "C", drawing)
-    assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("exhibit", [HISTOGRAM, BEST])

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.storage import read_json, write_json
 
 FIGURE = "five_sentences/figure1"
@@ -18,13 +15,6 @@ def test_the_numbers_are_those_that_were_compared(everything):
     assert drawing.data["model"].unique().tolist() == ["all negatives", "+ SAM τ = 10, random, paper"]
     notes = " ".join(drawing.notes)
     assert "ordered by index" in notes and "own items kept" in notes
-
-
-def test_a_dataset_without_photographs_is_drawn_with_their_names(everything, tmp_path):
-    context = replace(everything.contexts[FIGURE], photographs={})
-    drawing = everything.plan.figures[FIGURE].drawing(context, everything.numbers(FIGURE))
-    write_drawing(tmp_path / "f", "T", "C", drawing)
-    assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
 def test_a_scale_that_trains_fewer_than_two_of_the_rows_says_what_it_leaves_out(make_up, make_scale):

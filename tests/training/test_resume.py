@@ -25,12 +25,15 @@ def undisturbed(inputs, spec_of, tmp_path, outputs_of):
     return outputs_of(tmp_path / "undisturbed")
 
 
-@pytest.mark.parametrize("batches", [0, 1, 3, 5, 7, 19])  # 5 batches per epoch, 4 epochs
+# 5 batches per epoch, 4 epochs; between two batches, or while a dev score is computed
+@pytest.mark.parametrize(
+    ("batches", "what", "calls"), [*((n, "_train_batch", n) for n in (0, 1, 3, 5, 7, 19)), (15, "_end_epoch", 2)]
+)
 @pytest.mark.parametrize("between_saves", [0.0, 1e9], ids=["saved each batch", "saved each epoch"])
 def test_killed_between_any_two_batches(
-    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, batches, between_saves
+    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch, batches, what, calls, between_saves
 ):
-    with killed_after(batches, Training, "_train_batch"):
+    with killed_after(calls, Training, what):
         train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=between_saves)
     trained, original = [], Training._train_batch
     with monkeypatch.context() as patch:
@@ -38,7 +41,8 @@ def test_killed_between_any_two_batches(
         train_run(spec_of(), *inputs, tmp_path / "run")
     assert outputs_of(tmp_path / "run") == undisturbed
     # Nothing that was saved is computed again.
-    assert len(trained) == 20 - (batches if between_saves == 0 else batches // 5 * 5)
+    epochs = calls if what == "_end_epoch" else batches // 5
+    assert len(trained) == 20 - (batches if between_saves == 0 else 5 * epochs)
 
 
 @pytest.mark.parametrize(("name", "calls"), [*(("replacing", files) for files in range(4)), ("finish", 0)])
@@ -48,19 +52,8 @@ def test_killed_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undis
     with mock.patch.object(Training, "_train_batch", killed):  # nothing is trained again
         train_run(spec_of(), *inputs, tmp_path / "run")
     assert outputs_of(tmp_path / "run") == undisturbed
-
-
-def test_killed_while_the_dev_score_is_computed(inputs, spec_of, tmp_path, outputs_of, undisturbed):
-    with killed_after(2, Training, "_end_epoch"):
-        train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=0)
-    train_run(spec_of(), *inputs, tmp_path / "run")
+    train_run(spec_of(), *inputs, tmp_path / "run")  # a finished run may be trained again
     assert outputs_of(tmp_path / "run") == undisturbed
-
-
-def test_a_finished_run_may_be_trained_again(inputs, spec_of, tmp_path, outputs_of, undisturbed):
-    for _ in range(2):
-        train_run(spec_of(), *inputs, tmp_path / "run")
-        assert outputs_of(tmp_path / "run") == undisturbed
 
 
 def test_a_changed_setting_or_input_starts_over_and_says_so(inputs_in, spec_of, tmp_path, outputs_of, capsys):

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import torch
 
-from fivesentences.config import FeatureSpec
 from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
@@ -135,23 +134,11 @@ def test_a_split_without_images_ends_in_one_sentence(inputs, spec_of, tmp_path, 
         train_run(spec_of(), tmp_path / "corpus.parquet", inputs.features, tmp_path / "run")
 
 
-def test_a_rate_that_is_too_high_ends_in_one_sentence(inputs, spec_of, tmp_path):
-    with pytest.raises(InputError, match="lower the rate"):
-        train_run(spec_of(learning_rate=1e38), *inputs, tmp_path)
-
-
 @pytest.mark.parametrize("device", ["tpu", "cuda"])
 def test_a_device_that_is_not_there_ends_in_one_sentence(inputs, spec_of, tmp_path, monkeypatch, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=f"device is '{device}'"):
         train_run(spec_of(), *inputs, tmp_path, device=device)
-
-
-def test_a_grid_for_a_model_of_global_vectors_ends_in_one_sentence(inputs_in, spec_of, tmp_path):
-    inputs = inputs_in(tmp_path / "inputs")
-    np.save(inputs.features, np.load(inputs.features)[:, None, :].repeat(4, axis=1))
-    with pytest.raises(InputError, match=r"set features\.layout to 'global'"):
-        train_run(spec_of(features=FeatureSpec(extractor="counts", layout="grid")), *inputs, tmp_path / "run")
 
 
 def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_path):

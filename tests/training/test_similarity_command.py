@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences import cli
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_imported, score_split
@@ -20,24 +19,20 @@ from fivesentences.training import scoring as scoring_module
 from fivesentences.training import train_run
 
 
-def test_a_checkpoint_scores_a_split_as_training_did(inputs, spec_of, tmp_path, monkeypatch, capsys):
+def test_a_checkpoint_scores_a_split_as_training_did(run, inputs, spec_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
     asked = ["similarity", "run", "-o", "sims.npy", "--captions", "c.txt", "--image-of-caption", "i.txt"]
     for split in ("test", "dev"):
-        monkeypatch.setattr("sys.argv", ["fivesentences", *asked, "--split", split])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert not end.value.code and "sims.npy: similarity, float32 [8 images, 24 captions]" in capsys.readouterr().out
+        said = run(*asked, "--split", split)
+        assert said.code == 0 and "sims.npy: similarity, float32 [8 images, 24 captions]" in said.out
         np.testing.assert_array_equal(np.load("sims.npy"), np.load(f"run/similarity_{split}.npy"))
         gallery = Corpus.read(inputs.corpus).split(split)
         assert (tmp_path / "c.txt").read_text().splitlines() == gallery.captions
         assert [int(line) for line in (tmp_path / "i.txt").read_text().split()] == [c // 3 for c in range(24)]
     assert score_split("run", "train")[1].shape == (24, 72)  # which training does not score
-    monkeypatch.setattr("sys.argv", ["fivesentences", "evaluate", "sims.npy", "--captions", "c.txt", "--quiet"])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert not end.value.code and "N@k" in capsys.readouterr().out
+    said = run("evaluate", "sims.npy", "--captions", "c.txt", "--quiet")
+    assert said.code == 0 and "N@k" in said.out
 
     with pytest.raises(InputError, match="has no images"):
         score_split("run", "tset")
@@ -94,27 +89,14 @@ def checkpoint(tmp_path, monkeypatch):
     return made
 
 
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Runs the command line: exit code, and all that was printed."""
-
-    def run(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr("sys.argv", ["fivesentences", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return end.value.code or 0, "".join(capsys.readouterr())
-
-    return run
-
-
 @pytest.mark.parametrize("name", ["vsepp", "scan"])
-def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(name, checkpoint, inputs_of, call):
+def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(name, checkpoint, inputs_of, run):
     folder, inputs = checkpoint(name), inputs_of(name)
     data = ("--corpus", inputs.corpus, "--features", inputs.features, "--vocabulary", "words.json")
     lines = ("--captions", "c.txt", "--image-of-caption", "i.txt")
-    code, said = call("similarity", folder, "-o", "sims.npy", *data, *lines)
-    assert (code, said) == (0, "sims.npy: similarity, float32 [8 images, 24 captions] of tiny/test\n")
+    said = run("similarity", folder, "-o", "sims.npy", *data, *lines)
+    assert said.code == 0 and said.err == ""
+    assert said.out == "sims.npy: similarity, float32 [8 images, 24 captions] of tiny/test\n"
     gallery, model, matrix = Corpus.read(inputs.corpus).split("test"), load_imported(folder), np.load("sims.npy")
     images = torch.from_numpy(FeatureTable.open(inputs.features).rows(gallery.images["image_id"].tolist()))
     for column, caption in enumerate(gallery.captions):
@@ -124,8 +106,8 @@ def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(
             expected = model(images, tokens, torch.tensor([tokens.shape[1]]))
         np.testing.assert_allclose(matrix[:, column], expected[:, 0].numpy(), atol=1e-6)
     assert len(np.unique(matrix)) > len(matrix)
-    code, said = call("evaluate", "sims.npy", "--captions", "c.txt", "--image-of-caption", "i.txt", "--quiet")
-    assert code == 0 and "N@k" in said
+    said = run("evaluate", "sims.npy", "--captions", "c.txt", "--image-of-caption", "i.txt", "--quiet")
+    assert said.code == 0 and "N@k" in said.out
 
 
 def test_a_bar_counts_the_captions(checkpoint, inputs, capsys):
@@ -134,7 +116,7 @@ def test_a_bar_counts_the_captions(checkpoint, inputs, capsys):
     assert "score test: 24/24" in capsys.readouterr().err
 
 
-def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint, inputs, grid_inputs, call, tmp_path):
+def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint, inputs, grid_inputs, run, tmp_path):
     folder, corpus = checkpoint("vsepp"), ("--corpus", inputs.corpus)
     features, words = ("--features", inputs.features), ("--vocabulary", "words.json")
     Path("few.json").write_text(json.dumps({"word2idx": {word: NUMBER[word] for word in list(NUMBER)[:6]}}))
@@ -150,8 +132,9 @@ def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint,
         ((*corpus, "--features", grid_inputs.features, *words), "reads one vector per image"),
         ((*corpus, "--features", wider, *words), "does not fit the weights"),
     ):
-        code, said = call("similarity", folder, "-o", "sims.npy", *given)
-        assert code == 1 and said.startswith("Error: ") and what in said and said.count("\n") == 1, said
+        said = run("similarity", folder, "-o", "sims.npy", *given)
+        assert (said.code, said.out) == (1, "")
+        assert said.err.startswith("Error: ") and what in said.err and said.err.count("\n") == 1, said
     assert not Path("sims.npy").exists()
 
 
@@ -162,7 +145,7 @@ def test_a_checkpoint_that_reads_more_than_captions_is_refused(checkpoint, input
         score_imported(folder, "test", inputs.corpus, inputs.features, "words.json")
 
 
-def test_a_run_of_ours_takes_no_other_vocabulary(inputs, spec_of, tmp_path, call):
+def test_a_run_of_ours_takes_no_other_vocabulary(inputs, spec_of, tmp_path, run):
     train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
-    code, said = call("similarity", tmp_path / "run", "-o", tmp_path / "s.npy", "--vocabulary", "words.json")
-    assert code == 1 and "leave --vocabulary out" in said
+    said = run("similarity", tmp_path / "run", "-o", tmp_path / "s.npy", "--vocabulary", "words.json")
+    assert said.code == 1 and "leave --vocabulary out" in said.err

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import yaml
 
-from fivesentences import cli
 from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.plan.places import Places
@@ -18,27 +17,22 @@ from fivesentences.training.finished import OUTPUTS
 
 
 @pytest.fixture
-def command(monkeypatch, tmp_path, capsys):
+def command(run, monkeypatch, tmp_path):
     """Run `fivesentences train` and return its exit code and what it said."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fivesentences", "train", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        said = capsys.readouterr()
-        return end.value.code or 0, said.out + said.err
+    def train(*arguments):
+        said = run("train", *arguments)
+        return said.code, said.out + said.err
 
-    return run
+    return train
 
 
 def bytes_in(folder):
     return {name: (folder / name).read_bytes() for name in OUTPUTS if name != "run.yaml"}
 
 
-def test_a_runs_settings_and_its_inputs_give_the_folder_that_the_workflow_expects(
-    command, inputs, spec_of, tmp_path, monkeypatch
-):
+def test_a_runs_settings_and_its_inputs_give_the_folder_that_the_workflow_expects(command, inputs, spec_of, tmp_path):
     spec = spec_of(epochs=1)
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
     code, _ = command("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features)
