@@ -1,8 +1,9 @@
-"""The one exception that a user is meant to read."""
+"""The exceptions that a user is meant to read."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Options that are not called like the argument with dashes in place of underscores.
@@ -90,3 +91,19 @@ class InputError(ValueError):
             sentence = f"{os.fspath(self.where)}: {self.what}"
         cure = (self.cure.shell if shell else self.cure.python) if isinstance(self.cure, Cure) else self.cure
         return sentence if cure is None else f"{sentence}; {cure}."
+
+
+class InputErrors(InputError):
+    """Several mistakes, one sentence per line.
+
+    Args:
+        errors: In their order.
+    """
+
+    def __init__(self, errors: Sequence[InputError]):
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in errors))
+
+    def in_shell_words(self) -> str:
+        """The sentences for a reader who typed a command."""
+        return "\n".join(error.in_shell_words() for error in self.errors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from unittest import mock
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.semantics import write_phi
@@ -43,13 +44,13 @@ def trained(monkeypatch):
 
 
 @pytest.fixture
-def three(spec_of, tmp_path):
+def three(inputs, spec_of, tmp_path):
     specs = [spec_of(epochs=2), spec_of(epochs=2, loss=LossSpec(triplet=3)), spec_of(epochs=2, seed=1)]
-    return [Run(spec, tmp_path / "job" / str(number)) for number, spec in enumerate(specs)]
+    return [Run(spec, tmp_path / "job" / str(number), *inputs) for number, spec in enumerate(specs)]
 
 
 def test_runs_of_one_process_have_the_bits_of_each_alone(inputs, three, tmp_path):
-    train_runs(three, *inputs)
+    train_runs(three)
     for run in three:
         train_run(run.spec, *inputs, tmp_path / "alone" / run.folder.name)
         assert bytes_in(run.folder) == bytes_in(tmp_path / "alone" / run.folder.name)
@@ -58,7 +59,7 @@ def test_runs_of_one_process_have_the_bits_of_each_alone(inputs, three, tmp_path
 def test_a_job_notes_every_output_of_its_runs_also_of_those_finished_before(inputs, three, tmp_path):
     noted = []
     for name, runs in (("all.json", three), ("again.json", three[::-1])):
-        train_runs(runs, *inputs, record=tmp_path / name)
+        train_runs(runs, record=tmp_path / name)
         noted.append((tmp_path / name).read_bytes())
     assert noted[0] == noted[1]
     hashes = {
@@ -69,9 +70,9 @@ def test_a_job_notes_every_output_of_its_runs_also_of_those_finished_before(inpu
 
 def test_after_a_kill_the_finished_runs_are_kept_and_the_others_trained(inputs, three, tmp_path, trained, capsys):
     with killed_after(16, Training, "_train_batch"):  # runs of ten batches; the second stops in its second epoch
-        train_runs(three, *inputs)
+        train_runs(three)
     before = len(trained)
-    train_runs(three, *inputs)
+    train_runs(three)
     said = capsys.readouterr().err
     assert "run 1 of 3 was finished before" in said
     assert "Continuing from" in said
@@ -82,24 +83,25 @@ def test_after_a_kill_the_finished_runs_are_kept_and_the_others_trained(inputs, 
 
 
 def test_a_changed_setting_of_one_run_trains_that_run_alone_again(inputs, three, spec_of, trained):
-    train_runs(three, *inputs)
-    changed = [*three[:2], Run(spec_of(epochs=3, seed=1), three[2].folder)]
+    train_runs(three)
+    changed = [*three[:2], replace(three[2], spec=spec_of(epochs=3, seed=1))]
     del trained[:]
-    train_runs(changed, *inputs)
+    train_runs(changed)
     assert trained == [changed[2].spec.name]
     assert "epochs: 3" in (three[2].folder / "run.yaml").read_text()
 
 
 def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_path, trained, monkeypatch):
     inputs = inputs_in(tmp_path / "inputs")
-    train_runs(three[:2], *inputs)
+    three = [replace(run, corpus=inputs.corpus, features=inputs.features) for run in three]
+    train_runs(three[:2])
     np.save(inputs.features, np.load(inputs.features) * 2)
-    train_runs(three[:2], *inputs)
+    train_runs(three[:2])
     assert len(trained) == 4
     monkeypatch.setattr(fingerprint_module, "_code", lambda: "another")
-    train_runs(three[:2], *inputs)
+    train_runs(three[:2])
     assert len(trained) == 6
-    train_runs(three[:2], *inputs)
+    train_runs(three[:2])
     assert len(trained) == 6
 
 
@@ -108,7 +110,7 @@ def test_a_matrix_that_is_given_or_no_longer_given_trains_again(inputs, three, t
     write_phi("cider", train.captions, train.image_of_caption, tmp_path / "cider.npy")
     for number, files in enumerate(({}, {"cider": tmp_path / "cider.npy"}, {}), start=1):
         for _ in range(2):
-            train_runs([Run(three[0].spec, three[0].folder, files)], *inputs)
+            train_runs([replace(three[0], phi_files=files)])
             assert len(trained) == number
 
 
@@ -133,59 +135,73 @@ def test_other_features_of_equal_shape_in_a_precomp_folder_train_again(inputs, s
     for split in ("train", "dev", "test"):
         write(split, 1)
     describe_precomp(folder, corpus, described)
-    run = Run(spec_of(epochs=1), tmp_path / "run")
+    run = Run(spec_of(epochs=1), tmp_path / "run", inputs.corpus, described)
     for _ in range(2):
-        train_runs([run], inputs.corpus, described)
+        train_runs([run])
     assert len(trained) == 1
     write("train", 2)
-    train_runs([run], inputs.corpus, described)
+    train_runs([run])
     assert len(trained) == 2
 
 
 def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, three, spec_of, tmp_path, trained):
-    runs = [three[0], Run(spec_of(learning_rate=1e38), three[1].folder), three[2]]
+    runs = [three[0], replace(three[1], spec=spec_of(learning_rate=1e38)), three[2]]
     with pytest.raises(InputError, match="lower the rate"):
-        train_runs(runs, *inputs, record=tmp_path / "job.json")
+        train_runs(runs, record=tmp_path / "job.json")
     assert not (tmp_path / "job.json").exists()
     bytes_in(three[2].folder)
     del trained[:]
-    train_runs(three, *inputs)
+    train_runs(three)
     assert trained == [three[1].spec.name]
+
+
+def test_mistakes_of_several_runs_keep_their_words_for_the_shell(three, monkeypatch):
+    def refuse(spec, *arguments, **named):
+        raise InputError(f"seed {spec.seed} lacks torch", cure=install("train"))
+
+    monkeypatch.setattr(runs_module, "train_run", refuse)
+    with pytest.raises(InputError) as error:
+        train_runs([three[0], three[2]])
+    cure = 'seed {} lacks torch; in the checkout: pip install ".[train]".'
+    assert error.value.in_shell_words().splitlines() == [cure.format(seed) for seed in (0, 1)]
+    assert [line.startswith(f"seed {seed} lacks") for seed, line in enumerate(str(error.value).splitlines())] == [
+        True
+    ] * 2
 
 
 @pytest.mark.parametrize("name", [RECORD, "history.csv", "similarity_test.npy"])
 def test_a_folder_without_its_record_or_a_whole_output_is_not_finished(inputs, three, trained, name):
-    train_runs(three[:1], *inputs)
+    train_runs(three[:1])
     whole = bytes_in(three[0].folder)
     for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-20])):
         damage(three[0].folder / name)
-        train_runs(three[:1], *inputs)
+        train_runs(three[:1])
         assert bytes_in(three[0].folder) == whole
     assert len(trained) == 3
 
 
 def test_a_run_finished_on_another_device_is_not_trained_again(inputs, three, trained):
-    train_runs(three[:1], *inputs)
+    train_runs(three[:1])
     record = three[0].folder / RECORD
     record.write_text(record.read_text().replace('"cpu ', '"cuda '))
-    train_runs(three[:1], *inputs)
+    train_runs(three[:1])
     assert len(trained) == 1
 
 
 def test_a_kill_among_the_outputs_of_another_run_does_not_leave_the_first_one_finished(inputs, three, spec_of, trained):
-    (first, _, _), changed = three, Run(spec_of(epochs=3), three[0].folder)
-    train_runs([first], *inputs)
+    (first, _, _), changed = three, replace(three[0], spec=spec_of(epochs=3))
+    train_runs([first])
     whole = bytes_in(first.folder)
     with mock.patch.object(run_module, "write_weights", killed), pytest.raises(Killed):
-        train_runs([changed], *inputs)
+        train_runs([changed])
     assert bytes_in(first.folder)["similarity_test.npy"] != whole["similarity_test.npy"]
-    train_runs([first], *inputs)
+    train_runs([first])
     assert bytes_in(first.folder) == whole and len(trained) == 3
 
 
 def test_a_run_killed_behind_its_last_output_is_finished_and_leaves_no_state(inputs, three, trained):
     with mock.patch.object(ResumeFolder, "remove", killed), pytest.raises(Killed):
-        train_runs(three[:1], *inputs)
+        train_runs(three[:1])
     assert (three[0].folder / "resume").exists()
-    train_runs(three[:1], *inputs)
+    train_runs(three[:1])
     assert len(trained) == 1 and not (three[0].folder / "resume").exists()

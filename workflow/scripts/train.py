@@ -12,14 +12,14 @@ with log_to(snakemake.log[0]):
         Run(
             check(RunSpec, run["spec"], run["folder"]),
             Path(run["folder"]),
+            Path(snakemake.input.corpus),
+            Path(snakemake.input.features),
             {name: Path(file) for name, file in run["phi_files"].items()},
         )
         for run in snakemake.params.runs
     ]
     train_runs(
         runs,
-        Path(snakemake.input.corpus),
-        Path(snakemake.input.features),
         device="auto" if snakemake.resources.get("gpu", 0) else "cpu",
         tensorboard=snakemake.params.tensorboard,
         record=Path(snakemake.output.record),

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import Plan
     from fivesentences.plan.runs import RunSpec
-    from fivesentences.training import Run
-
-    Groups = dict[tuple[Path, Path], list[Run]]
 
 
 def train(
@@ -81,10 +78,9 @@ def train(
         if list_only:
             print("\n".join(specs))
             return
-        groups = _groups(specs, plan)
         _check_inputs(specs, plan, what)
         with quietly(quiet):
-            _train(groups, device, tensorboard or scale.training.tensorboard)
+            _train_all(specs, plan, device, tensorboard or scale.training.tensorboard)
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -119,18 +115,18 @@ def _train_one(
     corpus = corpus or places.corpus(spec.dataset)
     features = features or _features(places, spec)
     files = _phi_files(places, spec) | phi_files
-    train_runs([Run(spec, folder, files)], corpus, features, device=device, tensorboard=tensorboard)
+    train_runs([Run(spec, folder, corpus, features, files)], device=device, tensorboard=tensorboard)
 
 
-def _groups(specs: Mapping[str, RunSpec], plan: Plan) -> Groups:
-    """Runs by the corpus and the features that they read."""
-    from fivesentences.training import Run
+def _train_all(specs: Mapping[str, RunSpec], plan: Plan, device: str, tensorboard: bool) -> None:
+    from fivesentences.training import Run, train_runs
 
-    groups: Groups = {}
-    for name, spec in specs.items():
-        inputs = plan.places.corpus(spec.dataset), plan.features_of(spec)
-        groups.setdefault(inputs, []).append(Run(spec, plan.places.run(name), _phi_files(plan.places, spec)))
-    return groups
+    places = plan.places
+    runs = [
+        Run(spec, places.run(name), places.corpus(spec.dataset), plan.features_of(spec), _phi_files(places, spec))
+        for name, spec in specs.items()
+    ]
+    train_runs(runs, device=device, tensorboard=tensorboard)
 
 
 def _check_inputs(specs: Mapping[str, RunSpec], plan: Plan, scale: Path) -> None:
@@ -149,20 +145,6 @@ def _check_inputs(specs: Mapping[str, RunSpec], plan: Plan, scale: Path) -> None
             f"{missing[0]}: there is no such file{more}; make it with the workflow: "
             f"uv run snakemake {targets} --configfile {scale}."
         )
-
-
-def _train(groups: Groups, device: str, tensorboard: bool) -> None:
-    """All runs, those of one corpus and features together; every one is tried before a mistake ends the command."""
-    from fivesentences.training import train_runs
-
-    mistakes = []
-    for (corpus, features), runs in groups.items():
-        try:
-            train_runs(runs, corpus, features, device=device, tensorboard=tensorboard)
-        except InputError as error:
-            mistakes.append(str(error))
-    if mistakes:
-        raise InputError("\n".join(mistakes))
 
 
 def _features(places: Places, spec: RunSpec) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, InputErrors
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import write_json
 from fivesentences.training.fingerprint import fingerprint
@@ -23,24 +23,26 @@ class Run:
     Attributes:
         spec: Settings.
         folder: Where its outputs go.
+        corpus: See ``train_run``.
+        features: See ``train_run``.
         phi_files: See ``train_run``.
     """
 
     spec: RunSpec
     folder: Path
+    corpus: Path
+    features: Path
     phi_files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def train_runs(
     runs: Iterable[Run],
-    corpus: Path,
-    features: Path,
     *,
     device: str = "cpu",
     tensorboard: bool = False,
     record: Path | None = None,
 ) -> None:
-    """Train runs of one corpus and its features.
+    """Train some runs.
 
     A run that is finished is not trained again if its settings, the content of its inputs and the code are the same;
     torch's version and the device may differ. A kill loses no finished run, and of the one under way what came after
@@ -48,32 +50,32 @@ def train_runs(
 
     Args:
         runs: In their order.
-        corpus: As ``train_run``.
-        features: As ``train_run``.
         device: As ``train_run``.
         tensorboard: As ``train_run``.
         record: A JSON file that is written when all runs are finished: ``{"runs": {run: {output: sha256}}}``. It
             depends on the runs and their outputs alone.
 
     Raises:
-        InputError: If runs failed, one sentence each; all the others have been trained by then.
+        InputError: If there is no such device.
+        InputErrors: If runs failed, one sentence each; all the others have been trained by then.
     """
-    todo, failed = list(runs), []
+    todo = list(runs)
+    failed: list[InputError] = []
     outputs: dict[str, dict[str, str]] = {}
     place = device_of(device)
     for number, run in enumerate(todo, start=1):
         label = f"run {number} of {len(todo)}"
-        made_from = fingerprint(run.spec, corpus, features, place, run.phi_files)
-        finished = finished_outputs(run.folder, made_from)
-        if finished is not None:
-            print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
-            shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
-            outputs[run.spec.name] = finished
-            continue
-        print(f"{label}: {run.spec.name}", file=sys.stderr, flush=True)
         try:
+            made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
+            finished = finished_outputs(run.folder, made_from)
+            if finished is not None:
+                print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
+                shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
+                outputs[run.spec.name] = finished
+                continue
+            print(f"{label}: {run.spec.name}", file=sys.stderr, flush=True)
             outputs[run.spec.name] = train_run(
-                *(run.spec, corpus, features, run.folder),
+                *(run.spec, run.corpus, run.features, run.folder),
                 device=device,
                 label=label,
                 phi_files=run.phi_files,
@@ -81,8 +83,8 @@ def train_runs(
             )
         except InputError as error:
             print(f"{label} failed: {error}", file=sys.stderr, flush=True)
-            failed.append(str(error))
+            failed.append(error)
     if failed:
-        raise InputError("\n".join(failed))
+        raise InputErrors(failed)
     if record is not None:
         write_json(record, {"runs": dict(sorted(outputs.items()))})
