@@ -180,6 +180,10 @@ def phi_of_another_split(files):
             r"similarity.npy is \[3, 7\], but test of made has 6 images and 15 captions",
         ),
         (
+            lambda files: files["similarity"].write_bytes(files["similarity"].read_bytes()[:-20]),
+            r"similarity.npy: this is not a whole .npy file",
+        ),
+        (
             lambda files: pd.read_parquet(files["labels"]).iloc[1:].to_parquet(files["labels"]),
             r"labels\.parquet: the image 'test0' has no row",
         ),

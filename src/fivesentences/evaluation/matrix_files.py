@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError, install
 from fivesentences.semantics.scoring import LateBar
 
@@ -51,6 +52,21 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     if matrix.dtype.kind not in "fiub" or matrix.ndim != 2 or not matrix.size:
         raise InputError(
             f"{path} holds {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
+        )
+    return matrix
+
+
+def read_similarity(path: Path | str, corpus: Corpus) -> NDArray[Any]:
+    """The similarity of a run on a split, ``[images, captions]``, memory-mapped.
+
+    Raises:
+        InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.
+    """
+    matrix = read_matrix(path)
+    if matrix.shape != (corpus.n_images, corpus.n_captions):
+        raise InputError(
+            f"{path} is {list(matrix.shape)}, but {' and '.join(corpus.splits)} of {corpus.name} has "
+            f"{corpus.n_images} images and {corpus.n_captions} captions; train the run again."
         )
     return matrix
 

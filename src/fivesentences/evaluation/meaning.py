@@ -22,7 +22,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
-from fivesentences.semantics.registry import prepare
+from fivesentences.semantics.registry import needs_tuples, prepare
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.storage import read_json, write_json
 
@@ -142,7 +142,7 @@ def measure_meaning(
     left_out = {
         name: prepare(name, corpus.captions, owner, tuples).pairs(every, owner, without_own=True)
         for name in phis
-        if tuples is not None or not name.startswith("spice")
+        if tuples is not None or not needs_tuples(name)
     }
     found = meaning(corpus, phis, left_out, **options)
     for name, path in paths.items():

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
+from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
 from fivesentences.metrics.empty_queries import after_policy
 from fivesentences.metrics.ncs import released_ncs
@@ -127,15 +128,10 @@ def write_retrievals(
     """Write what ``compare_retrievals`` finds for two runs' stored similarities as JSON.
 
     Raises:
-        InputError: If phi was made of other captions; see ``compare_retrievals``.
+        InputError: If a similarity is missing, damaged or of other images, or phi was made of other captions; see
+            ``compare_retrievals``.
     """
-    matrices = {name: np.load(path, mmap_mode="r", allow_pickle=False) for name, path in similarities.items()}
-    for name, matrix in matrices.items():
-        if matrix.shape != (corpus.n_images, corpus.n_captions):
-            raise InputError(
-                f"{similarities[name]} is {list(matrix.shape)}, but {corpus!r} has {corpus.n_images} images and "
-                f"{corpus.n_captions} captions; train the run again."
-            )
+    matrices = {name: read_similarity(path, corpus) for name, path in similarities.items()}
     found = compare_retrievals(corpus, matrices, read_phi(phi, corpus.captions), **options)
     write_json(out, found | {"phi": Path(phi).stem, "format": FORMAT})
 

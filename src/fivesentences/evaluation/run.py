@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
+from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.ensembles import EnsembleRun, members_of
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.ensembles import EnsembleRun, Trained
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery
@@ -50,7 +50,7 @@ class Evaluated:
         inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
     """
 
-    spec: RunSpec | EnsembleRun
+    spec: Trained
     similarity: Path
     inferences: Sequence[str] = ("naive",)
 
@@ -168,13 +168,7 @@ def evaluate_runs(
     made_of = {name: read_phi_note(path) for name, path in matrices.items()}
     contents: list[dict[str, Any]] = []
     for run in runs:
-        matrix = np.load(run.similarity, mmap_mode="r", allow_pickle=False)
-        if matrix.shape != (gallery.n_images, gallery.n_captions):
-            raise InputError(
-                f"{run.similarity} is {list(matrix.shape)}, but {split} of {gallery.name} has {gallery.n_images} "
-                f"images and {gallery.n_captions} captions; train the run again."
-            )
-        values, hubs = evaluator(matrix, run.inferences, run.similarity)
+        values, hubs = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
         content = {
             **_about(run.spec),
             "main_phi": phis[0],
@@ -192,14 +186,14 @@ def evaluate_runs(
     write_json(out, contents)
 
 
-def _about(spec: RunSpec | EnsembleRun) -> dict[str, Any]:
+def _about(spec: Trained) -> dict[str, Any]:
     """What a run or ensemble is."""
-    is_ensemble = isinstance(spec, EnsembleRun)
+    model, members = (spec.ensemble, spec.members) if isinstance(spec, EnsembleRun) else (spec.model.folder, [])
     return {
         "run": spec.name,
         "dataset": spec.dataset,
-        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
-        "ensemble_of": [member.name for member in members_of(spec)] if is_ensemble else [],
+        "model": model,
+        "ensemble_of": [member.name for member in members],
         "loss": spec.loss.folder,
         "fraction": spec.fraction,
         "seed": spec.seed,
@@ -218,7 +212,7 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
     Raises:
         InputError: If there is none, or their shapes differ.
     """
-    matrices = [np.load(path, mmap_mode="r", allow_pickle=False) for path in similarities]
+    matrices = [read_matrix(path) for path in similarities]
     if not matrices:
         raise InputError(f"{out}: an ensemble needs the similarity of at least one member.")
     for path, matrix in zip(similarities, matrices, strict=True):
