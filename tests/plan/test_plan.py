@@ -185,3 +185,19 @@ def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_r
     jobs, _ = jobs_for(plan, plan.targets["page"])
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions"}
     assert set(jobs) == set(plan.rules) - real
+
+
+def test_a_dataset_may_be_called_like_a_target_and_ensembles_are_not_trained():
+    demo = read(Scale, CONFIG / "demo.yaml").model_dump(mode="json", exclude_unset=True)
+    demo |= {"datasets": {"complete": demo["datasets"]["scenes"]}, "roles": {"flickr30k": "complete"}, "judges": []}
+    plan = plan_of(Scale.model_validate(demo), CONFIG)
+    assert set(plan.targets["runs"]) == {plan.places.record(plan.job_of(run).name) for run in plan.runs}
+    trained = re.compile(plan.constraints_of("train")["job"])
+    assert all(trained.fullmatch(job) for job in plan.jobs) and not trained.fullmatch("complete/ensembles")
+    assert "complete/ensembles" in plan.evaluations
+
+
+def test_an_unknown_phi_ends_the_plan(plans):
+    scale = plans["demo"].scale.model_copy(update={"matrices": ["spise"]})
+    with pytest.raises(InputError, match="semantic metric is 'spise'"):
+        jobs_for(plan_of(scale, CONFIG), [Path("results/semantics/scenes/test/spise.npy")])

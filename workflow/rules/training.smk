@@ -8,6 +8,8 @@ rule train:
         unpack(read_by("train")),
     output:
         **made_by("train"),
+    wildcard_constraints:
+        **PLAN.constraints_of("train"),
     log:
         "logs/training/{job}.log",
     benchmark:

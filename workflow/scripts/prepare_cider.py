@@ -7,5 +7,5 @@ from fivesentences.semantics.registry import parse_name
 
 with log_to(snakemake.log[0]):
     part = training_part(Corpus.read(snakemake.input.corpus).split("train"), *snakemake.params.part)
-    tokenisation = parse_name(snakemake.wildcards.phi)[1] or "whitespace"
+    _, tokenisation = parse_name(snakemake.wildcards.phi)
     BatchCider(part.captions, part.image_of_caption, tokenisation).write(snakemake.output.prepared)

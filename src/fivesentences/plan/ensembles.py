@@ -66,12 +66,15 @@ class EnsembleRun(Strict):
         return self
 
 
-def members_of(run: RunSpec | EnsembleRun) -> list[RunSpec]:
+Trained = RunSpec | EnsembleRun
+
+
+def members_of(run: Trained) -> list[RunSpec]:
     """The runs to be trained: a run itself, or the members of an ensemble."""
     return run.members if isinstance(run, EnsembleRun) else [run]
 
 
-def read_run_or_ensemble(content: dict[str, Any], where: str) -> RunSpec | EnsembleRun:
+def read_run_or_ensemble(content: dict[str, Any], where: str) -> Trained:
     """A run or an ensemble from its ``model_dump``.
 
     Raises:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fivesentences.config import FeatureSpec
 from fivesentences.plan.runs import RunSpec
+from fivesentences.semantics.registry import parse_name
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ class Places:
         CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of the whole training
         split. tf-idf is computed when it is needed.
         """
-        names = [name for name in spec.loss.phis if metric(name) != "tfidf"]
+        names = [name for name in spec.loss.phis if parse_name(name)[0] != "tfidf"]
         return {
             name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz")
-            if metric(name) == "cider"
+            if parse_name(name)[0] == "cider"
             else self.phi(spec.dataset, "train", f"{name}.npy")
             for name in names
         }
@@ -111,11 +112,6 @@ class Places:
     def page(self, scale: str) -> Path:
         """The page of a scale."""
         return self.results / "paper" / scale / "index.html"
-
-
-def metric(phi: str) -> str:
-    """A phi's name without its tokenisation."""
-    return phi.partition("-")[0]
 
 
 def captions_of(spec: RunSpec) -> str:

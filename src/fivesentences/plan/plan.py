@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fivesentences.plan.resolved import COMPLETE, Resolved
+from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rules import Files, Rules, outputs
 
 
@@ -45,7 +45,7 @@ class Plan(Resolved):
         return Rules(self).constraints()
 
     def constraints_of(self, rule: str) -> dict[str, str]:
-        """Stricter ones of a rule, without which two rules would write the same file."""
+        """Stricter ones of one rule."""
         return Rules(self).constraints_of(rule)
 
     @property
@@ -55,7 +55,6 @@ class Plan(Resolved):
         tables = {exhibit: places.exhibit(name, exhibit, "html") for exhibit in self.tables}
         figures = {exhibit: places.exhibit(name, exhibit, "png") for exhibit in self.figures}
         exhibits = tables | figures
-        trained = [job for job in self.jobs.values() if not job.name.startswith(COMPLETE)]
         return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
             "corpora": [places.corpus(dataset) for dataset in self.scale.datasets],
             "features": [self.features_of(spec) for spec in self.runs.values()],
@@ -63,7 +62,7 @@ class Plan(Resolved):
             "semantics": [
                 places.phi(dataset, "test", f"{phi}.npy") for dataset in self.scale.datasets for phi in self.matrices
             ],
-            "runs": [places.record(job.name) for job in trained],
+            "runs": self.records_of(self.runs),
             "tables": list(tables.values()),
             "figures": list(figures.values()),
             "page": [places.page(name)],

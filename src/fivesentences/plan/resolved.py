@@ -15,7 +15,8 @@ from fivesentences.plan.rows import ensembles_of_rows, inferences_of_rows, rows_
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
-COMPLETE = "complete/"  # names of jobs that only the target `complete` needs begin so
+COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
+MINUTES_PER_EVALUATION = 15
 
 
 class Resolved:
@@ -84,9 +85,21 @@ class Resolved:
         """The job that evaluates, and for a run trains, a run or ensemble."""
         return self._job_of[run]
 
+    def records_of(self, runs: Iterable[str]) -> list[Path]:
+        """Records of the jobs that train these runs, each once."""
+        return list(dict.fromkeys(self.places.record(self.job_of(run).name) for run in runs))
+
+    def metrics_of(self, runs: Iterable[str]) -> list[Path]:
+        """Numbers of the jobs that evaluate these runs and ensembles, each once."""
+        return list(dict.fromkeys(self.places.metrics(self.job_of(run).name) for run in runs))
+
     def minutes_of(self, job: str) -> int:
         """The time that a scheduler should grant a training job."""
         return self.scale.training.minutes * len(self.jobs[job].runs)
+
+    def minutes_of_evaluation(self, job: str) -> int:
+        """The time that a scheduler should grant an evaluation job."""
+        return MINUTES_PER_EVALUATION * len(self.evaluations[job].runs)
 
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""
@@ -102,11 +115,14 @@ class Resolved:
         """Every file of phi of training captions that the losses of the runs read."""
         return sorted({path for spec in runs for path in self.places.phi_files(spec).values()})
 
+    def trained_at(self, scale: str) -> list[str]:
+        """Names of the runs of the scale, or of its complete form."""
+        return list(self.runs if scale == self.scale.scale else self.all_runs)
+
     def evaluated_at(self, scale: str) -> list[str]:
         """Names of the runs and ensembles of the scale, or of its complete form."""
-        if scale == self.scale.scale:
-            return [*self.runs, *self.ensembles]
-        return [*self.all_runs, *self.all_ensembles]
+        ensembles = self.ensembles if scale == self.scale.scale else self.all_ensembles
+        return [*self.trained_at(scale), *ensembles]
 
     @property
     def reduced_features(self) -> dict[str, FeatureSpec]:

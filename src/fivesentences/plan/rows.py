@@ -12,7 +12,7 @@ from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Hyperparamet
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelSpec, model_spec
-from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, members_of
+from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, Trained, members_of
 from fivesentences.plan.exhibits import Exhibit, RowSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
@@ -22,7 +22,6 @@ Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
 # Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")
-Trained = RunSpec | EnsembleRun
 Named = TypeVar("Named", bound=Trained)
 
 
@@ -30,7 +29,7 @@ Named = TypeVar("Named", bound=Trained)
 class Row:
     """One line of a table or figure, resolved at a scale.
 
-    ``runs`` holds one run (or ensemble of runs) a seed, in the order of the scale's seeds. It is empty where the line
+    ``runs`` holds one run (or ensemble of runs) per seed, in the order of the scale's seeds. It is empty where the line
     is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
     the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
     inference alone read the same runs.
@@ -176,7 +175,7 @@ class _Cell:
         return self.scale.keeps(self.models, self.loss, self.fraction, self.captions)
 
     def runs(self, dataset: str) -> tuple[Trained, ...]:
-        """One run or ensemble a seed, in the order of the scale's seeds."""
+        """One run or ensemble per seed, in the order of the scale's seeds."""
         if self.model not in self.study.ensembles:
             return self._of_model(dataset, self.model)
         members, count = [], Counter[str]()

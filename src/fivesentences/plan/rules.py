@@ -10,15 +10,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from fivesentences.config.types import Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
-from fivesentences.plan.ensembles import EnsembleRun, members_of
+from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.places import Places, captions_of, metric
+from fivesentences.plan.places import Places, captions_of
 from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
 from fivesentences.plan.runs import RunSpec
+from fivesentences.semantics.registry import needs_tuples
 
 Files = dict[str, Path | list[Path]]
 TEST = "test"
@@ -118,9 +120,9 @@ class Rules:
         plan = self.plan
         return {
             "dataset": one_of(plan.scale.datasets),
-            "split": "train|dev|test",
+            "split": one_of(get_args(Split)),
             "extractor": r"[A-Za-z0-9_.]+",
-            "layout": "global|grid",
+            "layout": one_of(get_args(Layout)),
             "reduced": one_of(plan.reduced_features),
             "phi": "[a-z0-9_]+(-[a-z]+)?",
             "captions": "fraction=[^/]+",
@@ -134,7 +136,7 @@ class Rules:
         }
 
     def constraints_of(self, rule: str) -> dict[str, str]:
-        """Those of one rule, where two rules would otherwise write the same file."""
+        """Stricter ones of one rule: of two rules that would write the same file, or for jobs that it does not know."""
         datasets = list(self.plan.scale.datasets)
         drawn, precomp = self.plan.drawn, self.plan.precomp
         match rule:
@@ -146,6 +148,8 @@ class Rules:
                 return {"dataset": one_of(precomp)}
             case "extract_features":
                 return {"dataset": one_of(name for name in datasets if name not in precomp)}
+            case "train":  # ensembles are evaluated in jobs of their own, but not trained
+                return {"job": one_of(self.plan.jobs)}
         return {}
 
     # --- corpus ---------------------------------------------------------------------------------------------
@@ -229,7 +233,7 @@ class Rules:
             {
                 "corpus": places.corpus(specs[0].dataset),
                 "features": plan.features_of(specs[0]),
-                "phi": list(plan.phi_read_by(specs)),
+                "phi": plan.phi_read_by(specs),
             },
             {"runs": runs, "tensorboard": plan.scale.training.tensorboard},
         )
@@ -238,12 +242,13 @@ class Rules:
         """The similarity of an ensemble."""
         members = [member.name for member in members_of(self.plan.all_ensembles[ensemble])]
         similarities = [str(self.places.similarity(member)) for member in members]
-        return Step({"records": self._records(members)}, {"similarities": similarities})
+        return Step({"records": self.plan.records_of(members)}, {"similarities": similarities})
 
     def evaluate(self, job: str) -> Step:
         """Every number of some runs or ensembles of one dataset."""
         plan, places, evaluation = self.plan, self.places, self.plan.evaluations[job]
-        specs: list[RunSpec | EnsembleRun] = [(plan.all_runs | plan.all_ensembles)[name] for name in evaluation.runs]
+        known: dict[str, Trained] = {**plan.all_runs, **plan.all_ensembles}
+        specs = [known[name] for name in evaluation.runs]
         similarities = [places.similarity(spec.name) for spec in specs]
         runs = [
             {
@@ -266,7 +271,7 @@ class Rules:
 
     def collect_metrics(self, scale: str) -> Step:
         """One table of all runs of a scale."""
-        return Step({"metrics": self._metrics(self.plan.evaluated_at(scale))})
+        return Step({"metrics": self.plan.metrics_of(self.plan.evaluated_at(scale))})
 
     def compare_retrievals(self, scale: str, figure: str) -> Step:
         """What two runs retrieve for the same queries."""
@@ -275,7 +280,7 @@ class Rules:
         return Step(
             {
                 "corpus": places.corpus(dataset),
-                "records": self._records(runs),
+                "records": self.plan.records_of(runs),
                 "phi": places.phi(dataset, TEST, f"{self.plan.scale.evaluation_phi}.npy"),
             },
             {
@@ -398,7 +403,7 @@ class Rules:
 
     def _tuples(self, dataset: str, phis: Iterable[str]) -> list[Path]:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them."""
-        if not any(metric(phi).startswith("spice") for phi in phis):
+        if not any(needs_tuples(phi) for phi in phis):
             return []
         drawn = dataset in self.plan.drawn
         return [self.places.beside_corpus(dataset, "tuples.jsonl.gz") if drawn else self.places.parsed_tuples(dataset)]
@@ -426,14 +431,6 @@ class Rules:
             if spec.dataset == dataset and phi in spec.loss.phis and captions_of(spec) == captions
         )
 
-    def _records(self, runs: Iterable[str]) -> list[Path]:
-        """Records of the jobs that train these runs."""
-        return list(dict.fromkeys(self.places.record(self.plan.job_of(run).name) for run in runs))
-
-    def _metrics(self, runs: Iterable[str]) -> list[Path]:
-        """Numbers of the jobs that evaluate these runs and ensembles."""
-        return list(dict.fromkeys(self.places.metrics(self.plan.job_of(run).name) for run in runs))
-
     # --- what tables and figures read -----------------------------------------------------------------------
 
     def _numbers(self, scale: str, name: str, exhibit: Exhibit) -> list[Path]:
@@ -443,9 +440,9 @@ class Rules:
         match exhibit.reads:
             case "runs":
                 rows = expand_rows(exhibit.row_specs(), plan.study_of(name), plan.scales[scale])
-                return self._metrics(evaluated_of_rows(rows))
+                return plan.metrics_of(evaluated_of_rows(rows))
             case "every_run":
-                return self._metrics(plan.runs if scale == plan.scale.scale else plan.all_runs)
+                return plan.metrics_of(plan.trained_at(scale))
             case "retrievals":
                 return [places.retrievals(scale, name)] if self._compared(scale, name) else []
             case "correlations":

@@ -100,8 +100,10 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
         return MatrixPhi(matrix, *places(train, split))
     if metric == "cider":
         captions, pairing = train.captions, train.image_of_caption
-        words = tokenisation or "whitespace"
-        return BatchCider(captions, pairing, words) if file is None else BatchCider.read(file, captions, pairing, words)
+        assert tokenisation is not None
+        if file is None:
+            return BatchCider(captions, pairing, tokenisation)
+        return BatchCider.read(file, captions, pairing, tokenisation)
     if file is not None:
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
     if metric not in COMPUTED:
