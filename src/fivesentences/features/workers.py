@@ -4,6 +4,8 @@
 ``if __name__ == "__main__"`` (such as a Snakemake script) again, or by forking, which deadlocks once torch has started
 threads; and the workers of ``ProcessPoolExecutor`` stay alive when their parent is killed with -9. Here a worker is a
 fresh interpreter that reads tasks from a pipe and ends when the pipe is closed.
+
+What is unpickled here comes from this program alone: no other process can write to the pipes of a parent and its child.
 """
 
 from __future__ import annotations
