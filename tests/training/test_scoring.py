@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -42,7 +44,6 @@ def test_what_a_model_needs_of_captions_reaches_it_in_their_order():
     model = Labelled(model_spec("vsepp", embedding=8, word=4), image_dim=6, vocabulary_size=20)
     split = split_of(torch.randn(3, 6), np.array([3, 1, 5, 2]))
     labels = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
-    plain = scoring.similarity_of(model, split, {"concept_labels": torch.ones(4, 1)})
-    np.testing.assert_allclose(
-        scoring.similarity_of(model, split, {"concept_labels": labels}), plain * labels[:, 0].numpy(), rtol=1e-6
-    )
+    plain = scoring.similarity_of(model, replace(split, extras={"concept_labels": torch.ones(4, 1)}))
+    labelled = scoring.similarity_of(model, replace(split, extras={"concept_labels": labels}))
+    np.testing.assert_allclose(labelled, plain * labels[:, 0].numpy(), rtol=1e-6)

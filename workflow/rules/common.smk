@@ -13,10 +13,10 @@ FOLDER = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1])) /
 CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
 
 
-def ask(question, *arguments):
+def ask(question):
     """An answer of the plan; what is wrong with the configuration ends Snakemake with its sentence alone."""
     try:
-        return question(*arguments)
+        return question()
     except InputError as error:
         raise WorkflowError(f"{error}") from None
 

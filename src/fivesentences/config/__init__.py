@@ -1,9 +1,8 @@
-"""Typed configuration: scales, studies, datasets and runs, checked before any job starts.
+"""Typed configuration: scales and the catalogue of downloads, checked before any job starts.
 
-Three kinds of YAML file are read here. A *scale* (``config/demo.yaml``) says which dataset plays which role,
-with which features, how long to train and how many seeds. A *study* (``config/studies/*.yaml``) says what a
-paper's tables and figures are made of. The *catalogue* (``config/datasets.yaml``) lists every file to download.
-A *run* is one trained model, resolved from a scale and a study's row.
+A *scale* (``config/demo.yaml``) says which dataset plays which role, with which features, how long to train and how
+many seeds. The *catalogue* (``config/datasets.yaml``) lists every file to download. What a paper's tables and figures
+are made of, a *study*, and a *run*, one trained model, are in ``fivesentences.plan``.
 """
 
 from fivesentences.config.datasets import (
@@ -34,7 +33,6 @@ from fivesentences.config.types import (
     INFERENCES,
     CaptionsPerImage,
     Direction,
-    Drawing,
     EvaluationPhi,
     Fraction,
     Inference,
@@ -64,7 +62,6 @@ __all__ = [
     "CellSpec",
     "Dataset",
     "Direction",
-    "Drawing",
     "EvaluationPhi",
     "FeatureSpec",
     "FolderData",

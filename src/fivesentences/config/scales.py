@@ -127,6 +127,13 @@ class TrainingScale(HyperparametersOfScale):
     exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
 
 
+# Dataset and name in the catalogue of the file with a judge's scores; the truth of drawn scenes is drawn with them.
+JUDGEMENTS: dict[Judge, tuple[str, str]] = {
+    "cxc": ("cxc", "image_text_test"),
+    "flickr8k_expert": ("flickr8k", "text"),
+    "flickr8k_expert_each": ("flickr8k", "text"),
+    "flickr8k_crowdflower": ("flickr8k", "text"),
+}
 # The loader of a judge's captions and images.
 JUDGED_LOADER: dict[str, str] = {
     "cxc": "karpathy",

@@ -41,14 +41,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Drawing(Strict):
-    """What every figure has: a title, a caption, and sentences below it."""
-
-    title: str
-    caption: str
-    notes: list[str] = Field(default=[])
-
-
 def as_list(value: Any) -> list[Any]:
     """A list as it is, anything else as a list of one."""
     return list(value) if isinstance(value, list) else [value]

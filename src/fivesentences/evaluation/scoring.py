@@ -46,13 +46,11 @@ def score_split(
     if not (folder / "weights.safetensors").is_file():
         raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
     _need_torch("scoring by a trained run")
-    import torch
 
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable
-    from fivesentences.training.batches import EncodedCaptions
     from fivesentences.training.checkpoint import load_trained
-    from fivesentences.training.data import Split, check_layout, images_of
+    from fivesentences.training.data import Split, check_layout
     from fivesentences.training.run import read_run
 
     if corpus is None or features is None:
@@ -63,13 +61,8 @@ def score_split(
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
     cure = f"name the features that it was trained with ({trained.spec.features.stem})"
     check_layout(trained.model.layout, table, str(folder), cure)
-    part = Split(
-        gallery,
-        images_of(table, gallery.images["image_id"].tolist(), trained.preparation),
-        EncodedCaptions.of(gallery.captions, trained.vocabulary),
-        torch.from_numpy(gallery.image_of_caption),
-        trained.extras(gallery.captions, gallery.image_of_caption),
-    )
+    extras = trained.extras(gallery.captions, gallery.image_of_caption)
+    part = Split.of(gallery, table, trained.preparation, trained.vocabulary, extras)
     return gallery, _scored(trained.model, part, trained.spec.training.threads, device, features, label)
 
 
@@ -107,8 +100,7 @@ def score_imported(
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable, Preparation
     from fivesentences.models.released_checkpoints import load_imported, words_of
-    from fivesentences.training.batches import EncodedCaptions
-    from fivesentences.training.data import Split, check_layout, images_of
+    from fivesentences.training.data import Split, check_layout
     from fivesentences.training.released_vocabulary import ReleasedVocabulary
 
     _check_files("", corpus=corpus, features=features, vocabulary=vocabulary)
@@ -125,12 +117,7 @@ def score_imported(
         )
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)
     check_layout(model.layout, table, str(checkpoint), "name features of the kind that its authors trained with")
-    part = Split(
-        gallery,
-        images_of(table, gallery.images["image_id"].tolist(), Preparation("as_stored")),
-        EncodedCaptions.of(gallery.captions, words),
-        torch.from_numpy(gallery.image_of_caption),
-    )
+    part = Split.of(gallery, table, Preparation("as_stored"), words)
     return gallery, _scored(model, part, torch.get_num_threads(), device, features, label)
 
 
@@ -157,7 +144,7 @@ def _scored(
     place = device_of(device)
     with reproducible(threads, place):
         try:
-            return similarity_of(model.to(place), part, part.extras, label)
+            return similarity_of(model.to(place), part, label)
         except RuntimeError as error:
             if not any(cause in str(error) for cause in ("shape", "running_mean")):  # a number of regions: batch norm
                 raise

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from fivesentences.config.types import Layout, Split
+from fivesentences.config.scales import JUDGEMENTS
+from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
@@ -289,7 +290,7 @@ class Rules:
             },
         )
 
-    def ask_judge(self, dataset: str, judge: str) -> Step:
+    def ask_judge(self, dataset: str, judge: Judge) -> Step:
         """How well each phi agrees with a judge."""
         judged = self.plan.judged
         return Step(
@@ -413,11 +414,11 @@ class Rules:
         known = dataset in [*self.plan.annotated, *self.plan.drawn]
         return [self.places.beside_corpus(dataset, "labels.parquet")] if known and self.plan.needs_labels else []
 
-    def _judgements(self, dataset: str, judge: str) -> list[Path]:
+    def _judgements(self, dataset: str, judge: Judge) -> list[Path]:
         """The file that holds a judge's scores."""
         if judge == "scenes_truth":
             return [self.places.beside_corpus(dataset, "truth.npy")]
-        entry, file = {"cxc": ("cxc", "image_text_test")}.get(judge, ("flickr8k", "text"))
+        entry, file = JUDGEMENTS[judge]
         return [self.places.data / self.plan.catalogue.datasets[entry].files[file].path]
 
     def _runs(self, job: str) -> list[RunSpec]:

@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.plan.runs import RunSpec
-from fivesentences.training.batches import EncodedCaptions
+from fivesentences.training.batches import EncodedCaptions, Encoder
 from fivesentences.training.extras import Stage, concepts_of, extras_of
 from fivesentences.training.vocabulary import Vocabulary
 
@@ -91,6 +91,28 @@ class Split:
     image_of_caption: Tensor
     extras: dict[str, Tensor] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        table: FeatureTable,
+        preparation: Preparation,
+        words: Encoder,
+        extras: dict[str, Tensor] | None = None,
+    ) -> Split:
+        """The split of a corpus, its features prepared and its captions as word numbers.
+
+        Raises:
+            InputError: If an image has no features, or they contain NaN.
+        """
+        return cls(
+            corpus,
+            images_of(table, corpus.images["image_id"].tolist(), preparation),
+            EncodedCaptions.of(corpus.captions, words),
+            torch.from_numpy(corpus.image_of_caption),
+            extras or {},
+        )
+
     def first(self, images: int | None) -> Split:
         """The first images with their captions; all of them for None."""
         if images is None or images >= len(self.images):
@@ -139,13 +161,8 @@ class RunData:
         preparation = Preparation.fit(stored, spec.features.prepare)
 
         def split_of(part: Corpus, stage: Stage = "test") -> Split:
-            return Split(
-                part,
-                images_of(table, part.images["image_id"].tolist(), preparation),
-                EncodedCaptions.of(part.captions, vocabulary),
-                torch.from_numpy(part.image_of_caption),
-                extras_of(spec.model, concepts, part.captions, part.image_of_caption, stage),
-            )
+            extras = extras_of(spec.model, concepts, part.captions, part.image_of_caption, stage)
+            return Split.of(part, table, preparation, vocabulary, extras)
 
         dev, test = whole.split("dev"), whole.split("test")
         return cls(

@@ -161,7 +161,7 @@ class Training:
             self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
 
     def _end_epoch(self) -> None:
-        similarity = similarity_of(self.model, self.dev, self.dev.extras)
+        similarity = similarity_of(self.model, self.dev)
         if not np.isfinite(similarity).all():
             self._diverged("the dev similarity is not finite")
         scores = self.scores(similarity)

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.storage import read_json
 from fivesentences.training.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
@@ -42,7 +42,7 @@ def _tokenizer() -> NLTKWordTokenizer:
         from nltk.tokenize.destructive import NLTKWordTokenizer
     except ImportError:
         raise InputError(
-            'captions for a released checkpoint are tokenized by nltk; pip install "fivesentences[train]".'
+            "captions for a released checkpoint are tokenized by nltk, which is not installed", cure=install("train")
         ) from None
     return NLTKWordTokenizer()
 

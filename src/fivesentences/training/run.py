@@ -116,7 +116,7 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
     training.model.load_state_dict(best)
     for name, split in (("dev", data.dev), ("test", data.test)):
         with replacing(folder / f"similarity_{name}.npy") as temporary:
-            np.save(temporary, similarity_of(training.model, split, split.extras))
+            np.save(temporary, similarity_of(training.model, split))
     data.vocabulary.write(folder / "vocabulary.json")
     with replacing(folder / "run.yaml") as temporary:
         content = RunFile(format=FORMAT, corpus=str(corpus), features=str(features), run=spec).model_dump(mode="json")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fivesentences.console import Bar
 from fivesentences.models import Matcher
@@ -19,17 +17,14 @@ IMAGES_AT_ONCE = 512
 CAPTIONS_AT_ONCE = 256
 
 
-def similarity_of(
-    model: Matcher, split: Split, extras: Mapping[str, Tensor] | None = None, label: str = ""
-) -> np.ndarray:
+def similarity_of(model: Matcher, split: Split, label: str = "") -> np.ndarray:
     """``[images, captions]`` float32, scored by the model in eval mode.
 
     Images are encoded once; captions are scored in blocks of similar length.
 
     Args:
         model: Any model.
-        split: Images and captions.
-        extras: Further arguments of ``model.encode_captions``, one row per caption of the split.
+        split: Images and captions, and what else the model reads of each caption.
         label: Text before a progress bar; empty: there is no bar.
     """
     device = next(model.parameters()).device
@@ -45,7 +40,7 @@ def similarity_of(
         for rows in batches_by_length(split.captions.lengths, CAPTIONS_AT_ONCE):
             tokens, lengths = split.captions.batch(rows)
             columns = torch.from_numpy(rows)
-            of_captions = {name: values[columns].to(device) for name, values in (extras or {}).items()}
+            of_captions = {name: values[columns].to(device) for name, values in split.extras.items()}
             captions = model.encode_captions(tokens.to(device), lengths, **of_captions)
             similarity[:, columns] = model.similarity(images, captions).float().cpu()
             if bar is not None:
