@@ -63,11 +63,20 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
             dataset = scale.roles.get(row.role)
             left_out = _why_left_out(cell, dataset, inference)
             runs = cell.runs(dataset) if dataset is not None and left_out is None else ()
-            spec = study.losses[loss]
             expanded.append(
                 Row(
-                    *(row.role, dataset, model, loss, spec, fraction, inference, row.published, runs, left_out),
-                    *(captions, features),
+                    role=row.role,
+                    dataset=dataset,
+                    model=model,
+                    loss=loss,
+                    spec=study.losses[loss],
+                    fraction=fraction,
+                    inference=inference,
+                    published=row.published,
+                    runs=runs,
+                    left_out=left_out,
+                    captions_per_image=captions,
+                    features=features,
                 )
             )
     return expanded
