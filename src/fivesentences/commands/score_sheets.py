@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SIDES = ("i2t", "t2i")
 STUB = ("metric", "phi", "GT", "m", "variant")
+GROUND_TRUTH = "GT: ground truth, the query's own items."
 Cells = dict[tuple[str, ...], dict[tuple[str, str], str]]  # rows by their stub, numbers by group and heading
 
 
@@ -65,15 +66,25 @@ def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
         rows = [[*(stub[at] for at in used), *(row.get(at, "") for at in present)] for stub, row in cells.items()]
         if rows:
             found.append(Sheet([STUB[at] for at in used], present, rows))
-    below = [f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."]
+    below = [rules(about)]
     below.append(units({value["metric"] for value in result.values}))
     if formulas:
-        below.append(f"N and SR: {' and '.join(formulas)} formulas; GT: ground truth, the query's own items.")
+        below.append(f"N and SR: {' and '.join(formulas)} formulas; {GROUND_TRUTH}")
     first, last = found[0], found[-1]
     return [
         replace(sheet, title=_title(about) if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
         for sheet in found
     ]
+
+
+def rules(about: Mapping[str, Any]) -> str:
+    """A sentence on what the queries are, how the galleries were made, and ties."""
+    return f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."
+
+
+def sized(name: str, about: Mapping[str, Any]) -> str:
+    """What was given, with its size."""
+    return f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
 
 
 def units(metrics: Collection[str]) -> str:
@@ -101,7 +112,7 @@ def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
 
 def _title(about: Mapping[str, Any]) -> str:
     """The file and its size, and that of a gallery where it differs."""
-    title = f"{about['similarity']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    title = sized(about["similarity"], about)
     if about["file_images"] == about["images"]:
         return title
     gallery = f"{about['images']:,} images, {about['captions']:,} captions"
