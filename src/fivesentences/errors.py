@@ -1,7 +1,8 @@
-"""The one exception that a user is meant to read."""
+"""The one exception that a user is meant to read, and the check for an extra that raises it."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from dataclasses import dataclass
 
@@ -90,3 +91,17 @@ class InputError(ValueError):
             sentence = f"{os.fspath(self.where)}: {self.what}"
         cure = (self.cure.shell if shell else self.cure.python) if isinstance(self.cure, Cure) else self.cure
         return sentence if cure is None else f"{sentence}; {cure}."
+
+
+def need(package: str, extra: str, what: str) -> None:
+    """Ask for a package of an extra before anything costly is done.
+
+    Raises:
+        InputError: If it is not installed; how to install it.
+    """
+    try:
+        found = importlib.util.find_spec(package) is not None
+    except ImportError:
+        found = False
+    if not found:
+        raise InputError(f"{what} needs {package}, which is not installed", cure=install(extra))

@@ -10,8 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands.arguments import need
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 
 if TYPE_CHECKING:
     from fivesentences.evaluation.protocols import Protocol
