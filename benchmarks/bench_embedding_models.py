@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -27,7 +26,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from captions import machine
+from captions import machine, peak_bytes
 from fivesentences.losses import TripletLoss
 from fivesentences.models import CVSE, VSEPP, VSRN, build_model
 from fivesentences.models.captioner import caption_labels
@@ -97,7 +96,7 @@ def one_side(arguments: argparse.Namespace) -> dict[str, float]:
         if device.type == "cuda":
             torch.cuda.synchronize()
         best = min(best, (time.perf_counter() - started, time.process_time() - cpu))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     if device.type == "cuda":
         peak = torch.cuda.max_memory_allocated()
     gradients = [parameter.grad.norm() for parameter in model.parameters() if parameter.grad is not None]

@@ -6,7 +6,6 @@ python benchmarks/bench_losses.py [--device cuda]
 from __future__ import annotations
 
 import argparse
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from captions import flickr8k_train, machine
+from captions import flickr8k_train, machine, peak_bytes
 from fivesentences.losses import HAL, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
 from fivesentences.semantics import BatchCider
 
@@ -126,7 +125,7 @@ def main() -> None:
     print(machine() + f", torch {torch.__version__}")
     bench_losses(arguments.size, arguments.repeat, arguments.device)
     bench_prepared_cider()
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+    print(f"peak memory {peak_bytes() / 1e9:.2f} GB")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from captions import coco_5k, machine
+from captions import coco_5k, machine, peak_bytes
 from fivesentences.corpus import load_karpathy
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.metrics import Evaluation, Evaluator, Positives
@@ -85,8 +84,7 @@ def read(folder: Path, n_images: int) -> tuple[np.ndarray, dict[str, np.ndarray]
 
 
 def peak() -> str:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9:.1f} GB"
+    return f"{peak_bytes() / 1e9:.1f} GB"
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:

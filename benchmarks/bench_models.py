@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from captions import machine
+from captions import machine, peak_bytes
 from fivesentences.losses import TripletLoss
 from fivesentences.models import build_model
 from fivesentences.models.attention import EPS, SLOPE
@@ -175,9 +174,7 @@ def child(arguments: argparse.Namespace) -> None:
             ]  # no word, no gradient: the loop never sees it
             found |= {f"{what}/{key}": part.grad.numpy() for key, part in parts.items() if part.grad is not None}
     np.savez(arguments.out, **found)
-    unit = 1e9 if sys.platform == "darwin" else 1e6
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    print(json.dumps({"seconds": seconds, "peak": peak, "threads": torch.get_num_threads()}))
+    print(json.dumps({"seconds": seconds, "peak": peak_bytes() / 1e9, "threads": torch.get_num_threads()}))
 
 
 def difference(ours: Path, loop: Path, begin: str) -> float:

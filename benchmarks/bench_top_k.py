@@ -13,23 +13,20 @@ available.
 from __future__ import annotations
 
 import argparse
-import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from captions import machine, made
+from captions import machine, made, peak_bytes
 from fivesentences.semantics import prepare
 from fivesentences.semantics.scoring import ahead, new_array, threads
 from fivesentences.semantics.top_k import ROWS_OF_BLOCK, best_of_rows
 
 
 def peak() -> str:
-    bytes_per_unit = 1 if sys.platform == "darwin" else 1024
-    return f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_per_unit / 1e9:.1f} GB"
+    return f"peak memory so far {peak_bytes() / 1e9:.1f} GB"
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,11 @@ def machine() -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return f"{name}, {cores} cores{load}, Python {platform.python_version()}, numpy {np.__version__}"
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has held so far; Linux counts it in KiB, macOS in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def made(n_images: int, captions_per_image: int = 5, seed: int = 0) -> tuple[list[str], list[int]]:

@@ -1,7 +1,8 @@
-"""The exceptions that a user is meant to read."""
+"""The exceptions that a user is meant to read, and the check for an extra that raises one."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,3 +108,17 @@ class InputErrors(InputError):
     def in_shell_words(self) -> str:
         """The sentences for a reader who typed a command."""
         return "\n".join(error.in_shell_words() for error in self.errors)
+
+
+def need(package: str, extra: str, what: str) -> None:
+    """Ask for a package of an extra before anything costly is done.
+
+    Raises:
+        InputError: If it is not installed; how to install it.
+    """
+    try:
+        found = importlib.util.find_spec(package) is not None
+    except ImportError:
+        found = False
+    if not found:
+        raise InputError(f"{what} needs {package}, which is not installed", cure=install(extra))

@@ -62,6 +62,20 @@ def check_writable(path: Path | str) -> None:
         raise _unwritable(path, f"{above} is not writable")
 
 
+def check_npy(path: Path | str, what: str) -> None:
+    """Check that a file's name ends in ``.npy``.
+
+    Args:
+        path: The file.
+        what: What it is to hold, such as "a similarity matrix".
+
+    Raises:
+        InputError: If it ends in something else.
+    """
+    if Path(path).suffix != ".npy":
+        raise InputError(f"the file name of {what} must end in .npy.", where=path)
+
+
 def _unwritable(path: Path, why: str) -> InputError:
     return InputError(f"{path} cannot be written ({why}); name another file.")
 

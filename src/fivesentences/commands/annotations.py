@@ -10,15 +10,14 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands.arguments import need
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 
 if TYPE_CHECKING:
+    from fivesentences.evaluation.protocols import Protocol
     from fivesentences.metrics import Positives
     from fivesentences.retrieval import Gallery
 
-COCO_TEST = (5000, 25000)
-PARTS = ("coco-1k-5fold", "coco-1k-first")  # protocols whose galleries are not all of the file
+COCO_5K = "coco-5k"
 UNKNOWN_IDS = "pairs are named by COCO ids; give --image-ids FILE and --caption-ids FILE."
 
 
@@ -34,7 +33,7 @@ class Annotations:
         cxc: CxC's ratings.
         image_ids: COCO id of each image, one per line.
         caption_ids: COCO id of each caption, one per line.
-        dataset: The protocol; the ids of "coco-5k" are known if eccv_caption is installed.
+        protocol: How the similarity is scored; the ids of "coco-5k" are known if eccv_caption is installed.
     """
 
     categories: Path | None
@@ -44,7 +43,11 @@ class Annotations:
     cxc: Path | None
     image_ids: Path | None
     caption_ids: Path | None
-    dataset: str | None
+    protocol: Protocol | None
+
+    @property
+    def _is_coco_5k(self) -> bool:
+        return self.protocol is not None and self.protocol.name == COCO_5K
 
     def check(self) -> None:
         """Refuse what contradicts itself, before anything is read.
@@ -57,15 +60,15 @@ class Annotations:
             raise InputError("--labels and --instances both say what is in an image; give one of them.")
         if self.eccv and self.cxc is not None:
             raise typer.BadParameter("--eccv includes CxC; leave --cxc out.", param_hint="--cxc")
-        if (self.eccv or self.cxc is not None) and self.dataset in PARTS:
+        if (self.eccv or self.cxc is not None) and self.protocol is not None and self.protocol.in_parts:
             raise InputError(
-                f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.dataset} scores "
-                "parts of it; give --dataset coco-5k."
+                f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.protocol.name} "
+                f"scores parts of it; give --dataset {COCO_5K}."
             )
         if self.eccv:
             need("eccv_caption", "eccv", "--eccv")
         ids_are_named = self.image_ids is not None and self.caption_ids is not None
-        if self.cxc is not None and self.dataset != "coco-5k" and not ids_are_named:
+        if self.cxc is not None and not self._is_coco_5k and not ids_are_named:
             raise InputError(UNKNOWN_IDS, where=self.cxc)
 
     def read(self, gallery: Gallery) -> dict[str, Any]:
@@ -75,15 +78,18 @@ class Annotations:
             InputError: If a file is missing or damaged, or does not fit the gallery, or ``--eccv`` is given for another
                 gallery than COCO's 5K test split.
         """
+        from fivesentences.evaluation.protocols import PROTOCOLS
+
         n_images, n_captions = gallery.shape
-        if self.eccv and gallery.shape != COCO_TEST:
+        coco = PROTOCOLS[COCO_5K]
+        if self.eccv and gallery.shape != coco.split:
             raise InputError(
-                f"--eccv is about COCO's 5K test split of {COCO_TEST[0]:,} images and {COCO_TEST[1]:,} captions, but "
+                f"--eccv is about COCO's 5K test split of {coco.images:,} images and {coco.captions:,} captions, but "
                 f"{gallery.name} is {list(gallery.shape)}; leave --eccv out."
             )
         image_ids = _ids(self.image_ids, n_images, "images")
         caption_ids = _ids(self.caption_ids, n_captions, "captions")
-        if self.dataset == "coco-5k" and image_ids is None and caption_ids is None:
+        if self._is_coco_5k and image_ids is None and caption_ids is None:
             image_ids, caption_ids = _usual_ids()
         return {
             "categories": None if self.categories is None else _categories(self.categories, n_images),

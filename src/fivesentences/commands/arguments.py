@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Annotated, Any, overload
 
 import typer
 
-from fivesentences.errors import InputError, install
+from fivesentences.errors import need as need  # for commands that still ask for it here
 
 MATRIX = ".npy, .npz, .json, .csv or .pt"
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
@@ -87,20 +86,6 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
             param_hint=option,
         )
     return tuple(words[part] if part in words else int(part) for part in parts)
-
-
-def need(package: str, extra: str, what: str) -> None:
-    """Ask for a package of an extra before anything costly is done.
-
-    Raises:
-        InputError: If it is not installed; how to install it.
-    """
-    try:
-        found = importlib.util.find_spec(package) is not None
-    except ImportError:
-        found = False
-    if not found:
-        raise InputError(f"{what} needs {package}, which is not installed", cure=install(extra))
 
 
 @contextmanager

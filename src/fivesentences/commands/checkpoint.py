@@ -10,8 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fivesentences.commands import arguments as given
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 
 checkpoint = typer.Typer(no_args_is_help=True)
 
@@ -58,8 +57,8 @@ def import_(
 
         fivesentences checkpoint import model_best.pth.tar -o scan --model scan
     """
-    given.need("torch", "train", "importing a checkpoint")
-    given.need("safetensors", "train", "importing a checkpoint")
+    need("torch", "train", "importing a checkpoint")
+    need("safetensors", "train", "importing a checkpoint")
     # torch takes seconds to import; the other commands do not wait for it.
     from fivesentences.models.released_checkpoints import import_checkpoint
 

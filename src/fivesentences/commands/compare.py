@@ -10,7 +10,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.evaluate import GALLERY
-from fivesentences.commands.score_sheets import labelled
+from fivesentences.commands.score_sheets import GROUND_TRUTH, labelled, rules, sized
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def compare(
     from fivesentences.evaluation import gallery_files
     from fivesentences.evaluation.comparing import compare as compare_similarities
     from fivesentences.evaluation.protocols import protocol_named
-    from fivesentences.metrics import TIE_RULE
 
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
@@ -89,16 +88,15 @@ def compare(
                 seed=seed,
                 progress=advance,
             )
-    protocol = chosen.words if chosen else "the whole matrix is one gallery"
+    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "stated_once")}
+    about = {"a": str(a), "b": str(b), **attributes}
     notes = [
-        f"i2t: images are queries, t2i: captions are; {protocol}; {TIE_RULE}.",
-        *(["GT: ground truth, the query's own items."] if first.phis else []),
+        rules(about),
+        *([GROUND_TRUTH] if first.phis else []),
         f"Paired {method} test, {frame.attrs['resamples']:,} {'sign flips' if method == 'permutation' else 'draws'}; "
         f"{int(frame.clusters.iloc[0]):,} images, each with its captions, are the clusters; p is not adjusted for "
         f"{len(frame)} metrics.",
     ]
-    attributes = {str(key): value for key, value in frame.attrs.items() if key not in ("notes", "stated_once")}
-    about = {"a": str(a), "b": str(b), **attributes}
     tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
     content = {**about, "tests": [{str(key): row[key] for key in row} for row in tests]}
     files = {"file_a": about["a"], "file_b": about["b"]}
@@ -107,7 +105,7 @@ def compare(
 
 
 def _title(about: dict[str, Any]) -> str:
-    title = f"A = {about['a']}, B = {about['b']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    title = sized(f"A = {about['a']}, B = {about['b']}", about)
     if about["file_images"] == about["images"]:
         return title
     return f"{title}; scored in galleries of {about['images']:,} images, {about['captions']:,} captions"

@@ -51,7 +51,7 @@ def doctor(
     mirror: Annotated[
         Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
     ] = None,
-    catalogue: Annotated[Path, typer.Option(metavar="FILE", help="list of downloads")] = Path("config/datasets.yaml"),
+    catalogue: given.Catalogue = Path("config/datasets.yaml"),
     json_out: given.Json = None,
     quiet: given.Quiet = False,
 ) -> None:

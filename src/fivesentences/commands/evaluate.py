@@ -124,9 +124,9 @@ def evaluate(
         raise InputError("--mean averages several phi; give at least two.")
     if text is not None and transposed:
         raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
-    annotations = Annotations(categories, labels, instances, eccv, cxc, image_ids, caption_ids, dataset)
-    annotations.check()
     protocol = None if dataset is None else protocol_named(dataset)
+    annotations = Annotations(categories, labels, instances, eccv, cxc, image_ids, caption_ids, protocol)
+    annotations.check()
     with quietly(quiet):
         with given.working(f"read {matrix}" if text is None else "cosine similarity"):
             gallery, notes = gallery_files.read_gallery(

@@ -1,4 +1,4 @@
-"""`fivesentences metrics`: every metric, its unit and its source."""
+"""`fivesentences metrics`: every metric, its unit, what it needs and its source."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ def metrics(
 
         fivesentences metrics
     """
-    from fivesentences.metrics.registry import METRICS
+    from fivesentences.metrics.registry import METRIC_HEADINGS, METRICS, metric_rows
 
     if json_out is not None:
         write_json(json_out, [asdict(metric) for metric in METRICS.values()])
         return
-    rows = [[metric.name, metric.measures, metric.unit, metric.better, metric.source] for metric in METRICS.values()]
-    show([Sheet(["metric", "measures", "unit", "better", "source"], [], rows)])
+    show([Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())])

@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import Argument, InputError
-from fivesentences.storage import check_writable
+from fivesentences.storage import check_npy, check_writable
 
 
 class Method(StrEnum):
@@ -71,8 +71,7 @@ def rescore(
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored
 
-    if out.suffix != ".npy":
-        raise InputError("the name of a similarity matrix must end in .npy.", where=out)
+    check_npy(out, "a similarity matrix")
     check_writable(out)
     options: dict[str, Any] = {}
     for name, value, of in (

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 SIDES = ("i2t", "t2i")
 STUB = ("metric", "phi", "GT", "m", "variant")
-Cells = dict[tuple[str, ...], dict[tuple[str, str], float]]  # rows by their stub, numbers by group and heading
+GROUND_TRUTH = "GT: ground truth, the query's own items."
+Cells = dict[tuple[str, ...], dict[tuple[str, str], str]]  # rows by their stub, numbers by group and heading
 
 
 def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
@@ -42,39 +43,48 @@ def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
     for value in sorted(result.values, key=lambda value: (place[row_of(value)], value["m"])):  # smallest m first
         named = parse_metric(value["metric"])
         metric, side = named.metric, ("", value["direction"] or "both")
+        shown = number(value["value"], metric.decimals)
         if metric.decimals > 2:
-            fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
+            fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = shown
         elif named.cutoff is not None and not metric.is_hubness:
             row = at_k.setdefault(_stub(value, named.family, with_formula), {})
-            row[value["direction"], f"@{named.cutoff}"] = value["value"]
+            row[value["direction"], f"@{named.cutoff}"] = shown
         elif metric.name in SUMS:  # in the last column of the row that it sums
-            at_k.setdefault(_stub(value, SUMS[metric.name], with_formula), {})["", "sum"] = value["value"]
+            at_k.setdefault(_stub(value, SUMS[metric.name], with_formula), {})["", "sum"] = shown
         else:
-            single.setdefault(_stub(value, value["metric"], with_formula), {})[side] = value["value"]
+            single.setdefault(_stub(value, value["metric"], with_formula), {})[side] = shown
     ks = sorted({int(name[1:]) for row in at_k.values() for side, name in row if side})
     found = []
     both = [("", name) for name in (*SIDES, "both")]
-    for cells, columns, digits in (
-        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")], 2),
-        (single, both, 2),
-        (fractions, both, 4),
+    for cells, columns in (
+        (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")]),
+        (single, both),
+        (fractions, both),
     ):
-        shown = [column for column in columns if any(column in row for row in cells.values())]
+        present = [column for column in columns if any(column in row for row in cells.values())]
         used = [at for at in range(len(STUB)) if any(stub[at] for stub in cells)]
-        rows = [
-            [*(stub[at] for at in used), *(number(row.get(at), digits) for at in shown)] for stub, row in cells.items()
-        ]
+        rows = [[*(stub[at] for at in used), *(row.get(at, "") for at in present)] for stub, row in cells.items()]
         if rows:
-            found.append(Sheet([STUB[at] for at in used], shown, rows))
-    below = [f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."]
+            found.append(Sheet([STUB[at] for at in used], present, rows))
+    below = [rules(about)]
     below.append(units({value["metric"] for value in result.values}))
     if formulas:
-        below.append(f"N and SR: {' and '.join(formulas)} formulas; GT: ground truth, the query's own items.")
+        below.append(f"N and SR: {' and '.join(formulas)} formulas; {GROUND_TRUTH}")
     first, last = found[0], found[-1]
     return [
         replace(sheet, title=_title(about) if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
         for sheet in found
     ]
+
+
+def rules(about: Mapping[str, Any]) -> str:
+    """A sentence on what the queries are, how the galleries were made, and ties."""
+    return f"i2t: images are queries, t2i: captions are; {about['protocol_words']}; {about['tie_rule']}."
+
+
+def sized(name: str, about: Mapping[str, Any]) -> str:
+    """What was given, with its size."""
+    return f"{name}: {about['file_images']:,} images, {about['file_captions']:,} captions"
 
 
 def units(metrics: Collection[str]) -> str:
@@ -102,7 +112,7 @@ def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
 
 def _title(about: Mapping[str, Any]) -> str:
     """The file and its size, and that of a gallery where it differs."""
-    title = f"{about['similarity']}: {about['file_images']:,} images, {about['file_captions']:,} captions"
+    title = sized(about["similarity"], about)
     if about["file_images"] == about["images"]:
         return title
     gallery = f"{about['images']:,} images, {about['captions']:,} captions"

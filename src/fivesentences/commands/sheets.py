@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import check_writable, replacing
 
 if TYPE_CHECKING:
@@ -190,17 +191,18 @@ def _table(sheet: Sheet) -> Table:
 
 def markdown(sheet: Sheet) -> str:
     """A GitHub table."""
-    lines = [f"### {_plain(sheet.title)}", ""] if sheet.title else []
-    lines.append(_piped(sheet.headings))
-    lines.append(_piped(["---"] * len(sheet.stub) + ["---:"] * len(sheet.columns)))
-    lines += [_piped(row) for row in sheet.rows]
+    lines = [f"### {escape_markdown(sheet.title)}", ""] if sheet.title else []
+    lines.append(piped(map(escape_markdown, sheet.headings)))
+    lines.append(piped(["---"] * len(sheet.stub) + ["---:"] * len(sheet.columns)))
+    lines += [piped(map(escape_markdown, row)) for row in sheet.rows]
     if sheet.notes:
-        lines += ["", *(f"- {_plain(note)}" for note in sheet.notes)]
+        lines += ["", *(f"- {escape_markdown(note)}" for note in sheet.notes)]
     return "\n".join(lines) + "\n"
 
 
 def latex(sheet: Sheet) -> str:
     """A ``tabular`` for a document that loads booktabs."""
+    from fivesentences.paper.tables.table import spans
     from fivesentences.paper.text.latex import escape_latex
 
     width = len(sheet.stub)
@@ -208,15 +210,12 @@ def latex(sheet: Sheet) -> str:
     lines += [f"% {' '.join(sheet.title.split())}"] if sheet.title else []
     lines += [rf"\begin{{tabular}}{{@{{}}{'l' * width}{'r' * len(sheet.columns)}@{{}}}}", r"\toprule"]
     if any(group for group, _ in sheet.columns):
-        cells, rules, at = [""] * width, [], width + 1
-        while at <= width + len(sheet.columns):
-            group = sheet.columns[at - width - 1][0]
-            end = at
-            while end < width + len(sheet.columns) and sheet.columns[end - width][0] == group:
-                end += 1
-            cells.append(rf"\multicolumn{{{end - at + 1}}}{{c}}{{{escape_latex(group)}}}" if group else "")
-            rules += [rf"\cmidrule(lr){{{at}-{end}}}"] if group else []
-            at = end + 1
+        cells, rules, start = [""] * width, [], width + 1
+        for group, columns in spans([group for group, _ in sheet.columns]):
+            end = start + columns - 1
+            cells.append(rf"\multicolumn{{{columns}}}{{c}}{{{escape_latex(group)}}}" if group else "")
+            rules += [rf"\cmidrule(lr){{{start}-{end}}}"] if group else []
+            start = end + 1
         lines.append(" & ".join(cells) + r" \\ " + "".join(rules))
     lines.append(" & ".join(map(escape_latex, [*sheet.stub, *(name for _, name in sheet.columns)])) + r" \\")
     lines.append(r"\midrule")
@@ -239,11 +238,3 @@ def _finite(content: Any) -> Any:
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-def _piped(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_plain, cells)) + " |"
-
-
-def _plain(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")

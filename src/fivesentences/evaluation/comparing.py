@@ -78,7 +78,7 @@ def compare(
     checked_choices("sr_ground_truth", sr_ground_truth, ("kept", "removed"))
     chosen = None if protocol is None else protocol_named(protocol)
     whole = checked_gallery(a, image_of_caption, phis, chosen, name="a")
-    other = whole.with_similarity(b, name="b")
+    other = replace(whole.with_similarity(b, name="b"), phis={})  # of phi, the parts of a are read for both
     found: list[dict[Key, list[NDArray[np.float64]]]] = [{}, {}]
     clusters, sizes = [], []
     for images in parts_of(chosen, whole.n_images):
@@ -86,7 +86,7 @@ def compare(
         first = whole.part(images)
         sizes.append(first.shape)
         clusters.append(images.start + np.concatenate([np.arange(first.n_images), first.image_of_caption]))
-        second = replace(first, similarity=other.part(images).similarity)  # so that phi is read once for both
+        second = replace(first, similarity=other.part(images).similarity)
         for values, gallery in zip(found, (first, second), strict=True):
             rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images, sr_ground_truth)
             for key, row in rows.items():

@@ -60,6 +60,11 @@ class Protocol:
         """Images and captions of the whole split."""
         return self.images, self.captions
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether a gallery is only a part of the split."""
+        return self.gallery != self.images
+
     def _captions_of(self, images: int) -> int:
         return images * self.captions // self.images
 

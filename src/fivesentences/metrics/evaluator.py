@@ -189,12 +189,7 @@ class Evaluator:
             if self.asp_ties:
                 known.semantic_ranks[name] = SemanticRanks(own, bytes_of_ranks <= KEPT_BYTES)
         for name, positives in self._positives.items():
-            if positives.shape != gallery.shape:
-                raise InputError(
-                    f"the positives {name} are of {positives.shape[0]} images and {positives.shape[1]} captions but "
-                    f"similarity has {gallery.n_images} images and {n_captions} captions; score the whole split that "
-                    "they name, or leave them out."
-                )
+            positives.check(gallery.shape, f"the positives {name}")
         if self._labels is not None:
             known.distances = LabelDistances(self._labels, pairing)
         if self._categories is not None:

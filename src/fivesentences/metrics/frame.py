@@ -19,8 +19,9 @@ BOTH = "both"  # column of the wide form that holds sums over the directions
 class MetricFrame(pd.DataFrame):
     """A DataFrame that prints in full, with nothing in place of NaN and notes below on how the numbers came about.
 
-    The numbers of a column have equally many decimals: 4 in a column ``p``, 3 if one is a fraction (mAP, R-P,
-    skewness), else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["stated_once"]`` names are not
+    The numbers of a column have equally many decimals: 4 in a column ``p``; 3 if one is of a metric to which the
+    registry gives more than 2 (mAP, R-P, skewness), fewer than its 4 since percentages may stand in the same column;
+    else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["stated_once"]`` names are not
     printed if all rows have the same value, which the sentences state. Frames made from it, such as ``head()``, print
     in the same way.
     """

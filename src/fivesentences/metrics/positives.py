@@ -87,6 +87,23 @@ class Positives:
         outside = self.outside_i2t if direction == "i2t" else self.outside_t2i
         return np.asarray(np.diff(self.of_queries(direction).indptr).astype(np.int64) + outside)
 
+    def check(self, shape: tuple[int, ...], name: str = "the positives") -> None:
+        """Refuse a similarity of another size.
+
+        Args:
+            shape: Of the similarity.
+            name: What the message calls the positives.
+
+        Raises:
+            InputError: If it is not ``[images, captions]`` of the gallery.
+        """
+        if shape != self.shape:
+            images, captions = self.shape
+            raise InputError(
+                f"{name} are of {images} images and {captions} captions but similarity is {list(shape)}, which is of "
+                "another gallery; score the whole split that the lists name, or leave them out."
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Hits:
@@ -177,12 +194,7 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
     """
     side = checked_direction(direction)
     matrix = checked_similarity(similarity, positives.shape)
-    if matrix.shape != positives.shape:
-        images, captions = positives.shape
-        raise InputError(
-            f"similarity is {matrix.dtype} {list(matrix.shape)} but the positives are of {images} images and "
-            f"{captions} captions; the ids of the lists are of another gallery."
-        )
+    positives.check(matrix.shape)
     wanted = positives.of_queries(side)
     number = positives.number(side)
     queries = np.flatnonzero(number)

@@ -72,40 +72,15 @@ def in_threads(work: Callable[[slice], None], parts: Sequence[slice]) -> None:
         pool.shutdown(cancel_futures=True)
 
 
-def whole_order(scores: NDArray) -> NDArray[np.int64]:
-    """Indices of all scores of each row, largest first, equal ones by index.
-
-    Args:
-        scores: ``[rows, items]``; minus infinity is allowed, NaN is not.
-
-    Returns:
-        ``[rows, items]``.
-    """
-    if scores.dtype in (np.float32, np.float64):
-        return stable_order(scores)
-    return np.argsort(-scores, axis=1, kind="stable")
-
-
-def positions_of(order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """``[rows, items]`` place of every item in its row's ``order``, 0 is best."""
-    positions = np.empty(order.shape, dtype=np.int32)
-    places = np.arange(order.shape[1], dtype=np.int32)
-    for row, items in zip(positions, order, strict=True):
-        row[items] = places
-    return positions
-
-
 @dataclass(frozen=True)
 class QueryBlock:
     """Some queries' scores and complete rankings, made when first asked for.
 
     Attributes:
-        direction: Which side the queries are.
         part: Which queries.
         scores: ``[queries of the part, gallery]``.
     """
 
-    direction: Direction
     part: slice
     scores: NDArray
 
@@ -117,12 +92,7 @@ class QueryBlock:
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """``[queries of the part, gallery]`` items, best first, equal ones by index."""
-        return whole_order(self.scores)
-
-    @cached_property
-    def positions(self) -> NDArray[np.int32]:
-        """``[queries of the part, gallery]`` place of every item, 0 is best."""
-        return positions_of(self.order)
+        return stable_order(self.scores)
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
@@ -137,7 +107,7 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
     """
     n_rows, n_items = scores.shape
     if 4 * depth >= n_items:
-        return whole_order(scores)[:, :depth]
+        return stable_order(scores)[:, :depth]
     # Selection in numpy becomes twenty times slower where most scores are equal, as in a phi with many zeros, so it
     # only sees maxima of groups: at least `depth` scores reach the depth-th largest of these.
     n_groups = min(n_items, max(64, 4 * depth))
@@ -185,11 +155,6 @@ class Ranking:
     n_own: NDArray[np.int64]
     n_gallery: int
     ground_truth_rank: NDArray[np.int64]
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.items)
 
     def first(self, k: int, keep_ground_truth: bool = True) -> NDArray[np.int64]:
         """The first ``k`` items, with the query's own items or without them.
@@ -254,7 +219,7 @@ def rank(
 
     def work(part: slice) -> None:
         scores = block_of_queries(of_queries, direction, part)
-        block = QueryBlock(direction, part, scores)
+        block = QueryBlock(part, scores)
         if visit is not None:
             visit(block)
         # A block that a visitor has sorted is not sorted again.

@@ -39,7 +39,8 @@ class Metric:
         family: The heading that tables put above it; metrics of a family stand together.
         unit: Of its values.
         better: Which values are better.
-        decimals: Digits after the point in a command's table.
+        decimals: Digits after the point in the tables of ``evaluate``, where more than 2 also mean another table. A
+            printed ``MetricFrame`` only asks whether there are more than 2; tables of the paper go by the unit.
         needs: What it needs besides a similarity and its pairing of captions with images.
         sum: Name of the metric that sums it over cut-offs and directions; empty if there is none.
         heading: What stands above its column, below the family; its name if empty.
@@ -166,6 +167,7 @@ METRICS: dict[str, Metric] = {
         ),
     )
 }  # fmt: skip
+METRIC_HEADINGS = ["Metric", "What it measures", "Unit", "Better", "Needs", "Source"]
 SUMS = {metric.sum: metric.name for metric in METRICS.values() if metric.sum}  # such as Rsum: R@k
 
 
@@ -233,13 +235,25 @@ def pattern_of(metrics: Iterable[Metric]) -> str:
     return f"^({'|'.join(names)})$"
 
 
+def metric_rows() -> list[list[str]]:
+    """What ``METRIC_HEADINGS`` say of every metric, in words; empty where there is no unit, better side or need."""
+    return [
+        [
+            metric.name,
+            metric.measures,
+            "" if metric.unit == "none" else metric.unit,
+            "" if metric.better == "neither" else metric.better,
+            metric.needs,
+            metric.source,
+        ]
+        for metric in METRICS.values()
+    ]
+
+
 def metrics_table() -> str:
     """All metrics as a Markdown table."""
-    rows = [["Metric", "What it measures", "Unit", "Better", "Needs", "Source"], ["---"] * 6]
-    for metric in METRICS.values():
-        unit = "" if metric.unit == "none" else metric.unit
-        better = "" if metric.better == "neither" else metric.better
-        rows.append([f"`{metric.name}`", metric.measures, unit, better, metric.needs, metric.source])
+    rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
+    rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

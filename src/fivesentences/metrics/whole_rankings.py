@@ -1,4 +1,4 @@
-"""Complete rankings, block by block, for metrics that read them to the end: ordered once for any number of readers."""
+"""Complete rankings, block by block, for metrics that read them to the end."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ if TYPE_CHECKING:
 Reader = Callable[[QueryBlock], None]
 
 
-def read_rankings(matrix: NDArray, direction: Direction, *readers: Reader) -> None:
-    """Show every block of queries to every reader, from several threads, each block once.
+def read_rankings(matrix: NDArray, direction: Direction, read: Reader) -> None:
+    """Show every block of queries to a reader, from several threads, each block once.
 
     Args:
         matrix: ``[images, captions]`` scores.
         direction: Which side the queries are.
-        readers: Called with each block; what has been ordered for one of them is not ordered again for the next.
+        read: Called with each block.
     """
 
     def work(part: slice) -> None:
-        block = QueryBlock(direction, part, block_of_queries(matrix, direction, part))
-        for read in readers:
-            read(block)
+        read(QueryBlock(part, block_of_queries(matrix, direction, part)))
 
     in_threads(work, parts_of_queries(*(matrix.shape if direction == "i2t" else matrix.shape[::-1])))

@@ -81,10 +81,8 @@ def assignment(
     Raises:
         InputError: As ``best_assignment``, or if ``out`` does not fit.
     """
-    matrix = checked_similarity(similarity)
-    found = best_assignment(similarity, captions_per_image, image_of_caption, solver)
-    lowest, highest = _extremes(matrix)
-    lift = 1.25 * (highest - lowest) or 1.0
+    found, matrix, span = _assigned(similarity, captions_per_image, image_of_caption, solver)
+    lift = 1.25 * span or 1.0
     order = np.argsort(found.image_of_caption, kind="stable")
     begin = np.searchsorted(found.image_of_caption[order], np.arange(len(matrix) + 1))
 
@@ -122,27 +120,33 @@ def best_assignment(
         InputError: If ``similarity`` is transposed, repeats its images or is not finite, the number of places does not
             follow from the arguments or is too small for the captions, or the solver is unknown.
     """
+    return _assigned(similarity, captions_per_image, image_of_caption, solver)[0]
+
+
+def _assigned(
+    similarity: Similarity, captions_per_image: int | None, image_of_caption: ArrayLike | None, solver: str
+) -> tuple[Assignment, NDArray, float]:
+    """The assignment, the checked matrix, and the range of its scores; arguments as in ``best_assignment``."""
     checked_choice("solver", solver, SOLVERS)
     matrix = checked_similarity(similarity)
     if isinstance(similarity, Gallery) and captions_per_image is None and image_of_caption is None:
         image_of_caption = similarity.image_of_caption
     places = _places(matrix.shape, captions_per_image, image_of_caption)
-    lowest, highest = _extremes(matrix)
+    span = _range(matrix)
     if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
         image_of_place = np.repeat(np.arange(len(matrix)), places)
         place, caption = scipy.optimize.linear_sum_assignment(matrix.astype(np.float64)[image_of_place], maximize=True)
         image = np.empty(matrix.shape[1], dtype=np.int64)
         image[caption] = image_of_place[place]
         total = _total(matrix, image)
-        return Assignment(image, places, total, total, "exact")
-    span = highest - lowest
+        return Assignment(image, places, total, total, "exact"), matrix, span
     if span == 0:  # all assignments are equally good
         image = np.repeat(np.arange(len(matrix)), places)[: matrix.shape[1]]
         total = _total(matrix, image)
-        return Assignment(image, places, total, total, "auction")
+        return Assignment(image, places, total, total, "auction"), matrix, span
     sale = Auction(matrix, places).run(FIRST_EPSILON * span, LAST_EPSILON * span)
     bound = best_possible(matrix, places, sale.prices)
-    return Assignment(sale.image, places, _total(matrix, sale.image), bound, "auction")
+    return Assignment(sale.image, places, _total(matrix, sale.image), bound, "auction"), matrix, span
 
 
 def _places(
@@ -175,9 +179,9 @@ def _places(
     return np.full(n_images, min(each, n_captions))
 
 
-def _extremes(matrix: NDArray) -> tuple[float, float]:
+def _range(matrix: NDArray) -> float:
     blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
-    return min(low for low, _ in blocks), max(high for _, high in blocks)
+    return max(high for _, high in blocks) - min(low for low, _ in blocks)
 
 
 def _total(matrix: NDArray, image: NDArray[np.int64]) -> float:

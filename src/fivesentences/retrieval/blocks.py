@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.scoring import new_array
-from fivesentences.storage import replacing
+from fivesentences.storage import check_npy, replacing
 
 Output = str | Path | NDArray[np.floating] | None
 
@@ -78,8 +78,7 @@ def filled(
         fill(out)
         return out
     path = Path(out)
-    if path.suffix != ".npy":
-        raise InputError(f"out is '{path}'; the name of the matrix must end in .npy.")
+    check_npy(path, "a matrix")
     with replacing(path) as temporary:
         array = new_array(temporary, np.float32, shape)
         fill(array)

@@ -13,8 +13,6 @@ from fivesentences.retrieval.blocks import blocks_of_rows, kept_type
 from fivesentences.retrieval.gallery import Similarity, checked_similarity
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
-CLASSES = ("0", "1", ">=2", ">=5", ">=10")  # of the k-occurrence, as in the paper's Table 5
-
 
 @dataclass(frozen=True, eq=False)
 class Hubness:
@@ -24,7 +22,8 @@ class Hubness:
         counts: ``[gallery]`` N_k of each item; they sum to ``n_queries * min(k, gallery)``.
         k: How many items of each ranking count.
         n_queries: Queries.
-        numbers: Items with N_k of 0, 1, at least 2, at least 5 and at least 10, by ``CLASSES``.
+        numbers: Items with N_k of 0, 1, at least 2, at least 5 and at least 10, as in the paper's Table 5, by "0", "1",
+            ">=2", ">=5" and ">=10".
         shares: The same in percent of the gallery.
         maximum: The largest N_k.
         skewness: Third standardised moment of N_k over the gallery (Radovanovic et al. 2010); 0 where all are equal.

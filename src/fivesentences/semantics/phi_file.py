@@ -17,7 +17,7 @@ from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, need
 from fivesentences.semantics.scoring import write_matrix
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import check_npy, read_json, replacing, write_json
 
 
 def captions_sha256(captions: Sequence[str]) -> str:
@@ -75,8 +75,7 @@ def check_matrix(phi_name: str, out: Path) -> None:
         InputError: If there is no such phi, it scores single pairs only, or ``out`` does not end in ``.npy``.
     """
     check_whole(phi_name)
-    if out.suffix != ".npy":
-        raise InputError(f"{out}: the file name of a phi matrix must end in .npy.")
+    check_npy(out, "a phi matrix")
 
 
 def note_of(

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.console import Bar
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.validation import checked_pairs
-from fivesentences.storage import replacing
+from fivesentences.storage import check_npy, replacing
 
 CELLS_PER_BLOCK = 256 * 5000  # of float64: 10 MB per thread
 SECONDS_WITHOUT_BAR = 3.0
@@ -177,8 +177,7 @@ def matrix_of(
         fill(scorer, out, description)
         return out
     path = Path(out)
-    if path.suffix != ".npy":
-        raise InputError(f"out is '{path}'; the file name of a matrix must end in .npy.")
+    check_npy(path, "a matrix")
     with replacing(path) as temporary:
         write_matrix(scorer, temporary, description)
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")

@@ -7,6 +7,7 @@ from pathlib import Path
 from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.latex import escape_latex
+from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import replacing
 
 PLUS_MINUS = "±"
@@ -31,16 +32,16 @@ def markdown(table: Table) -> str:
     lines = [f"### {table.title}", "", table.caption, ""]
     stub, columns = len(table.stub), len(table.columns)
     if table.groups:
-        lines.append(_piped([*table.stub, *(_plain(column.label) for column in table.columns)]))
-        lines.append(_piped(["---"] * stub + ["---:"] * columns))
+        lines.append(piped([*table.stub, *(escape_markdown(column.label) for column in table.columns)]))
+        lines.append(piped(["---"] * stub + ["---:"] * columns))
     else:
         lines.append(table.empty)
     for group in table.groups:
-        lines.append(_piped([f"**{_plain(group.title)}**", *[""] * (stub + columns - 1)]))
+        lines.append(piped([f"**{escape_markdown(group.title)}**", *[""] * (stub + columns - 1)]))
         for row in group.rows:
             for line in table.lines(row):
-                lines.append(_piped([*map(_plain, line.stub), *map(_markdown_cell, line.cells)]))
-    lines += ["", *(f"- {_plain(note)}" for note in table.notes)]
+                lines.append(piped([*map(escape_markdown, line.stub), *map(_markdown_cell, line.cells)]))
+    lines += ["", *(f"- {escape_markdown(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -106,11 +107,3 @@ def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
             rules.append(rf"\cmidrule(lr){{{start}-{end}}}")
         start = end + 1
     return [" & ".join(cells) + r" \\", "".join(rules)]
-
-
-def _piped(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _plain(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
