@@ -12,8 +12,6 @@ from typing import Annotated, Any, overload
 
 import typer
 
-from fivesentences.errors import need as need  # for commands that still ask for it here
-
 MATRIX = ".npy, .npz, .json, .csv or .pt"
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
 

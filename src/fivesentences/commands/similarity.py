@@ -14,7 +14,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
-from fivesentences.storage import check_writable, replacing
+from fivesentences.storage import check_npy, check_writable, replacing
 
 RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
@@ -75,8 +75,7 @@ def similarity(
         fivesentences similarity scan -o sims.npy --corpus f30k.parquet
         --features f30k.npy --vocabulary f30k_precomp_vocab.json
     """
-    if out.suffix != ".npy":
-        raise InputError("the name of a similarity matrix must end in .npy.", where=out)
+    check_npy(out, "a similarity matrix")
     for path in (out, captions, image_of_caption):
         if path is not None:
             check_writable(path)
@@ -87,7 +86,6 @@ def similarity(
         )
     if not imported and vocabulary is not None:
         raise InputError(f"{run} is a run of ours and has its own vocabulary; leave --vocabulary out.")
-    given.need("torch", "train", "scoring by a trained run")
     from fivesentences.evaluation.scoring import score_imported, score_split
 
     label = f"score {split} by {run}" if sys.stderr.isatty() else ""

@@ -11,7 +11,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, need
 from fivesentences.storage import check_writable
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def train(
     from fivesentences.plan.runs import RunSpec
 
     if not list_only:
-        given.need("torch", "train", "training")
-        given.need("safetensors", "train", "training")
+        need("torch", "train", "training")
+        need("safetensors", "train", "training")
     content = extended(read_yaml(what), what)
     places = Places(results)
     if isinstance(content, dict) and "scale" in content:

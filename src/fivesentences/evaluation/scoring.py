@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError, install
+from fivesentences.errors import InputError, need
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -45,7 +45,7 @@ def score_split(
     folder = Path(run)
     if not (folder / "weights.safetensors").is_file():
         raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
-    _need_torch("scoring by a trained run")
+    need("torch", "train", "scoring by a trained run")
 
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable
@@ -94,7 +94,7 @@ def score_imported(
         InputError: If a file is missing or damaged, vocabulary or features do not fit the weights, or the model needs
             more than images and captions (CVSE: labels over concepts, whose words no checkpoint contains).
     """
-    _need_torch("scoring by a checkpoint")
+    need("torch", "train", "scoring by a checkpoint")
     import torch
 
     from fivesentences.corpus import Corpus
@@ -119,13 +119,6 @@ def score_imported(
     check_layout(model.layout, table, str(checkpoint), "name features of the kind that its authors trained with")
     part = Split.of(gallery, table, Preparation("as_stored"), words)
     return gallery, _scored(model, part, torch.get_num_threads(), device, features, label)
-
-
-def _need_torch(what: str) -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise InputError(f"{what} needs PyTorch", cure=install("train")) from None
 
 
 def _check_files(why: str, **files: Path | str) -> None:
