@@ -132,7 +132,7 @@ class AgreementFigure(FigureKind):
         return pd.DataFrame(lines, columns=COLUMNS)
 
     def _shown(self, scale: Scale) -> list[str]:
-        return [phi for phi in self.phis if phi not in scale.leave_out.phis]
+        return [phi for phi in self.phis if scale.shows(phi)]
 
     def _notes(self, context: Context, agreements: Agreements) -> list[str]:
         """Who judged, what is drawn, and what is left out."""

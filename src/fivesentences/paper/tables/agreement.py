@@ -126,7 +126,7 @@ class _Filling:
     @property
     def rows(self) -> list[AgreementRowSpec]:
         """The rows that the scale does not leave out."""
-        return [row for row in self.spec.rows if row.phi not in self.context.scale.leave_out.phis]
+        return [row for row in self.spec.rows if self.context.scale.shows(row.phi)]
 
     def row(self, row: AgreementRowSpec, judge: JudgeSpec) -> TableRow:
         """A row of one judge."""
