@@ -15,6 +15,7 @@ from pathlib import Path
 from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.paper.tables.table import Table
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.rows import Row, expand_rows
@@ -65,7 +66,7 @@ class TableKind(Exhibit):
 
     def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
         """Build the table and write ``stem`` with the suffixes .csv, .md, .tex, .html and .json; see ``build``."""
-        from fivesentences.paper.tables.writing import write_table
+        from fivesentences.paper.tables.writing import write_table  # imports jinja2, which planning does not need
 
         write_table(self.build(context, numbers), stem)
 
@@ -87,6 +88,4 @@ class FigureKind(Exhibit):
 
     def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
         """Draw the figure and write ``stem`` with the suffixes .png, .pdf, .csv and .json; see ``drawing``."""
-        from fivesentences.paper.figures.writing import write_drawing
-
         write_drawing(stem, self.title, self.caption, self.drawing(context, numbers))
