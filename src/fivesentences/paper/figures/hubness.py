@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect, read_evaluations
+from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
@@ -60,8 +60,9 @@ class HubnessFigure(FigureKind):
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
         study, scale, rows = context.study, context.scale, context.rows(self)
-        data = _tidy(rows, {one["run"]: one for one in read_evaluations(numbers)})
-        notes = notes_on_data(study, rows, Results(collect(numbers, scale.scale)))
+        evaluated = read_evaluations(numbers)
+        data = _tidy(rows, {one["run"]: one for one in evaluated})
+        notes = notes_on_data(study, rows, Results(tidy_of(evaluated, scale.scale)))
         if not data.empty:
             notes += [*HOW_TO_READ, *notes_on_inference(unique(data["inference"]))]
         notes += [*notes_on_missing(study, scale, rows), *self.notes]

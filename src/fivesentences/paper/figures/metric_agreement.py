@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import check
-from fivesentences.evaluation import collect, read_evaluations
+from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
@@ -51,8 +51,9 @@ class MetricAgreementFigure(FigureKind):
 
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the values of every run; see ``FigureKind``."""
-        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in read_evaluations(numbers)}
-        data = self._tidy(context, runs, Results(collect(numbers, context.scale.scale)))
+        evaluated = read_evaluations(numbers)
+        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
+        data = self._tidy(context, runs, Results(tidy_of(evaluated, context.scale.scale)))
         draw = functools.partial(_draw, study=context.study, data=data)
         return Drawing(data, [*self._how_to_read(context, data), *self.notes], None if data.empty else draw)
 
