@@ -1,8 +1,10 @@
-"""The one exception that a user is meant to read."""
+"""The one exception that a user is meant to read, and phrases of its sentences."""
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # Options that are not called like the argument with dashes in place of underscores.
@@ -50,6 +52,12 @@ def install(extra: str, otherwise: str = "") -> Cure:
         f'install it with pip install "fivesentences[{extra}]"{more}',
         f'in the checkout: pip install ".[{extra}]"{more}',
     )
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str | None:
+    """The question that ends a sentence about an unknown name; None if no known one resembles it."""
+    close = difflib.get_close_matches(given, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else None
 
 
 class InputError(ValueError):
