@@ -45,7 +45,7 @@ class TrainingScores:
 class Matcher(nn.Module, ABC):
     """An image-text model: two encoders and a similarity.
 
-    Its own class takes what the sizes of its weights depend on, too; see ``ModelSpec.build``.
+    A model's class also takes what the sizes of its weights depend on; see ``ModelSpec.build``.
 
     Args:
         spec: Its settings and widths, within their ranges.
