@@ -1,10 +1,11 @@
-"""The exceptions that a user is meant to read, and the check for an extra that raises one."""
+"""The exceptions that a user is meant to read, phrases of their sentences, and the check for an extra."""
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 # Options that are not called like the argument with dashes in place of underscores.
@@ -52,6 +53,12 @@ def install(extra: str, otherwise: str = "") -> Cure:
         f'install it with pip install "fivesentences[{extra}]"{more}',
         f'in the checkout: pip install ".[{extra}]"{more}',
     )
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str | None:
+    """The question that ends a sentence about an unknown name; None if no known one resembles it."""
+    close = difflib.get_close_matches(given, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else None
 
 
 class InputError(ValueError):

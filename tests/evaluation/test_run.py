@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
 from fivesentences.evaluation.run import write_mean_similarity
-from fivesentences.evaluation.tidy import VALUE_COLUMNS
+from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
@@ -195,11 +196,16 @@ def test_inputs_of_other_data_are_refused(files, change, message):
         evaluate(files, labels=files["labels"])
 
 
+ABOUT_A = dict.fromkeys([*RUN_COLUMNS, *GALLERY_COLUMNS], "a")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{}", r"x\.json: this is no list of evaluated runs"),
         ('[{"run": "a", "scale": "s"}]', r"x\.json: the run 'a' lacks 'dataset'"),
+        (json.dumps(ABOUT_A), r"x\.json: the run 'a' lacks 'values'"),
+        (json.dumps(ABOUT_A | {"values": [{"inference": "naive"}]}), r"x\.json: the run 'a' lacks 'metric'"),
     ],
 )
 def test_a_file_that_is_no_evaluation_is_named(tmp_path, text, message):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from fivesentences import losses
 from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.losses import HalSpec, LossSpec, LossTerm, SamSpec, SmoothAPSpec, SoftRankSpec, TripletLoss
@@ -170,3 +171,10 @@ def test_a_new_loss_is_a_specification_a_module_and_one_line():
     similarity = torch.tensor([[0.5, 0.1], [0.2, 0.9]])
     expected = TripletLoss(0.2, "all")(similarity) + 0.5**3 + 0.1**3
     assert Objective(spec)(TrainingScores(similarity), np.arange(2)).item() == pytest.approx(expected.item())
+
+
+def test_the_package_offers_the_class_of_a_new_loss(monkeypatch):
+    monkeypatch.setattr(losses, "LossSpec", WithCos)
+    assert losses.Cos is Cos and losses.TripletLoss is TripletLoss
+    with pytest.raises(AttributeError, match=r"'fivesentences\.losses' has no attribute 'cos'"):
+        _ = losses.cos

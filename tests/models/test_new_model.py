@@ -11,6 +11,7 @@ import pytest
 import torch
 import yaml
 
+from fivesentences import models
 from fivesentences.config import Scale, check
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
@@ -49,6 +50,12 @@ def test_the_lines_of_the_page_run_and_give_every_weight_a_gradient(means, batch
     exec(USE, names)
     assert names["similarity"].shape == (4, 4)
     assert all(parameter.grad.isfinite().all() for parameter in names["model"].parameters())
+
+
+def test_the_package_offers_its_class_like_the_others(means):
+    assert models.Means is means
+    with pytest.raises(AttributeError, match=r"'fivesentences\.models' has no attribute 'Mean'"):
+        _ = models.Mean
 
 
 def test_the_example_keeps_the_promises_of_the_interface(means, batch):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
 Block = TypeVar("Block", bound=BaseModel)
 
@@ -121,10 +120,9 @@ def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], Any
 def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistake: Any) -> str:
     key, value, context = ".".join(keys) or "the file", mistake["input"], mistake.get("ctx", {})
     if mistake["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(keys[-1], sorted(_keys_beside(kind, keys)), n=1)
-        others = "Remove it; config/README.md and docs/options.md list the known keys."
-        hint = f" Did you mean '{close[0]}'?" if close else f" {others}"
-        return f"{where}: {key} is not a known key.{hint}"
+        hint = did_you_mean(keys[-1], sorted(_keys_beside(kind, keys)))
+        hint = hint or "remove it; config/README.md and docs/options.md list the known keys."
+        return f"{where}: {key} is not a known key. {hint[0].upper()}{hint[1:]}"
     if mistake["type"] == "missing":
         return f"{where}: {key} is missing."
     if mistake["type"] == "union_tag_invalid":

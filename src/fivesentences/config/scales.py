@@ -210,6 +210,10 @@ class Scale(Strict):
         """Whether the scale makes a table or figure of that name."""
         return self.only is None or name in self.only
 
+    def shows(self, phi: str) -> bool:
+        """Whether tables of agreement and figures at the scale show a phi."""
+        return phi not in self.leave_out.phis
+
     @model_validator(mode="after")
     def _runs_have_features(self) -> Scale:
         if self.roles and self.features is None:

@@ -6,7 +6,7 @@ from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_posi
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.evaluation.protocols import PROTOCOLS, evaluate
 from fivesentences.evaluation.run import Evaluated, evaluate_runs
-from fivesentences.evaluation.tidy import collect, read_evaluations, summary, write_tidy
+from fivesentences.evaluation.tidy import collect, read_evaluations, summary, tidy_of, write_tidy
 
 __all__ = [
     "PROTOCOLS",
@@ -24,6 +24,7 @@ __all__ = [
     "read_agreement",
     "read_evaluations",
     "summary",
+    "tidy_of",
     "write_agreement",
     "write_tidy",
 ]

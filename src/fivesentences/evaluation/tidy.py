@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
 VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
+STORED = [key for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"]  # of every run, beside its values
 
 
 def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """The entries of files that ``evaluate_runs`` wrote, one per run; a file may also hold one entry alone.
 
     Raises:
-        InputError: If a file is not one of these.
+        InputError: If a file is not one of these, or a run lacks something.
     """
     entries: list[dict[str, Any]] = []
     for file in files:
@@ -30,8 +31,23 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
         for entry in of_runs:
             if not isinstance(entry, dict) or "run" not in entry:
                 raise InputError("this is no list of evaluated runs; evaluate them again.", where=file)
+            lacking = _lacking(entry)
+            if lacking is not None:
+                raise InputError(f"the run '{entry['run']}' lacks '{lacking}'; evaluate it again.", where=file)
         entries += of_runs
     return entries
+
+
+def _lacking(entry: Mapping[str, Any]) -> str | None:
+    """The first key of a run or one of its values that ``evaluate_runs`` would have written; None: all are there."""
+    of_run = next((key for key in STORED if key not in entry), None)
+    if of_run is not None:
+        return of_run
+    values = entry.get("values")
+    if not isinstance(values, list):
+        return "values"
+    of_values = (key for value in values for key in VALUE_COLUMNS if not isinstance(value, dict) or key not in value)
+    return next(of_values, None)
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
@@ -40,14 +56,16 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
     Raises:
         InputError: If a file is not what ``evaluate_runs`` writes.
     """
-    rows: list[dict[str, Any]] = []
-    for file in files:
-        for entry in read_evaluations([file]):
-            try:
-                about = {"scale": scale} | {key: entry[key] for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"}
-                rows += [about | {key: value[key] for key in VALUE_COLUMNS} for value in entry["values"]]
-            except (KeyError, TypeError) as error:
-                raise InputError(f"the run '{entry['run']}' lacks {error}; evaluate it again.", where=file) from None
+    return tidy_of(read_evaluations(files), scale)
+
+
+def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
+    """As ``collect``, from entries that were read."""
+    rows = [
+        {"scale": scale} | {key: entry[key] for key in STORED} | {key: value[key] for key in VALUE_COLUMNS}
+        for entry in entries
+        for value in entry["values"]
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

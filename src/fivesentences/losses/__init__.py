@@ -10,9 +10,9 @@ Importing this package does not import torch; asking it for a module does.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fivesentences.config.named import class_among
 from fivesentences.losses.hal_spec import HalSpec
 from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
 from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
@@ -28,19 +28,10 @@ if TYPE_CHECKING:
     from fivesentences.losses.soft_rank import SoftRankLoss
     from fivesentences.losses.triplet import TripletLoss
 
-_MODULES = {
-    "HAL": "hal",
-    "SemanticAdaptiveMargin": "semantic_adaptive_margin",
-    "SmoothAPLoss": "smooth_ap",
-    "SoftRankLoss": "soft_rank",
-    "TripletLoss": "triplet",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kinds: list[type[LossTerm]] = [TripletSpec, *LossSpec.optional_terms().values()]
+    return class_among(__name__, name, [kind.implementation for kind in kinds])
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from pydantic import Field, model_validator
 
@@ -29,6 +30,16 @@ class LossSpec(Strict):
     soft_rank: SoftRankSpec | None = Field(default=None, description="DAA's soft ranks")
     hal: HalSpec | None = Field(default=None, description="HAL")
     smooth_ap: SmoothAPSpec | None = Field(default=None, description="smooth average precision")
+
+    @classmethod
+    def optional_terms(cls) -> dict[str, type[LossTerm]]:
+        """The losses beside the triplet loss, by their keys."""
+        return {
+            name: kind
+            for name, field in cls.model_fields.items()
+            for kind in get_args(field.annotation)
+            if isinstance(kind, type) and issubclass(kind, LossTerm)
+        }
 
     @property
     def terms(self) -> list[LossTerm]:

@@ -11,10 +11,9 @@ Importing this package does not import torch; asking it for a class does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fivesentences.config.named import class_named
+from fivesentences.config.named import class_among, class_named
 from fivesentences.models.registry import MODELS, AnyModelSpec, ModelVariant, model_spec, spec_class, widths_of
 from fivesentences.models.spec import ModelSpec
 
@@ -31,22 +30,12 @@ if TYPE_CHECKING:
     from fivesentences.models.vsepp import VSEPP
     from fivesentences.models.vsrn import VSRN
 
-_CLASSES = {
-    "CVSE": "cvse",
-    "SAF": "saf",
-    "SCAN": "scan",
-    "SGR": "sgr",
-    "VSEPP": "vsepp",
-    "VSRN": "vsrn",
-    "ConceptGraph": "concepts",
-    "Matcher": "matching",
-}
+# Beside the class of every model.
+_FURTHER = ("fivesentences.models.concepts:ConceptGraph", "fivesentences.models.matching:Matcher")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CLASSES:
-        return getattr(import_module(f"{__name__}.{_CLASSES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return class_among(__name__, name, [*(kind.implementation for kind in MODELS.values()), *_FURTHER])
 
 
 def build_model(

@@ -93,7 +93,7 @@ class CVSE(Matcher):
     def __init__(
         self, spec: CVSESpec, *, image_dim: int, vocabulary_size: int, concepts: ConceptGraph, regions: int = 36
     ):
-        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        super().__init__(spec)
         embedding = spec.embedding
         self.image_projection = nn.Linear(image_dim, embedding)
         self.text = WordStates(vocabulary_size, spec.word, embedding, spec.layers, spec.bidirectional, spec.dropout)
@@ -102,8 +102,7 @@ class CVSE(Matcher):
         self.image_consensus = ConceptScores(embedding)
         self.caption_consensus = ConceptScores(embedding)
         self.concepts = ConceptNetwork(concepts.vectors, concepts.adjacency(), embedding)
-        bound = math.sqrt(6.0 / (image_dim + embedding))
-        nn.init.uniform_(self.image_projection.weight, -bound, bound)
+        nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.xavier_uniform_(self.text.words.weight)
 

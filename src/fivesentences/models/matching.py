@@ -45,11 +45,10 @@ class TrainingScores:
 class Matcher(nn.Module, ABC):
     """An image-text model: two encoders and a similarity.
 
+    A model's class also takes what the sizes of its weights depend on; see ``ModelSpec.build``.
+
     Args:
         spec: Its settings and widths, within their ranges.
-        image_dim: Length of an image feature vector.
-        vocabulary_size: Number of words, special ones included.
-        given: What the model takes beyond these when it is built; see ``ModelSpec.build``.
 
     Attributes:
         spec: As given.
@@ -60,7 +59,7 @@ class Matcher(nn.Module, ABC):
 
     few_gradients: bool | None = None
 
-    def __init__(self, spec: ModelSpec, *, image_dim: int, vocabulary_size: int, **given: Any):
+    def __init__(self, spec: ModelSpec):
         super().__init__()
         self.spec = spec
 

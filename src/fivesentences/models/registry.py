@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, SerializeAsAny
 
 from fivesentences.config.reading import check
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models.cvse_spec import CVSESpec
 from fivesentences.models.saf_spec import SAFSpec
 from fivesentences.models.scan_spec import SCANSpec
@@ -35,8 +34,7 @@ def spec_class(name: str) -> type[ModelSpec]:
         InputError: If there is no model of that name.
     """
     if name not in MODELS:
-        close = difflib.get_close_matches(name, MODELS, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(MODELS)}."
+        hint = did_you_mean(name, MODELS) or f"there are: {', '.join(MODELS)}."
         raise InputError(f"'{name}' is not a model; {hint}")
     return MODELS[name]
 

@@ -7,7 +7,6 @@ Source: Lee et al., "Stacked Cross Attention for Image-Text Matching", and its r
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -83,15 +82,14 @@ class SCAN(Matcher):
     spec: SCANSpec
 
     def __init__(self, spec: SCANSpec, *, image_dim: int, vocabulary_size: int):
-        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        super().__init__(spec)
         self.softmax_temperature, self.pooling_temperature = spec.temperatures
         self.block_elements: int | None = None
         self.kept_elements: int | None = None
         self.image_projection: nn.Linear | ScalarNormLinear
         if spec.projection == "basic":
             self.image_projection = nn.Linear(image_dim, spec.embedding)
-            bound = math.sqrt(6.0 / (image_dim + spec.embedding))
-            nn.init.uniform_(self.image_projection.weight, -bound, bound)
+            nn.init.xavier_uniform_(self.image_projection.weight)
             nn.init.zeros_(self.image_projection.bias)
         else:
             self.image_projection = ScalarNormLinear(image_dim, spec.embedding)

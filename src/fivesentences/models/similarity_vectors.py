@@ -209,7 +209,7 @@ class SimilarityVectors(Matcher):
     spec: SAFSpec | SGRSpec
 
     def __init__(self, spec: SAFSpec | SGRSpec, *, image_dim: int, vocabulary_size: int, regions: int = 36):
-        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        super().__init__(spec)
         self.block_elements: int | None = None
         self.kept_elements: int | None = None
         self.image_projection = xavier_linear(image_dim, spec.embedding)

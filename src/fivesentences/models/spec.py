@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 from fivesentences.config.named import class_named
 from fivesentences.config.reading import check
 from fivesentences.config.types import IsWidth, Layout, Strict, Variant
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from fivesentences.models.concepts import ConceptGraph
@@ -133,10 +132,8 @@ class ModelSpec(Strict):
     def _known(cls, given: Any) -> Any:
         for key in given if isinstance(given, dict) else ():
             if key not in cls.model_fields:
-                close = difflib.get_close_matches(str(key), cls.model_fields, n=1)
-                hint = (
-                    f"did you mean '{close[0]}'?" if close else f"it has: {', '.join((*cls.settings(), *cls.widths()))}"
-                )
+                known = ", ".join((*cls.settings(), *cls.widths()))
+                hint = did_you_mean(str(key), cls.model_fields) or f"it has: {known}"
                 raise ValueError(f"'{key}' is no setting of the model {given.get('name', cls.title)}; {hint}")
         return given
 

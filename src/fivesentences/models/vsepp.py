@@ -6,7 +6,6 @@ Source: Faghri et al., "VSE++: Improving Visual-Semantic Embeddings with Hard Ne
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -33,13 +32,12 @@ class VSEPP(Matcher):
     spec: VSEPPSpec
 
     def __init__(self, spec: VSEPPSpec, *, image_dim: int, vocabulary_size: int):
-        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        super().__init__(spec)
         self.image_projection = nn.Linear(image_dim, spec.embedding)
         self.words = nn.Embedding(vocabulary_size, spec.word)
         # torch's own initialisation, as released
         self.sentence = nn.GRU(spec.word, spec.embedding, spec.layers, batch_first=True)
-        bound = math.sqrt(6.0 / (image_dim + spec.embedding))
-        nn.init.uniform_(self.image_projection.weight, -bound, bound)
+        nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 

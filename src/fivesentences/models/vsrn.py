@@ -6,7 +6,6 @@ Source: Li et al., "Visual Semantic Reasoning for Image-Text Matching", and its 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -62,7 +61,7 @@ class VSRN(Matcher):
     spec: VSRNSpec
 
     def __init__(self, spec: VSRNSpec, *, image_dim: int, vocabulary_size: int):
-        super().__init__(spec, image_dim=image_dim, vocabulary_size=vocabulary_size)
+        super().__init__(spec)
         embedding = spec.embedding
         self.image_projection = nn.Linear(image_dim, embedding)
         self.relations = nn.ModuleList(RegionRelations(embedding) for _ in range(BLOCKS))
@@ -80,8 +79,7 @@ class VSRN(Matcher):
                 longest=spec.caption_longest,
                 dropout=spec.caption_dropout,
             )
-        bound = math.sqrt(6.0 / (image_dim + embedding))
-        nn.init.uniform_(self.image_projection.weight, -bound, bound)
+        nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 

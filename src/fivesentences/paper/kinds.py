@@ -11,10 +11,13 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.writing import write_drawing
+from fivesentences.paper.numbers.published import PublishedRow, read_published
 from fivesentences.paper.tables.table import Table
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.rows import Row, expand_rows
@@ -47,6 +50,15 @@ class Context:
         """The table or figure, for an error message."""
         return f"{self.study_name}: {exhibit.name}"
 
+    def texts(self, exhibit: Exhibit) -> tuple[str, str, str, str, str, str]:
+        """The first fields of its ``Table``: study, name, scale, paper, title and caption."""
+        return self.study_name, exhibit.name, self.scale.scale, self.study.paper, exhibit.title, exhibit.caption
+
+    def published_rows(self, exhibit: Exhibit, rows: Literal["rows", "columns"] = "rows") -> Mapping[str, PublishedRow]:
+        """The published table that it is compared with, by row, none without one; see ``read_published``."""
+        name = exhibit.published_table()
+        return {} if name is None else read_published(self.published / f"{name}.csv", rows)
+
 
 class TableKind(Exhibit):
     """A kind of table."""
@@ -65,7 +77,7 @@ class TableKind(Exhibit):
 
     def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
         """Build the table and write ``stem`` with the suffixes .csv, .md, .tex, .html and .json; see ``build``."""
-        from fivesentences.paper.tables.writing import write_table
+        from fivesentences.paper.tables.writing import write_table  # imports jinja2, which planning does not need
 
         write_table(self.build(context, numbers), stem)
 
@@ -87,6 +99,4 @@ class FigureKind(Exhibit):
 
     def write(self, context: Context, numbers: Sequence[Path], stem: Path) -> None:
         """Draw the figure and write ``stem`` with the suffixes .png, .pdf, .csv and .json; see ``drawing``."""
-        from fivesentences.paper.figures.writing import write_drawing
-
         write_drawing(stem, self.title, self.caption, self.drawing(context, numbers))

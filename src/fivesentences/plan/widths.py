@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 
 from fivesentences.config import Scale, as_list
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import widths_of
 from fivesentences.plan.studies import Study
 
@@ -29,7 +28,6 @@ def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
 def _check(scale: Scale, where: str, widths: Collection[str], known: Collection[str], whose: str) -> None:
     for width in widths:
         if width not in known:
-            close = difflib.get_close_matches(width, known, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(sorted(known))}."
+            hint = did_you_mean(width, known) or f"there are: {', '.join(sorted(known))}."
             has = "does not have" if whose.startswith("the") else "has"
             raise InputError(f"scale {scale.scale}: {where}.{width} is a width that {whose} {has}; {hint}")

@@ -28,10 +28,9 @@ from fivesentences.paper.figures.canvas import (
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreements, read_agreements
-from fivesentences.paper.tables.agreement import REFERENCES
-from fivesentences.paper.tables.table import number
 from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
-from fivesentences.paper.text.names import phi_in_words
+from fivesentences.paper.text.names import REFERENCES, STATISTICS, listed, phi_in_words
+from fivesentences.paper.text.numbers import UNDEFINED, number
 from fivesentences.paper.text.phi_notes import note_on_left_out
 from fivesentences.plan.exhibits import Source
 
@@ -64,6 +63,7 @@ BINS: dict[str, tuple[tuple[float, ...], tuple[str, ...], str]] = {
         "share of a caption’s claims that are true",
     ),
 }
+TITLED = ("pearson", "kendall_b")  # the correlations above a panel
 FEW = 5  # fewer pairs are drawn as a dot
 COLUMNS = ["judge", "dataset", "phi", "references", "score", "pairs", "count", "mean"]
 COLUMNS += ["low", "first_quartile", "median", "third_quartile", "high"]
@@ -132,7 +132,7 @@ class AgreementFigure(FigureKind):
         return pd.DataFrame(lines, columns=COLUMNS)
 
     def _shown(self, scale: Scale) -> list[str]:
-        return [phi for phi in self.phis if phi not in scale.leave_out.phis]
+        return [phi for phi in self.phis if scale.shows(phi)]
 
     def _notes(self, context: Context, agreements: Agreements) -> list[str]:
         """Who judged, what is drawn, and what is left out."""
@@ -144,8 +144,8 @@ class AgreementFigure(FigureKind):
                 f"{FEW} pairs (their median); numbers below a panel count its pairs."
             )
             notes.append(
-                "Above each panel: Pearson’s r and Kendall’s τ-b over all pairs and, after the slash, over pairs of a "
-                f"caption with another image; {REFERENCES[self.references]}."
+                f"Above each panel: {listed([STATISTICS[name][0] for name in TITLED])} over all pairs and, after the "
+                f"slash, over pairs of a caption with another image; {REFERENCES[self.references]}."
             )
             notes += notes_on_phi([one for judge in scale.judges for one in agreements.of(judge.judge, phis)])
         return [*notes, *note_without_judges(scale), *note_on_left_out(self.phis, scale), *self.notes]
@@ -224,9 +224,9 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
 
 def _draw_title(panel: Any, phi: str, judge: str, references: str, agreements: Agreements) -> None:
     shown = []
-    for statistic, name in (("pearson", "r"), ("kendall_b", "τ-b")):
+    for statistic in TITLED:
         values = [agreements.one(judge, phi, references, pairs, statistic).value for pairs in ("all", OTHER_IMAGES)]
-        shown.append(f"{name} " + " / ".join(number(value, 3) or "–" for value in values))
+        shown.append(f"{STATISTICS[statistic][1]} " + " / ".join(number(value, 3) or UNDEFINED for value in values))
     above: Any = {"xy": (0, 1), "xycoords": "axes fraction", "textcoords": "offset points"}
     panel.annotate(phi_in_words(phi), xytext=(0, 13), fontsize=8.5, **above)
     panel.annotate("    ".join(shown), xytext=(0, 4.5), fontsize=6.5, color=SOFT, **above)

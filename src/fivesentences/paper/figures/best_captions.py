@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import statistics
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import PhiName
-from fivesentences.corpus import Photographs
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, photograph_at, rule_at, text_at
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
+from fivesentences.paper.figures.phi_figure import PhiFigure
+from fivesentences.paper.kinds import Context
+from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words
-from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
-from fivesentences.plan.exhibits import Source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -33,92 +26,70 @@ LINES = 5  # of a caption
 PHOTOGRAPH, GAP, HEADING, PAD, SIZE, LINE, CHARACTERS = 1.45, 0.13, 0.42, 0.16, 6.2, 0.105, 20.5
 
 
-class BestCaptionsFigure(FigureKind):
+class BestCaptionsFigure(PhiFigure):
     """The best captions of other images by each phi."""
 
-    reads: ClassVar[Source] = "phi_statistics"
-
     kind: Literal["best_captions"]
-    phis: list[PhiName] = Field(min_length=1)
-
-    def matrices(self) -> list[PhiName]:
-        """Those that are shown."""
-        return self.phis
 
     def shows_photographs(self) -> bool:
         """Of the scale's first dataset."""
         return True
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Show some images of each dataset with their best captions; see ``FigureKind``."""
-        found = read_phi_statistics(self.phis, context.scale, numbers)
-        notes = [
-            *(_how_to_read(found.datasets) if found.datasets else []),
-            *notes_on_tuples(found),
-            *note_on_left_out(self.phis, context.scale),
-            *self.notes,
+    def how_to_read(self, found: PhiStatistics) -> list[str]:
+        """How the images were chosen and what stands beside them."""
+        return [
+            *(
+                f"{len(one['chosen'])} of {one['images']:,} images of {one['dataset']}/{one['split']}, chosen by rule: "
+                f"all are ordered by the {phi_in_words(one['ranked_by'])} of their best caption of another image, and "
+                "those shown are spread evenly from first to last."
+                for one in found.datasets
+            ),
+            "Numbers are phi of a caption against the image’s own captions. Grey: the median of the image’s own "
+            "captions, each compared with the others alone; green: captions of other images that score higher. Words "
+            "that several captions share are shown once.",
         ]
-        draw = functools.partial(_draw, found=found, photographs=context.photographs)
-        return Drawing(_tidy(found), notes, draw if found.datasets else None)
 
+    def tidy(self, found: PhiStatistics) -> pd.DataFrame:
+        """One line per caption shown; ``median_own`` is the median score of the image's own captions, each left out."""
+        lines = []
+        for one in found.datasets:
+            for image in one["chosen"]:
+                for phi in found.phis:
+                    for place, caption in enumerate(image[OTHERS][phi], start=1):
+                        start = (one["dataset"], one["split"], image["rank"], image["image_id"], phi, place)
+                        shown = (caption["score"], caption["caption"], caption["image_id"], _median_own(image, phi))
+                        lines.append((*start, *shown))
+        return pd.DataFrame(lines, columns=COLUMNS)
 
-def _tidy(found: PhiStatistics) -> pd.DataFrame:
-    """One line per caption shown; ``median_own`` is the median score of the image's own captions, each left out."""
-    lines = []
-    for one in found.datasets:
-        for image in one["chosen"]:
-            for phi in found.phis:
-                for place, caption in enumerate(image[OTHERS][phi], start=1):
-                    start = (one["dataset"], one["split"], image["rank"], image["image_id"], phi, place)
-                    shown = (caption["score"], caption["caption"], caption["image_id"], _median_own(image, phi))
-                    lines.append((*start, *shown))
-    return pd.DataFrame(lines, columns=COLUMNS)
-
-
-def _how_to_read(datasets: Sequence[dict[str, Any]]) -> list[str]:
-    """How the images were chosen and what stands beside them."""
-    return [
-        *(
-            f"{len(one['chosen'])} of {one['images']:,} images of {one['dataset']}/{one['split']}, chosen by rule: all "
-            f"are ordered by the {phi_in_words(one['ranked_by'])} of their best caption of another image, and those "
-            "shown are spread evenly from first to last."
-            for one in datasets
-        ),
-        "Numbers are phi of a caption against the image’s own captions. Grey: the median of the image’s own captions, "
-        "each compared with the others alone; green: captions of other images that score higher. Words that several "
-        "captions share are shown once.",
-    ]
-
-
-def _draw(canvas: Canvas, found: PhiStatistics, photographs: Mapping[str, Photographs]) -> None:
-    """One line per image: the photograph, its own captions, and a column for each phi."""
-    phis = found.phis
-    column = (WIDTH - PHOTOGRAPH - (len(phis) + 1) * GAP) / (len(phis) + 1)
-    width = int(column * CHARACTERS)
-    rows = [(one, image, _cells(image, phis, width)) for one in found.datasets for image in one["chosen"]]
-    heights = [
-        max(PHOTOGRAPH * 0.8, *(LINE * sum(text.count("\n") + 1.5 for _, text, _ in cell) for cell in cells)) + PAD
-        for _, _, cells in rows
-    ]
-    canvas.set_size_inches(WIDTH, HEADING + sum(heights))
-    lefts = [PHOTOGRAPH + GAP + index * (column + GAP) for index in range(len(phis) + 1)]
-    for left, heading in zip(lefts, ["its own captions", *map(phi_in_words, phis)], strict=True):
-        text_at(canvas, left, 0.2, heading, fontsize=8.5, weight="bold")
-    text_at(canvas, lefts[1], 0.04, "best captions of other images by", fontsize=7.5, color=SOFT)
-    top = HEADING
-    for (one, image, cells), height in zip(rows, heights, strict=True):
-        rule_at(canvas, top - PAD / 2)
-        photograph_at(
-            canvas,
-            (0, top, PHOTOGRAPH, height - PAD),
-            image["filename"],
-            photographs.get(one["dataset"]),
-            longest_side=LONGEST_SIDE,
-            fontsize=SIZE,
-        )
-        for left, cell in zip(lefts, cells, strict=True):
-            _draw_cell(canvas, left, top, cell)
-        top += height
+    def draw(self, canvas: Canvas, context: Context, found: PhiStatistics) -> None:
+        """One line per image: the photograph, its own captions, and a column for each phi."""
+        phis = found.phis
+        column = (WIDTH - PHOTOGRAPH - (len(phis) + 1) * GAP) / (len(phis) + 1)
+        width = int(column * CHARACTERS)
+        rows = [(one, image, _cells(image, phis, width)) for one in found.datasets for image in one["chosen"]]
+        heights = [
+            max(PHOTOGRAPH * 0.8, *(LINE * sum(text.count("\n") + 1.5 for _, text, _ in cell) for cell in cells)) + PAD
+            for _, _, cells in rows
+        ]
+        canvas.set_size_inches(WIDTH, HEADING + sum(heights))
+        lefts = [PHOTOGRAPH + GAP + index * (column + GAP) for index in range(len(phis) + 1)]
+        for left, heading in zip(lefts, ["its own captions", *map(phi_in_words, phis)], strict=True):
+            text_at(canvas, left, 0.2, heading, fontsize=8.5, weight="bold")
+        text_at(canvas, lefts[1], 0.04, "best captions of other images by", fontsize=7.5, color=SOFT)
+        top = HEADING
+        for (one, image, cells), height in zip(rows, heights, strict=True):
+            rule_at(canvas, top - PAD / 2)
+            photograph_at(
+                canvas,
+                (0, top, PHOTOGRAPH, height - PAD),
+                image["filename"],
+                context.photographs.get(one["dataset"]),
+                longest_side=LONGEST_SIDE,
+                fontsize=SIZE,
+            )
+            for left, cell in zip(lefts, cells, strict=True):
+                _draw_cell(canvas, left, top, cell)
+            top += height
 
 
 def _draw_cell(canvas: Canvas, left: float, top: float, cell: Sequence[tuple[str, str, str]]) -> None:

@@ -12,12 +12,12 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect, read_evaluations
+from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Results
-from fivesentences.paper.text.labels import Part, label_of
+from fivesentences.paper.text.labels import Part, labels_of_settings
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, INFERENCES, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
@@ -60,8 +60,9 @@ class HubnessFigure(FigureKind):
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
         study, scale, rows = context.study, context.scale, context.rows(self)
-        data = _tidy(rows, {one["run"]: one for one in read_evaluations(numbers)})
-        notes = notes_on_data(study, rows, Results(collect(numbers, scale.scale)))
+        evaluated = read_evaluations(numbers)
+        data = _tidy(rows, {one["run"]: one for one in evaluated})
+        notes = notes_on_data(study, rows, Results(tidy_of(evaluated, scale.scale)))
         if not data.empty:
             notes += [*HOW_TO_READ, *notes_on_inference(unique(data["inference"]))]
         notes += [*notes_on_missing(study, scale, rows), *self.notes]
@@ -99,6 +100,7 @@ def _tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.
 def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     """Two rows (caption queries, as in the paper, and image queries) by a column for each model and loss."""
     settings = list(dict.fromkeys(data[list(SETTING)].itertuples(index=False, name=None)))
+    titles = labels_of_settings([dict(zip(SETTING, setting, strict=True)) for setting in settings], study)
     methods = unique(data["inference"])
     width = (WIDTH - LEFT - GAP * len(settings)) / len(settings)
     canvas.set_size_inches(WIDTH, TOP + len(ORDER) * (HEIGHT + DOWN) + KEY)
@@ -117,7 +119,7 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
             else:
                 panel.set_ylabel("% of " + ("images" if direction == "t2i" else "captions"))
             if down == 0:
-                panel.set_title(_title(setting, settings, study), loc="left", pad=15)
+                panel.set_title(titles[across], loc="left", pad=15)
             text_at(canvas, left, top - 0.15, DIRECTIONS[direction], fontsize=7.5, color=SOFT)
             if down == len(ORDER) - 1:
                 panel.set_xlabel("nearest of at least so many queries")
@@ -150,14 +152,6 @@ def _draw_lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest:
     if longest < 50:
         panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     draw_grid(panel)
-
-
-def _title(setting: tuple[Any, ...], settings: Sequence[tuple[Any, ...]], study: Study) -> str:
-    """What tells a setting from the others; the loss if nothing does."""
-    telling = [part for index, part in enumerate(SETTING) if len({one[index] for one in settings}) > 1] or ["loss"]
-    return ", ".join(
-        label_of(study, part, value) for part, value in zip(SETTING, setting, strict=True) if part in telling
-    )
 
 
 def _histogram(contents: Mapping[str, Mapping[str, Any]], run: str, row: Row, direction: str) -> list[int]:

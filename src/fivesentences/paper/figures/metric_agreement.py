@@ -14,12 +14,12 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import check
-from fivesentences.evaluation import collect, read_evaluations
+from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
-from fivesentences.paper.text.labels import label_of, phi_label
+from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
 from fivesentences.plan.exhibits import ColumnSpec, Source
 from fivesentences.plan.runs import RunSpec
@@ -51,8 +51,9 @@ class MetricAgreementFigure(FigureKind):
 
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the values of every run; see ``FigureKind``."""
-        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in read_evaluations(numbers)}
-        data = self._tidy(context, runs, Results(collect(numbers, context.scale.scale)))
+        evaluated = read_evaluations(numbers)
+        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
+        data = self._tidy(context, runs, Results(tidy_of(evaluated, context.scale.scale)))
         draw = functools.partial(_draw, study=context.study, data=data)
         return Drawing(data, [*self._how_to_read(context, data), *self.notes], None if data.empty else draw)
 
@@ -223,7 +224,7 @@ def _title(group: Group, data: pd.DataFrame, study: Study) -> str:
     dataset, fraction = group
     runs, settings = (int(data[name].iloc[0]) for name in ("runs", "settings"))
     which = "" if fraction is None else f", {_fraction_in_words(fraction)}"
-    return f"{label_of(study, 'dataset', dataset)}{which}: {runs} runs of {settings} settings"
+    return f"{study.label_of(dataset)}{which}: {runs} runs of {settings} settings"
 
 
 def _fraction_in_words(fraction: float | None) -> str:
@@ -264,6 +265,6 @@ def _note_on_swapped(data: pd.DataFrame, group: Group, study: Study) -> list[str
     found = [f"{line['second']} {line['swapped']}" for line in part.to_dict("records")]
     pairs = int(part["pairs"].iloc[0])
     return [
-        f"Of the {pairs} pairs of settings on {label_of(study, 'dataset', group[0])} ({_fraction_in_words(group[1])}; "
+        f"Of the {pairs} pairs of settings on {study.label_of(group[0])} ({_fraction_in_words(group[1])}; "
         f"means over seeds), each metric puts so many in the opposite order to Rsum: {'; '.join(found)}."
     ]

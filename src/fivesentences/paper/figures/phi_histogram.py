@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import PhiName
 from fivesentences.paper.figures.canvas import OTHERS_COLOUR, OWN_COLOUR, SOFT, WIDTH, legend_at, panel_at, text_at
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
+from fivesentences.paper.figures.phi_figure import PhiFigure
+from fivesentences.paper.kinds import Context
+from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics
 from fivesentences.paper.text.names import phi_in_words
-from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -46,71 +38,54 @@ HOW_TO_READ = [
 ]
 
 
-class PhiHistogramFigure(FigureKind):
+class PhiHistogramFigure(PhiFigure):
     """Histograms of phi between captions and their own, and other, images."""
 
-    reads: ClassVar[Source] = "phi_statistics"
-
     kind: Literal["phi_histogram"]
-    phis: list[PhiName] = Field(min_length=1)
 
-    def matrices(self) -> list[PhiName]:
-        """Those that are shown."""
-        return self.phis
+    def how_to_read(self, found: PhiStatistics) -> list[str]:
+        """What the axes and the two shares are."""
+        return HOW_TO_READ
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the histograms of each dataset; see ``FigureKind``."""
-        found = read_phi_statistics(self.phis, context.scale, numbers)
-        notes = [
-            *(HOW_TO_READ if found.datasets else []),
-            *notes_on_tuples(found),
-            *note_on_left_out(self.phis, context.scale),
-            *self.notes,
-        ]
-        draw = functools.partial(_draw, study=context.study, found=found)
-        return Drawing(_tidy(found), notes, draw if found.datasets else None)
+    def tidy(self, found: PhiStatistics) -> pd.DataFrame:
+        """One line per bin of a histogram (``what``: captions of other images, or a kind of own ones) and per count."""
+        lines: list[tuple[Any, ...]] = []
+        for one in found.datasets:
+            for phi in found.phis:
+                numbers = one["phis"][phi]
+                start = (one["dataset"], one["split"], phi)
+                for what, counts in _histograms(numbers).items():
+                    bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
+                    lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
+                    zero = numbers[f"{OTHERS}_zero"] if what == OTHERS else numbers[what]["own_zero"]
+                    lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
+                for kind, name in ((kind, name) for kind in OWN_KINDS if kind in numbers for name in COUNTS):
+                    of_kind = numbers[kind]
+                    total = of_kind[name.split("_")[0]]  # all captions or all images
+                    lines.append((*start, f"{kind}: {name}", None, None, of_kind[name], total))
+        return pd.DataFrame(lines, columns=COLUMNS)
 
-
-def _tidy(found: PhiStatistics) -> pd.DataFrame:
-    """One line per bin of a histogram (``what``: captions of other images, or a kind of own ones) and per count."""
-    lines: list[tuple[Any, ...]] = []
-    for one in found.datasets:
-        for phi in found.phis:
-            numbers = one["phis"][phi]
-            start = (one["dataset"], one["split"], phi)
-            for what, counts in _histograms(numbers).items():
-                bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
-                lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
-                zero = numbers[f"{OTHERS}_zero"] if what == OTHERS else numbers[what]["own_zero"]
-                lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
-            for kind, name in ((kind, name) for kind in OWN_KINDS if kind in numbers for name in COUNTS):
-                of_kind = numbers[kind]
-                total = of_kind[name.split("_")[0]]  # all captions or all images
-                lines.append((*start, f"{kind}: {name}", None, None, of_kind[name], total))
-    return pd.DataFrame(lines, columns=COLUMNS)
+    def draw(self, canvas: Canvas, context: Context, found: PhiStatistics) -> None:
+        """Two panels per line, one dataset below the other, the legend at the bottom."""
+        lines = -(-len(found.phis) // 2)
+        block = HEADING + lines * DOWN
+        canvas.set_size_inches(WIDTH, len(found.datasets) * block + KEY)
+        for place, one in enumerate(found.datasets):
+            top = place * block
+            dataset = context.study.label_of(one["dataset"])
+            what = f"{dataset}, {one['split']} split: {one['captions']:,} captions, {one['images']:,} images"
+            text_at(canvas, LEFT, top + 0.06, what, fontsize=9, weight="bold")
+            for index, phi in enumerate(found.phis):
+                left, line = LEFT + (index % 2) * (PANEL + GAP), index // 2
+                panel = panel_at(canvas, left, top + HEADING + 0.25 + line * DOWN, PANEL, HEIGHT)
+                _draw_histograms(panel, one["phis"][phi])
+                panel.set_title(phi_in_words(phi), loc="left", pad=4)
+        legend_at(canvas, LEFT, len(found.datasets) * block + 0.03, LEGEND)
 
 
 def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:
     own = {kind: numbers[kind]["own"] for kind in OWN_KINDS if kind in numbers}
     return {OTHERS: numbers[OTHERS]} | own
-
-
-def _draw(canvas: Canvas, study: Study, found: PhiStatistics) -> None:
-    """Two panels per line, one dataset below the other, the legend at the bottom."""
-    lines = -(-len(found.phis) // 2)
-    block = HEADING + lines * DOWN
-    canvas.set_size_inches(WIDTH, len(found.datasets) * block + KEY)
-    for place, one in enumerate(found.datasets):
-        top = place * block
-        dataset = study.label_of(one["dataset"])
-        what = f"{dataset}, {one['split']} split: {one['captions']:,} captions, {one['images']:,} images"
-        text_at(canvas, LEFT, top + 0.06, what, fontsize=9, weight="bold")
-        for index, phi in enumerate(found.phis):
-            left, line = LEFT + (index % 2) * (PANEL + GAP), index // 2
-            panel = panel_at(canvas, left, top + HEADING + 0.25 + line * DOWN, PANEL, HEIGHT)
-            _draw_histograms(panel, one["phis"][phi])
-            panel.set_title(phi_in_words(phi), loc="left", pad=4)
-    legend_at(canvas, LEFT, len(found.datasets) * block + 0.03, LEGEND)
 
 
 def _draw_histograms(panel: Any, numbers: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ def read_phi_statistics(phis: Sequence[str], scale: Scale, files: Sequence[Path]
     Raises:
         InputError: If a phi is missing from a file.
     """
-    shown = [phi for phi in phis if phi not in scale.leave_out.phis]
+    shown = [phi for phi in phis if scale.shows(phi)]
     found = [read_meaning(path) for path in files] if shown else []
     for phi, one in itertools.product(shown, found):
         if phi not in one["phis"]:

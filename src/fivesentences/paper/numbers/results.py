@@ -72,20 +72,19 @@ class Results:
     """Values of runs, from the tidy table (one row per value) that the evaluation collects.
 
     Args:
-        frame: The tidy table; columns as in ``NEEDED`` (others are ignored).
-        split: Only values of this split count.
+        frame: The tidy table; columns as in ``NEEDED`` (others are ignored). Only values of the test split count.
 
     Raises:
         InputError: If a column is missing, or a run has two values of one measure.
     """
 
-    def __init__(self, frame: pd.DataFrame, split: str = "test") -> None:
+    def __init__(self, frame: pd.DataFrame) -> None:
         missing = [column for column in NEEDED if column not in frame.columns]
         if missing:
             raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
         self._values: dict[tuple[str, str, Measure], float] = {}
         self._galleries: dict[str, Gallery] = {}
-        frame = frame.loc[frame["split"] == split, list(NEEDED)]
+        frame = frame.loc[frame["split"] == "test", list(NEEDED)]
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
         frame = frame.assign(m=frame["m"].fillna(0).astype(int))
         for line in frame.to_dict("records"):

@@ -10,8 +10,10 @@ from pathlib import Path
 from fivesentences.config import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.kinds import FigureKind, TableKind
 from fivesentences.paper.tables.html import environment
 from fivesentences.paper.tables.table import Table
+from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.studies import Study
 from fivesentences.storage import replacing
 
@@ -67,7 +69,8 @@ def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, example
     Raises:
         InputError: If a table or figure of a study has not been made, or a picture is neither PNG nor JPEG.
     """
-    sections = [_section(name, study, scale, folder) for name, study in studies.items() if study.made_at(scale)]
+    made = {name: study.made_at(scale) for name, study in studies.items()}
+    sections = [_section(name, study, made[name], folder) for name, study in studies.items() if made[name]]
     template = environment().get_template("page.html")
     text = template.render(title=scale.title, lead=LEAD, sections=sections, examples=examples, data_uri=as_data_uri)
     with replacing(folder / "index.html") as temporary:
@@ -75,16 +78,16 @@ def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, example
     return folder / "index.html"
 
 
-def _section(name: str, study: Study, scale: Scale, folder: Path) -> Section:
-    tables, figures = (
-        [f"{name}/{exhibit.name}" for exhibit in exhibits if scale.makes(exhibit.name)]
-        for exhibits in (study.tables, study.figures)
-    )
+def _section(name: str, study: Study, made: Sequence[Exhibit], folder: Path) -> Section:
     return Section(
         study.paper,
-        tuple(LinkedTable(Table.read(folder / f"{one}.json"), _links(one, TABLE_FILES)) for one in tables),
-        tuple(_figure(folder, one) for one in figures),
+        tuple(_table(folder, f"{name}/{one.name}") for one in made if isinstance(one, TableKind)),
+        tuple(_figure(folder, f"{name}/{one.name}") for one in made if isinstance(one, FigureKind)),
     )
+
+
+def _table(folder: Path, name: str) -> LinkedTable:
+    return LinkedTable(Table.read(folder / f"{name}.json"), _links(name, TABLE_FILES))
 
 
 def _figure(folder: Path, name: str) -> Picture:

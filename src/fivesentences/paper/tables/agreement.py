@@ -12,21 +12,15 @@ from pydantic import Field
 from fivesentences.config import Judge, JudgeSpec, Name, PhiName, References, Statistic, Strict
 from fivesentences.paper.kinds import Context, TableKind
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreement, Agreements, Pairs, read_agreements
-from fivesentences.paper.numbers.published import PublishedRow, published_row, read_published
-from fivesentences.paper.tables.table import UNDEFINED, Cell, Column, Group, Table, TableRow, mark_best
+from fivesentences.paper.numbers.published import PublishedRow, published_row
+from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, mark_best
 from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
-from fivesentences.paper.text.names import metric_in_words, tokens_in_words, unique
+from fivesentences.paper.text.names import REFERENCES, STATISTICS, metric_in_words, tokens_in_words, unique
+from fivesentences.paper.text.numbers import UNDEFINED
 from fivesentences.paper.text.phi_notes import note_on_left_out
 from fivesentences.plan.exhibits import Source
 
-STATISTICS = {
-    "pearson": ("Pearson’s r", "r"),
-    "spearman": ("Spearman’s ρ", "ρ"),
-    "kendall_b": ("Kendall’s τ-b", "τ-b"),
-    "kendall_c": ("Kendall’s τ-c", "τ-c"),
-}
 PAIRS = {"all": "all pairs", OTHER_IMAGES: "other images"}
-REFERENCES = {"kept": "own captions among the references", "own_left_out": "own caption taken out of its references"}
 # Where the paper has a column's numbers.
 PUBLISHED_PAIRS = {"all": "All", OTHER_IMAGES: "Non-GT"}
 PUBLISHED_STATISTICS = {"pearson": "pearson_r"}
@@ -90,8 +84,7 @@ class AgreementTable(TableKind):
 
     def of_agreements(self, context: Context, agreements: Agreements) -> Table:
         """As ``build``, from correlations that were read."""
-        published = read_published(context.published / f"{self.published}.csv") if self.published else {}
-        return _Filling(self, context, agreements, published).table
+        return _Filling(self, context, agreements, context.published_rows(self)).table
 
     def compares_with(self, judge: JudgeSpec) -> bool:
         """Whether the published correlations are with this judge, on the same dataset."""
@@ -111,7 +104,6 @@ class _Filling:
     @property
     def table(self) -> Table:
         spec, context = self.spec, self.context
-        texts = (context.study_name, spec.name, context.scale.scale, context.study.paper, spec.title, spec.caption)
         columns = tuple(_column(column) for column in spec.columns)
         groups = []
         for judge in context.scale.judges:
@@ -121,12 +113,12 @@ class _Filling:
                 keys = {"judge": judge.judge, "dataset": judge.dataset, "references": references}
                 groups.append(Group(title, keys, tuple(mark_best(rows, columns, DECIMALS))))
         notes = self.notes([cell for group in groups for row in group.rows for cell in row.cells])
-        return Table(*texts, ("Metric", "Tokens"), columns, tuple(groups), notes, DECIMALS, CSV)
+        return Table(*context.texts(spec), ("Metric", "Tokens"), columns, tuple(groups), notes, DECIMALS, CSV)
 
     @property
     def rows(self) -> list[AgreementRowSpec]:
         """The rows that the scale does not leave out."""
-        return [row for row in self.spec.rows if row.phi not in self.context.scale.leave_out.phis]
+        return [row for row in self.spec.rows if self.context.scale.shows(row.phi)]
 
     def row(self, row: AgreementRowSpec, judge: JudgeSpec) -> TableRow:
         """A row of one judge."""

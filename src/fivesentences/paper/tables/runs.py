@@ -22,7 +22,6 @@ from fivesentences.paper.numbers.published import (
     PublishedRow,
     also_published,
     published_row,
-    read_published,
 )
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
@@ -85,8 +84,7 @@ class RunTable(TableKind):
 
     def of_results(self, context: Context, frame: pd.DataFrame) -> Table:
         """As ``build``, from the tidy table of results, one row per value; see ``Results``."""
-        table = None if self.published is None else context.published / f"{self.published}.csv"
-        published = {} if table is None else read_published(table, self.published_rows)
+        published = context.published_rows(self, self.published_rows)
         return _Filling(self, context, context.rows(self), Results(frame), published).table
 
 
@@ -134,7 +132,6 @@ class _Filling:
     @property
     def table(self) -> Table:
         spec, context = self.spec, self.context
-        texts = (context.study_name, spec.name, context.scale.scale, context.study.paper, spec.title, spec.caption)
         columns = columns_of([measure for _, measure in self.columns], context.study)
         groups = []
         for key, rows in self.groups.items():
@@ -144,7 +141,7 @@ class _Filling:
             keys = {name: "" if value is None else value for name, value in keys.items()}
             title = key.title(context.study, dataset)
             groups.append(Group(title, keys, (*ours, *self.published_only_rows(key, rows))))
-        return Table(*texts, self.stub, columns, tuple(groups), self.notes, DECIMALS, CSV)
+        return Table(*context.texts(spec), self.stub, columns, tuple(groups), self.notes, DECIMALS, CSV)
 
     @cached_property
     def stub(self) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.registry import Better
+from fivesentences.paper.text.numbers import UNDEFINED, number, signed
 from fivesentences.storage import read_json, write_json
 
 RowKind = Literal["ours", "published"]
 Keys = Mapping[str, str | int | float]
-MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Table:
     @property
     def digits(self) -> list[int]:
         """Digits shown after the point in each column."""
-        return [self.decimals if column.decimals is None else column.decimals for column in self.columns]
+        return digits_of(self.columns, self.decimals)
 
     @property
     def empty(self) -> str:
@@ -208,14 +208,9 @@ class Table:
             raise InputError(f"{path}: this is not a table of this version ({error.error_count()} mistakes).") from None
 
 
-def number(value: float | None, decimals: int) -> str:
-    """A number as shown; empty where there is none."""
-    return "" if value is None else f"{value:z.{decimals}f}".replace("-", MINUS)
-
-
-def signed(value: float | None, decimals: int) -> str:
-    """A difference as shown, with its sign; empty where there is none."""
-    return "" if value is None else f"{value:+.{decimals}f}".replace("-", MINUS)
+def digits_of(columns: Sequence[Column], decimals: int) -> list[int]:
+    """Digits shown after the point in each column of a table that shows so many by default."""
+    return [decimals if column.decimals is None else column.decimals for column in columns]
 
 
 def uncertainty(cell: Cell, decimals: int) -> str:
@@ -230,7 +225,7 @@ def uncertainty(cell: Cell, decimals: int) -> str:
 def mark_best(rows: Sequence[TableRow], columns: Sequence[Column], decimals: int) -> list[TableRow]:
     """Mark the best values of every column, rounded as shown; a single value is not marked."""
     best: list[float | None] = []
-    digits = [decimals if column.decimals is None else column.decimals for column in columns]
+    digits = digits_of(columns, decimals)
     for index, (column, places) in enumerate(zip(columns, digits, strict=True)):
         shown = [round(row.cells[index].value or 0.0, places) for row in rows if row.cells[index].value is not None]
         known = len(shown) > 1 and column.better != "neither"

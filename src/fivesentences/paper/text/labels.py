@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fivesentences.paper.text.names import INFERENCES, phi_in_words
@@ -22,7 +22,7 @@ def label_of(study: Study, part: Part, value: Any) -> str:
 
 def loss_in_words(study: Study, loss: str) -> str:
     """What a study calls a loss, for a sentence: without the plus sign of what is added to the triplet."""
-    return label_of(study, "loss", loss).lstrip("+ ")
+    return study.label_of(loss).lstrip("+ ")
 
 
 def phi_label(study: Study, phi: str) -> str:
@@ -30,14 +30,13 @@ def phi_label(study: Study, phi: str) -> str:
     return study.label_of(phi, phi_in_words(phi))
 
 
-def line_labels(rows: Sequence[Row], study: Study, default: Part = "loss") -> list[str]:
-    """What the lines of a figure are called: by model, loss, fraction and so on, whichever tell them apart.
+def line_labels(rows: Sequence[Row], study: Study) -> list[str]:
+    """What the lines of a figure, one per row, are called: by what tells the rows apart, inference methods included."""
+    return labels_of_settings([{part: getattr(row, part) for part in PARTS} for row in rows], study)
 
-    Args:
-        rows: One row per line.
-        study: Their study.
-        default: What names them where nothing tells them apart.
-    """
-    telling = [part for part in PARTS if len({getattr(row, part) for row in rows}) > 1] or [default]
-    labels = (", ".join(label_of(study, part, getattr(row, part)) for part in telling) for row in rows)
+
+def labels_of_settings(settings: Sequence[Mapping[Part, Any]], study: Study) -> list[str]:
+    """What settings are called: by model, loss, fraction and so on, whichever tell them apart; by loss if none does."""
+    telling = [part for part in PARTS if len({one.get(part) for one in settings}) > 1] or ["loss"]
+    labels = (", ".join(label_of(study, part, one[part]) for part in telling) for one in settings)
     return [label.replace(", + ", " + ") for label in labels]  # "VSE++ + SAM"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivesentences.paper.tables.table import MINUS
+from fivesentences.paper.text.numbers import MINUS
 
 # Characters that LaTeX would read as a command, or that plain pdflatex does not know.
 _LATEX = {

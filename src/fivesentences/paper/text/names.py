@@ -1,4 +1,4 @@
-"""What this package calls phi, tokens, inference methods and directions, and how it lists things."""
+"""What this package calls phi, tokens, inference methods, correlations and directions, and how it lists things."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ INFERENCES = {
     "assignment": "assignment",
 }
 TOKENS = {"whitespace": "whitespace", "reattached": "re-attached", "ptb": "PTB"}
+# Of correlations: the name, and its symbol.
+STATISTICS = {
+    "pearson": ("Pearson’s r", "r"),
+    "spearman": ("Spearman’s ρ", "ρ"),
+    "kendall_b": ("Kendall’s τ-b", "τ-b"),
+    "kendall_c": ("Kendall’s τ-c", "τ-c"),
+}
+REFERENCES = {"kept": "own captions among the references", "own_left_out": "own caption taken out of its references"}
 DIRECTIONS = {"i2t": "image → text", "t2i": "text → image"}
 
 

@@ -11,7 +11,7 @@ from fivesentences.paper.text.names import phi_in_words, unique
 
 def note_on_left_out(phis: Iterable[str], scale: Scale) -> list[str]:
     """Which of the phi of a table or figure a scale leaves out."""
-    left_out = unique(phi_in_words(phi) for phi in phis if phi in scale.leave_out.phis)
+    left_out = unique(phi_in_words(phi) for phi in phis if not scale.shows(phi))
     return [f"Left out at the scale {scale.scale}: {', '.join(left_out)}."] if left_out else []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fivesentences.config import Scale
 from fivesentences.paper.numbers.results import Results
-from fivesentences.paper.text.labels import label_of, loss_in_words
+from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, unique
 from fivesentences.plan.ensembles import members_of
 from fivesentences.plan.rows import Row
@@ -28,19 +28,18 @@ def notes_on_data(study: Study, rows: Sequence[Row], results: Results) -> list[s
         gallery = results.gallery(of_role[0].runs[0].name)
         plays = ":" if dataset == role else f" plays the role of {study.label_of(role)}, with"
         notes.append(
-            f"{label_of(study, 'dataset', dataset)}{plays} {gallery.images:,} test images and {gallery.captions:,} "
+            f"{study.label_of(dataset)}{plays} {gallery.images:,} test images and {gallery.captions:,} "
             f"captions; features {_features_of(of_role, study)}."
         )
     for model in unique(row.model for row in made if row.model in study.ensembles):
         members = study.ensembles[model]
-        names = listed([label_of(study, "model", member) for member in members])
+        names = listed([study.label_of(member) for member in members])
         other_seeds = ", with different seeds" if len(set(members)) < len(members) else ""
         notes.append(
-            f"{label_of(study, 'model', model)}: the mean of the similarities of {names}, each trained separately"
-            f"{other_seeds}."
+            f"{study.label_of(model)}: the mean of the similarities of {names}, each trained separately{other_seeds}."
         )
     leaking = unique(
-        label_of(study, "model", row.model)
+        study.label_of(row.model)
         for row in made
         for run in row.runs
         if any(member.model.concept_options.labels == "released" for member in members_of(run))
@@ -66,7 +65,7 @@ def _features_of(rows: Sequence[Row], study: Study) -> str:
     for row in rows:
         for member in (one for run in row.runs for one in members_of(run)):
             read = f"{member.features.stem} ({PREPARED[member.features.prepare]})"
-            readers.setdefault(read, []).append(label_of(study, "model", row.model))
+            readers.setdefault(read, []).append(study.label_of(row.model))
     if len(readers) == 1:
         return next(iter(readers))
     return "; ".join(f"{read} for {listed(unique(models))}" for read, models in readers.items())
@@ -116,7 +115,7 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
                 losses = [f"{len(losses)} of {len(of_part)} rows"]
             parts_with.setdefault(tuple(losses), []).append(part)
         parts = [f"{'; '.join(losses)} at {listed(parts)}" for losses, parts in parts_with.items()]
-        models.append(f"{label_of(study, 'model', model)}: {', '.join(parts)}")
+        models.append(f"{study.label_of(model)}: {', '.join(parts)}")
     return [
         f"{len(wanted) - len(left_out)} of {len(wanted)} rows are made at the scale {scale.scale} to save time; the "
         f"target “complete” makes the others too ({' · '.join(models)})."
@@ -145,7 +144,7 @@ def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
     most = max(rows_with, key=lambda seeds: len(rows_with[seeds]))
 
     def model_of(row: Row) -> str:
-        return label_of(study, "model", row.model)
+        return study.label_of(row.model)
 
     parts = {seeds: unique(map(_part_in_words, some)) for seeds, some in rows_with.items()}
     if _disjoint(parts):

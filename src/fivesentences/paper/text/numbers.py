@@ -1,0 +1,15 @@
+"""Numbers as a reader sees them, in tables and figures."""
+
+from __future__ import annotations
+
+MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
+
+
+def number(value: float | None, decimals: int) -> str:
+    """A number as shown; empty where there is none."""
+    return "" if value is None else f"{value:z.{decimals}f}".replace("-", MINUS)
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """A difference as shown, with its sign; empty where there is none."""
+    return "" if value is None else f"{value:+.{decimals}f}".replace("-", MINUS)
