@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from fivesentences.config import Hyperparameters
-from fivesentences.losses import LossSpec, LossTerm, TripletSpec
+from fivesentences.losses import LossSpec, TripletSpec
 from fivesentences.models import MODELS, ModelSpec
 
 HEAD = """\
@@ -58,15 +58,12 @@ def _model(kind: type[ModelSpec]) -> str:
 
 
 def _losses() -> list[str]:
-    plain, terms = [], []
-    for name, field in LossSpec.model_fields.items():
-        kinds = [one for one in getattr(field.annotation, "__args__", ()) if isinstance(one, type)]
-        term = next((one for one in kinds if issubclass(one, LossTerm)), None)
-        if term is None:
-            plain.append(name)
-        else:
-            terms.append(f"### `{name}`\n\n{_sentence(term)}\n\n{_table(term, term.model_fields)}")
-    return [f"### `triplet`\n\n{_sentence(TripletSpec)}\n\n{_table(LossSpec, plain)}", *terms]
+    terms = LossSpec.optional_terms()
+    plain = [name for name in LossSpec.model_fields if name not in terms]
+    return [
+        f"### `triplet`\n\n{_sentence(TripletSpec)}\n\n{_table(LossSpec, plain)}",
+        *(f"### `{name}`\n\n{_sentence(term)}\n\n{_table(term, term.model_fields)}" for name, term in terms.items()),
+    ]
 
 
 def _sentence(kind: type[BaseModel]) -> str:

@@ -157,7 +157,7 @@ class Resolved:
     def shown_phis(self) -> list[str]:
         """Every phi whose whole matrix a figure shows, each once."""
         asked = dict.fromkeys(phi for exhibit in self.exhibits.values() for phi in exhibit.matrices())
-        return [phi for phi in asked if phi not in self.scale.leave_out.phis]
+        return [phi for phi in asked if self.scale.shows(phi)]
 
     @property
     def matrices(self) -> list[str]:
@@ -169,7 +169,7 @@ class Resolved:
     def judged(self) -> list[tuple[str, References]]:
         """Every (phi, references) whose agreement with judges is shown, each once."""
         asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
-        return [(phi, references) for phi, references in asked if phi not in self.scale.leave_out.phis]
+        return [(phi, references) for phi, references in asked if self.scale.shows(phi)]
 
     @property
     def needs_labels(self) -> bool:
