@@ -17,8 +17,8 @@ from fivesentences.plan.rows import (
     inferences_of_rows,
     rows_of_scale,
     runs_of_rows,
+    runs_of_scale,
 )
-from fivesentences.plan.runs import RunSpec
 
 
 @pytest.fixture
@@ -39,10 +39,6 @@ def small_study(losses: dict, rows: list[dict]) -> Study:
 
 def rows_of(study: Study, scale: Scale, exhibit: str = "t") -> list[Row]:
     return expand_rows(study.exhibit(exhibit).row_specs(), study, scale)
-
-
-def runs_of_scale(studies, scale: Scale) -> dict[str, RunSpec]:
-    return runs_of_rows(rows_of_scale(studies, scale))
 
 
 def test_the_gpu_scale_of_flickr8k_has_the_runs_of_the_other_one_with_the_same_settings(root, studies):

@@ -99,6 +99,11 @@ def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
     ]
 
 
+def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:
+    """Runs of all studies at a scale; see ``rows_of_scale`` and ``runs_of_rows``."""
+    return runs_of_rows(rows_of_scale(studies, scale))
+
+
 def compared_rows(exhibit: Exhibit, study: Study, scale: Scale) -> list[Row]:
     """The two rows whose retrievals a figure compares: its first two that the scale trains on one dataset, or none."""
     rows = [row for row in expand_rows(exhibit.row_specs(), study, scale) if row.runs]
