@@ -8,12 +8,12 @@ rule train:
         unpack(read_by("train")),
     output:
         **made_by("train"),
-    wildcard_constraints:
-        **PLAN.constraints_of("train"),
     log:
         "logs/training/{job}.log",
     benchmark:
         "logs/benchmarks/training/{job}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("train"),
     threads: PLAN.scale.training.threads
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
