@@ -60,9 +60,14 @@ class Program:
 
     def __init__(self, code: str | Path, *arguments: object):
         command = [sys.executable, *(["-c", code] if isinstance(code, str) else [code]), *map(str, arguments)]
-        self._process = subprocess.Popen(
-            command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        # A shell lets what it starts with `&` ignore ctrl-c, and so would the program, if the tests run that way.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self._process = subprocess.Popen(
+                command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def __enter__(self) -> Program:
         return self
