@@ -1,0 +1,159 @@
+"""Cases of the campaign in tests/edges: what a user may type or load, and what must happen.
+
+A case is one command line, or one call of the library, in a folder of prepared files. It must end with the right
+result, or with one sentence that names what is wrong. It never ends with a traceback, does not hang, does not
+fill the memory, leaves its inputs as they were, and a refusal leaves no new file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import resource
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fivesentences.errors import InputError
+
+SECONDS = 20  # that a case may take; most take milliseconds
+BYTES = 6 << 30  # of address space that a case may add
+LONGEST = 700  # characters of a refusal
+NEVER = ("Traceback", "allow_pickle", "weights_only", "instance of", "object at 0x", "site-packages")
+_FRAMES = re.compile(r"[│╭╮╰╯─\s]+")  # typer frames what it says about options and folds it
+
+
+@dataclass(frozen=True)
+class Case:
+    """One command line or call, and what must happen.
+
+    Attributes:
+        what: A command line without ``fivesentences``, or a function of the folder.
+        says: Texts that the refusal, or the output of a command, or the returned value in words must hold.
+        refused: Whether it must be refused.
+        makes: Files that may be new or changed afterwards.
+        name: For the report; default the command line.
+    """
+
+    what: str | Callable[[Path], Any]
+    says: tuple[str, ...]
+    refused: bool
+    makes: tuple[str, ...] = ()
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or str(self.what)
+
+
+def refused(what: str | Callable[[Path], Any], *says: str, name: str = "") -> Case:
+    """A case that must end with one sentence, which holds each of ``says``."""
+    return Case(what, says, True, (), name)
+
+
+def right(what: str | Callable[[Path], Any], *says: str, makes: Sequence[str] = (), name: str = "") -> Case:
+    """A case that must succeed; its output holds each of ``says``, and only ``makes`` are new."""
+    return Case(what, says, False, tuple(makes), name)
+
+
+def ids(case: Case) -> str:
+    """The name of a case in pytest's report."""
+    return str(case)[:100]
+
+
+def perform(case: Case, folder: Path, run: Callable[..., Any]) -> None:
+    """Carry out a case in ``folder`` and check everything that must hold.
+
+    Args:
+        case: The case.
+        folder: The prepared files; the current folder.
+        run: The fixture of this name, which runs the command line.
+    """
+    before = _contents(folder)
+    try:
+        with _limits():
+            sentence, output = _outcome(case, folder, run)
+    finally:
+        after = _contents(folder)
+        new = sorted(path for path in after if path not in before and not _allowed(path, case))
+        changed = sorted(path for path in before if after.get(path) != before[path] and not _allowed(path, case))
+        for path in set(after) - set(before):
+            with contextlib.suppress(OSError):
+                (folder / path).unlink()
+    assert not changed, f"{case}: changed {changed}"
+    assert not new, f"{case}: left {new}"
+    if case.refused:
+        assert sentence is not None, f"{case}: accepted, with {output}"
+        assert "\n" not in sentence.strip(), f"{case}: more than one sentence: {sentence}"
+        assert 20 < len(sentence) < LONGEST, f"{case}: {len(sentence)} characters: {sentence}"
+    else:
+        assert sentence is None, f"{case}: refused: {sentence}"
+    text = output if sentence is None else sentence
+    for part in case.says:
+        assert part in text, f"{case}: '{part}' is not in: {text}"
+    for part in NEVER:
+        assert part not in text, f"{case}: '{part}' is in: {text}"
+
+
+def _outcome(case: Case, folder: Path, run: Callable[..., Any]) -> tuple[str | None, str]:
+    """The sentence of a refusal, or None; and the output, or the returned value in words."""
+    if callable(case.what):
+        try:
+            return None, repr(case.what(folder))
+        except InputError as error:
+            return str(error), ""
+    said = run(*shlex.split(case.what))
+    if said.code == 0:
+        return None, said.out + said.err
+    assert said.code in (1, 2), f"exit code {said.code}: {said.err}"
+    assert not said.out.strip(), f"{case}: refused, but printed {said.out[:200]}"
+    if said.code == 1:
+        assert said.err.startswith("Error: "), said.err
+        return said.err.removeprefix("Error: "), ""
+    return _FRAMES.sub(" ", said.err).strip(), ""
+
+
+def _allowed(path: str, case: Case) -> bool:
+    return any(path == made or path.startswith(f"{made}/") for made in case.makes)
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """What is in a folder, without opening pipes: kind and digest or target by relative path."""
+    found = {}
+    for place, _, files in os.walk(folder):
+        for name in (*files, *(n for n in os.listdir(place) if (Path(place) / n).is_dir())):
+            path = Path(place) / name
+            kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "file" if path.is_file() else "other"
+            what = ""
+            if kind == "link":
+                what = os.readlink(path)
+            elif kind == "file":
+                what = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[str(path.relative_to(folder))] = f"{kind} {what}"
+    return found
+
+
+@contextlib.contextmanager
+def _limits() -> Iterator[None]:
+    """Turn a hang into a failure after ``SECONDS``, and a process that fills the memory into a MemoryError."""
+
+    def ring(*_: object) -> None:
+        pytest.fail(f"still running after {SECONDS} s")
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
