@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import resource
 import shlex
@@ -126,16 +125,14 @@ def _allowed(path: str, case: Case) -> bool:
 def _contents(folder: Path) -> dict[str, str]:
     """What is in a folder, without opening pipes: kind and digest or target by relative path."""
     found = {}
-    for place, _, files in os.walk(folder):
-        for name in (*files, *(n for n in os.listdir(place) if (Path(place) / n).is_dir())):
-            path = Path(place) / name
-            kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "file" if path.is_file() else "other"
-            what = ""
-            if kind == "link":
-                what = os.readlink(path)
-            elif kind == "file":
-                what = hashlib.sha256(path.read_bytes()).hexdigest()
-            found[str(path.relative_to(folder))] = f"{kind} {what}"
+    for path in folder.rglob("*"):
+        kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "file" if path.is_file() else "other"
+        what = ""
+        if kind == "link":
+            what = str(path.readlink())
+        elif kind == "file":
+            what = hashlib.sha256(path.read_bytes()).hexdigest()
+        found[str(path.relative_to(folder))] = f"{kind} {what}"
     return found
 
 
