@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import check_writable, inside, locked, read_json, replacing, sha256_of, write_json
+from fivesentences.storage import check_writable, inside, locked, replacing, sha256_of, write_json
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import stat
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -19,29 +21,73 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """A temporary path beside ``path``, which is renamed to ``path`` only if the block ends without an error.
+    """A temporary path, whose file takes the place of ``path`` only if the block ends without an error.
 
-    A reader, or a run that was killed and started again, sees the old file or the new one, never a part of it.
+    A reader, or a run that was killed and started again, sees the old file or the new one, never a part of it. A
+    link stays a link, and the file that it leads to is replaced. A device or a pipe stays what it is: the temporary
+    file's bytes are written into it.
 
     Raises:
         InputError: If it cannot be written.
     """
     path = Path(path)
+    with _into(path) if _is_stream(path) else _renamed(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def _renamed(path: Path) -> Iterator[Path]:
+    target = _target(path)
     # The suffix stays at the end, since writers such as numpy.save choose the format by it.
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    temporary = target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
-        if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, path, path.parent)):
+        if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, target, target.parent)):
             raise  # it is about another file, which the block reads
         raise _unwritable(path, error.strerror or type(error).__name__) from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _into(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
+        temporary = Path(folder) / (path.name if path.suffix else f"{path.name}.partial")
+        yield temporary
+        try:
+            with temporary.open("rb") as written, path.open("wb", buffering=0) as stream:
+                while piece := written.read(1 << 20):
+                    while piece:  # a pipe may take less than all
+                        piece = piece[stream.write(piece) or 0 :]
+        except OSError as error:
+            raise _unwritable(path, error.strerror or type(error).__name__) from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a device, a pipe or a socket, or a name of what the process has open, such as /dev/stdout."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    # What is open must not be replaced even if it is a file: the shell that opened it would not see the new one.
+    ours = path.absolute().is_relative_to("/proc") or path.absolute().is_relative_to("/dev")
+    return not stat.S_ISDIR(mode) and (ours or not stat.S_ISREG(mode))
+
+
+def _target(path: Path) -> Path:
+    """The file that a path leads to, through all links."""
+    if not path.is_symlink():
+        return path
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        raise _unwritable(path, "its links form a circle") from None
 
 
 def check_writable(path: Path | str) -> None:
@@ -53,13 +99,57 @@ def check_writable(path: Path | str) -> None:
     path = Path(path)
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
-    above = path.absolute().parent
+    if _is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise _unwritable(path, "it is not writable")
+        return
+    above = _target(path).absolute().parent
     while not os.path.lexists(above):
         above = above.parent
     if not above.is_dir():
         raise _unwritable(path, f"{above} is not a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise _unwritable(path, f"{above} is not writable")
+
+
+def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Path | str | None]) -> None:
+    """Check that no output is an input or another output, before anything is written.
+
+    Files are compared, not names: a link, a hard link and ``./a/../b`` are what they lead to. Devices and pipes are
+    left out, since writing into them destroys nothing.
+
+    Args:
+        outputs: Every file that will be written, those beside too, by what to call it: an option such as ``--json``,
+            or "the note beside --out". None and ``-`` (standard output) are passed over.
+        inputs: Every file that is read. None is passed over.
+
+    Raises:
+        InputError: If one would be overwritten.
+    """
+    read = {_identity(path): path for path in inputs if path is not None}
+    written: dict[Hashable, str] = {}
+    for name, path in outputs.items():
+        if path is None or str(path) == "-" or _is_stream(Path(path)):
+            continue
+        identity = _identity(path)
+        if identity in read:
+            raise InputError(
+                f"{name} would overwrite {read[identity]}, which is read", where=path, cure="name another file"
+            )
+        if identity in written:
+            raise InputError(
+                f"{written[identity]} and {name} would both write it", where=path, cure="name another file"
+            )
+        written[identity] = name
+
+
+def _identity(path: Path | str) -> Hashable:
+    """What is equal for two paths if they lead to the same file, whether or not it exists."""
+    try:
+        status = Path(path).stat()
+        return (status.st_dev, status.st_ino)
+    except (OSError, ValueError):
+        return os.path.realpath(path)
 
 
 def check_npy(path: Path | str, what: str) -> None:
@@ -112,22 +202,6 @@ def write_json(path: Path | str, content: Any) -> None:
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def read_json(path: Path | str) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        InputError: If the file is missing, is not UTF-8 or is not JSON.
-    """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError("there is no such file.", where=path) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start} is not UTF-8; save the file as UTF-8.", where=path) from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno} is not JSON ({error.msg}).", where=path) from None
 
 
 def inside(folder: Path | str, name: str) -> Path:

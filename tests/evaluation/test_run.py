@@ -12,6 +12,7 @@ import pytest
 
 from fivesentences.config import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
 from fivesentences.evaluation.run import write_mean_similarity
@@ -23,7 +24,6 @@ from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.runs import RunSpec
 from fivesentences.retrieval import Gallery, rescore
 from fivesentences.semantics import write_phi
-from fivesentences.storage import read_json
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.features.workers import Workers
-from fivesentences.storage import read_json
 from kill import Program
 
 SCRIPT = """

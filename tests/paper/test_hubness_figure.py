@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 FIGURE = "knn_margin/hubness"
 

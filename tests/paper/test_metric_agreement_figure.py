@@ -5,9 +5,10 @@ import itertools
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
+from fivesentences.documents import read_json
 from fivesentences.evaluation import collect
 from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 FIGURE = "metric_agreement/agreement"
 

@@ -7,10 +7,11 @@ import statistics
 import numpy as np
 import pytest
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.phi_statistics import OTHERS
 from fivesentences.paper.text.captions import as_written, wrapped
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 HISTOGRAM, BEST = "five_sentences/phi_histogram", "five_sentences/best_captions"
 

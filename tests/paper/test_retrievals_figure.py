@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 FIGURE = "five_sentences/figure1"
 

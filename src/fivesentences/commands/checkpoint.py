@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from fivesentences.arrays import read_npy
 from fivesentences.errors import InputError, need
 
 checkpoint = typer.Typer(no_args_is_help=True)
@@ -74,13 +75,10 @@ def _vectors(path: Path) -> NDArray[np.float32]:
     Raises:
         InputError: If the file is missing or holds something else.
     """
-    try:
-        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False).astype(np.float32)
-    except FileNotFoundError:
-        raise InputError("there is no such file.", where=path) from None
-    except (ValueError, EOFError, OSError, AttributeError) as error:
-        raise InputError(f"this is not a whole .npy file of numbers ({error}).", where=path) from None
-    return vectors
+    vectors = read_npy(path)
+    if vectors.dtype.kind not in "fiu" or vectors.ndim != 2:
+        raise InputError(f"it holds {vectors.dtype} of shape {list(vectors.shape)}; give [C, dim] numbers.", where=path)
+    return vectors.astype(np.float32)
 
 
 def _options(pairs: list[str]) -> dict[str, object]:

@@ -56,7 +56,8 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Catalogue, Scale, check, extended, read_yaml
+    from fivesentences.config import Catalogue, Scale, check, extended
+    from fivesentences.documents import read_yaml
     from fivesentences.paper.studies import plan_of
     from fivesentences.plan.places import Places
     from fivesentences.plan.runs import RunSpec

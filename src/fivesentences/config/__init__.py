@@ -18,7 +18,7 @@ from fivesentences.config.datasets import (
 )
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.config.reading import check, extended, read, read_yaml
+from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import (
     JUDGED_LOADER,
     CellSpec,
@@ -91,5 +91,4 @@ __all__ = [
     "check",
     "extended",
     "read",
-    "read_yaml",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, did_you_mean
 
 Block = TypeVar("Block", bound=BaseModel)
@@ -24,24 +24,6 @@ def check(kind: type[Block], content: Any, where: str) -> Block:
     except ValidationError as error:
         mistakes = [(_keys_as_written(mistake, content), mistake) for mistake in error.errors()]
         raise InputError("\n".join(_sentence(kind, where, *one) for one in _deepest(mistakes))) from None
-
-
-def read_yaml(path: Path | str) -> Any:
-    """Read a YAML file as plain data.
-
-    Raises:
-        InputError: If it is missing, not UTF-8 or not YAML.
-    """
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}" if mark is not None else "the file"
-        raise InputError(f"{path}: {place} is not YAML ({getattr(error, 'problem', error)}).") from None
 
 
 def read(kind: type[Block], path: Path | str) -> Block:

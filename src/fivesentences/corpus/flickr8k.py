@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of, text_of
+from fivesentences.corpus.text import lines_of
+from fivesentences.documents import text_of
 from fivesentences.errors import InputError
 
 TOKENS = "Flickr8k.token.txt"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.text import json_of, read_bytes
+from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 
 CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
@@ -37,7 +37,7 @@ def read_instances(path: Path | str, image_ids: Sequence[int | str]) -> NDArray[
 def instance_labels(data: bytes, where: str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
     """The same from the bytes of the file; errors begin with ``where``."""
     ids = [_checked_id(image_id, number) for number, image_id in enumerate(image_ids)]
-    content = json_of(data, where)
+    content = parse_json(data, where, "fetch it again")
     known = {numbers[0] for numbers, _ in _whole_numbers(content, "images", ("id",), where)}
     rows: dict[int, list[int]] = {}
     for row, image_id in enumerate(ids):

@@ -17,10 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import read_npy
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.corpus.text import lines_of
+from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 
 CXC_COLUMNS = ("caption", "image", "agg_score", "sampling_method")
@@ -356,12 +358,7 @@ def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]
 def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
     if not isinstance(truth, str | Path):
         return np.asarray(truth)
-    try:
-        matrix = np.load(truth, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"{what}: there is no such file; generate the scenes.") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{what}: this is not a complete .npy file ({error}); generate the scenes again.") from None
-    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind != "f":
+    matrix = read_npy(truth, "generate the scenes again")
+    if matrix.dtype.kind != "f":
         raise InputError(f"{what} does not contain an array of real numbers; generate the scenes again.")
     return matrix

@@ -8,7 +8,7 @@ from typing import Any
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import json_of, read_bytes
+from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 
 
@@ -30,7 +30,7 @@ def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Cor
             or an image has more or fewer sentences than ``sentids``.
     """
     data, where = _find(Path(path), name, member)
-    content = json_of(data, where)
+    content = parse_json(data, where, "fetch it again")
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.corpus.text import lines_of
+from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 
 CAPTIONS_PER_IMAGE = 5

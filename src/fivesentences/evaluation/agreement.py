@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.correlation import KENDALL_INTERVAL_PAIRS, STATISTICS, Correlation, correlations
 from fivesentences.retrieval.arguments import checked_choice
 from fivesentences.semantics import registry as phis
 from fivesentences.semantics.scoring import Scorer, matrix_of
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import replacing, write_json
 
 REFERENCES = ("kept", "own_left_out")
 PAIRS = ("all", "other")

@@ -14,12 +14,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import read_npy
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
 from fivesentences.evaluation.positives import Ids, listed, pairs, places_of
 from fivesentences.metrics.positives import Positives, find_hits
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
 from fivesentences.retrieval.gallery import Gallery, Similarity
-from fivesentences.storage import read_json
 
 Lists = Literal["eccv", "cxc", "original"]
 
@@ -111,7 +112,7 @@ def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Raises:
         InputError: If eccv_caption is not installed or damaged.
     """
-    captions = np.load(_file("coco_test_ids.npy"), allow_pickle=False).astype(np.int64)
+    captions = read_npy(_file("coco_test_ids.npy"), "install eccv_caption again").astype(np.int64)
     image_of = _lists("original_caption_to_image")
     images = dict.fromkeys(image_of[caption][0] for caption in captions.tolist())
     return np.fromiter(images, dtype=np.int64), captions

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
@@ -20,7 +21,7 @@ from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
-from fivesentences.storage import read_json, sha256_of, write_json
+from fivesentences.storage import sha256_of, write_json
 
 _LARGEST_CAPTION_FILE = 100_000_000  # bytes: larger files beside a phi are not searched for its captions
 

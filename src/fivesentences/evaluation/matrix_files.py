@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError, install
 from fivesentences.semantics.scoring import LateBar
 
@@ -45,9 +47,8 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise InputError(f"matrices are read from {', '.join(SUFFIXES)}; this is none of them.", where=path)
-    if not path.is_file():
-        raise InputError("there is no such file.", where=path)
-    readers = {".npy": _npy, ".json": _json, ".csv": _csv}
+    check_file(path)
+    readers = {".npy": read_npy, ".json": _json, ".csv": _csv}
     matrix = readers[path.suffix](path) if path.suffix in readers else _of_several(path, key)
     if matrix.dtype.kind not in "fiub" or matrix.ndim != 2 or not matrix.size:
         raise InputError(
@@ -69,14 +70,6 @@ def read_similarity(path: Path | str, corpus: Corpus) -> NDArray[Any]:
             f"{corpus.n_images} images and {corpus.n_captions} captions; train the run again."
         )
     return matrix
-
-
-def _npy(path: Path) -> NDArray[Any]:
-    try:
-        loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path}: this is not a whole .npy file of numbers ({_first_line(error)}).") from None
-    return loaded
 
 
 def _json(path: Path) -> NDArray[Any]:

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
 from fivesentences.semantics.registry import needs_tuples, prepare
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 BINS = 60
 BLOCK = 4_000_000  # cells of phi in memory at a time

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
@@ -24,7 +25,7 @@ from fivesentences.metrics.relevance import Relevance
 from fivesentences.retrieval.arguments import checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery
 from fivesentences.semantics import read_phi
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction

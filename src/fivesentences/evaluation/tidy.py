@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import replacing, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]

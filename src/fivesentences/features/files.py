@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow
 
+from fivesentences.arrays import read_npy
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -48,12 +49,7 @@ def open_array(path: Path, cure: str) -> npt.NDArray[Any]:
     Raises:
         InputError: If it is missing or damaged; the sentence ends with the cure.
     """
-    try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = "" if "pickle" in str(error) else f" ({error})"  # numpy advises to load pickles, which is unsafe
-        raise InputError(f"{path} is not a complete .npy file of numbers{reason}; {cure}.") from None
-    return array
+    return read_npy(path, cure)
 
 
 def check_kind(array: npt.NDArray[Any] | Any, what: str, images: bool) -> None:

@@ -20,9 +20,10 @@ import pandas as pd
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.precomp import precomp_folder
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
 from fivesentences.features.files import check_kind, open_array, write_images
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 FORMAT = 1
 DATASET = "feat"  # inside an HDF5 file

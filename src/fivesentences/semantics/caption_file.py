@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.text import lines_of, read_bytes, text_of
+from fivesentences.arrays import read_npy
+from fivesentences.corpus.text import lines_of
+from fivesentences.documents import read_bytes, read_json, text_of
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.validation import checked_pairing
-from fivesentences.storage import read_json
 
 
 def read_captions(path: Path | str) -> list[str]:
@@ -40,11 +41,7 @@ def read_pairing(path: Path | str, n_captions: int) -> NDArray[np.int64]:
     path = Path(path)
     numbers: Any
     if path.suffix == ".npy":
-        read_bytes(path)
-        try:
-            numbers = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError, OSError):
-            raise InputError(f"{path}: this is not a complete .npy file of numbers; write it again.") from None
+        numbers = read_npy(path)
     elif path.suffix == ".json":
         numbers = _list_of(path, "image indices", int, "a whole number")
     else:
@@ -90,10 +87,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _list_of(path: Path, what: str, kind: type, name: str) -> list[Any]:
-    try:
-        content = read_json(path)
-    except RecursionError:
-        content = None
+    content = read_json(path)
     if not isinstance(content, list):
         raise InputError(f"{path}: a .json file of {what} must hold one list, [...].")
     for index, item in enumerate(content):

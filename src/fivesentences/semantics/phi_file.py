@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import read_npy
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import write_matrix
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus
-from fivesentences.storage import check_npy, read_json, replacing, write_json
+from fivesentences.storage import check_npy, replacing, write_json
 
 
 def captions_sha256(captions: Sequence[str]) -> str:
@@ -168,11 +170,7 @@ def map_array(path: Path) -> NDArray[Any]:
     Raises:
         InputError: If it is not complete.
     """
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path}: this is not a complete .npy file ({error}); recompute phi.") from None
-    return array
+    return read_npy(path, "recompute phi")
 
 
 def check_made_of(

@@ -20,13 +20,14 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
 from fivesentences.semantics.scoring import Indices, LateBar, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_indices, checked_pairs
-from fivesentences.storage import locked, read_json, write_json
+from fivesentences.storage import locked, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, sha256_of, write_json
+from fivesentences.storage import sha256_of, write_json
 from fivesentences.training.fingerprint import differences
 
 OUTPUTS = (

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
-from fivesentences.storage import read_json
 from fivesentences.training.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 import yaml
 
-from fivesentences.config import check, read_yaml
+from fivesentences.config import check
+from fivesentences.documents import read_yaml
 from fivesentences.errors import Argument, InputError
 from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import replacing

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 PAD, START, END, UNKNOWN = range(4)
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")  # numbered as in every released vocabulary

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.canvas import STYLE, WIDTH
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import replacing, write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from fivesentences.corpus import Corpus, Photographs, decode
+from fivesentences.documents import read_json
 from fivesentences.paper.site.page import Picture
 from fivesentences.paper.text.captions import wrapped
-from fivesentences.storage import read_json, replacing, write_json
+from fivesentences.storage import replacing, write_json
 
 COLUMNS, ROWS = 4, 2
 WIDTH = 46  # characters per line of a caption

@@ -11,10 +11,11 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.metrics.registry import Better
 from fivesentences.paper.text.numbers import UNDEFINED, number, signed
-from fivesentences.storage import read_json, write_json
+from fivesentences.storage import write_json
 
 RowKind = Literal["ours", "published"]
 Keys = Mapping[str, str | int | float]

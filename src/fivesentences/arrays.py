@@ -1,0 +1,81 @@
+"""Arrays from ``.npy`` files that somebody else may have written; the header is checked before it is believed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.documents import check_file
+from fivesentences.errors import InputError
+
+_MAGIC = np.lib.format.MAGIC_PREFIX
+
+
+def read_npy(path: Path | str, otherwise: str = "save an array of numbers with numpy.save") -> NDArray[Any]:
+    """Map a ``.npy`` file into memory, read-only and without reading it. Python objects are never loaded.
+
+    Args:
+        path: The file.
+        otherwise: What to do about a damaged file.
+
+    Returns:
+        The array, of any dtype but objects and of any shape.
+
+    Raises:
+        InputError: If it is no file, is not a ``.npy`` file, holds Python objects, or its size is not what its header
+            says.
+    """
+    path = Path(path)
+    check_file(path)
+    try:
+        with path.open("rb") as file:
+            shape, fortran_order, dtype = npy_header(file, path, otherwise)
+            start, size = file.tell(), path.stat().st_size
+    except OSError as error:
+        raise InputError(f"it cannot be read ({error.strerror or error}).", where=path) from None
+    expected = start + math.prod(shape) * dtype.itemsize
+    if size != expected:
+        excess = f"{size - expected:,} bytes follow the array {list(shape)} that its header announces"
+        raise _not_npy(path, "it is cut" if size < expected else excess, otherwise)
+    if not math.prod(shape) or not dtype.itemsize:  # nothing to map
+        return np.empty(shape, dtype, order="F" if fortran_order else "C")
+    return np.memmap(path, dtype, mode="r", offset=start, shape=shape, order="F" if fortran_order else "C")
+
+
+def npy_header(file: IO[bytes], where: Path | str, otherwise: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and dtype of an array, from the beginning of a ``.npy`` file; leaves the file where the data begins.
+
+    Args:
+        file: At its beginning.
+        where: What to call it in an error.
+        otherwise: What to do about a damaged file.
+
+    Raises:
+        InputError: As ``read_npy``.
+    """
+    first = file.read(len(_MAGIC))
+    file.seek(0)
+    if first != _MAGIC:
+        begins = f"it begins with {first!r}" if first else "it is empty"
+        raise _not_npy(where, begins, otherwise)
+    try:
+        version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran_order, dtype = read(file)  # type: ignore[no-untyped-call]
+        whole = all(type(length) is int and length >= 0 for length in shape) and math.prod(shape) < 1 << 62
+    # The header is a Python literal: one that was made to break the parser can end it in any of these ways.
+    except (ValueError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError):
+        raise _not_npy(where, "its header is damaged", otherwise) from None
+    if not whole:
+        raise _not_npy(where, f"its shape is {str(shape)[:60]}", otherwise)
+    if dtype.hasobject:
+        raise _not_npy(where, "it holds Python objects, which are never loaded", otherwise)
+    return shape, fortran_order, dtype
+
+
+def _not_npy(where: Path | str, why: str, otherwise: str) -> InputError:
+    return InputError(f"this is not a complete .npy file of numbers ({why})", where=where, cure=otherwise)
