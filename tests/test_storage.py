@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import check_writable, inside, locked, replacing, sha256_of, write_json
+from fivesentences.storage import check_outputs, check_writable, inside, locked, replacing, sha256_of, write_json
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
 
 def test_broken_json_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{\n"a": }')
-    with pytest.raises(InputError, match=r"a\.json: line 2 is not JSON"):
+    with pytest.raises(InputError, match=r"a\.json: line 2, column 6 is not JSON"):
         read_json(tmp_path / "a.json")
 
 
@@ -91,3 +94,74 @@ def test_what_cannot_be_written_is_said_before_and_after(tmp_path: Path) -> None
 def test_an_error_of_another_file_stays_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "x.txt"):
         (tmp_path / "nowhere.txt").read_text()
+
+
+def write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text)
+
+
+def test_a_link_stays_a_link_and_its_file_is_replaced(tmp_path: Path) -> None:
+    for folder in ("there", "here"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "there" / "file.txt").write_text("old")
+    (tmp_path / "here" / "second").symlink_to("../there/file.txt")
+    (tmp_path / "here" / "first.txt").symlink_to("second")
+    (tmp_path / "here" / "new.txt").symlink_to("../there/new.txt")
+    for name in ("first.txt", "new.txt"):
+        check_writable(tmp_path / "here" / name)
+        write(tmp_path / "here" / name, "whole")
+        assert (tmp_path / "here" / name).is_symlink()
+    assert {path.name: path.read_text() for path in (tmp_path / "there").iterdir()} == {
+        "file.txt": "whole",
+        "new.txt": "whole",
+    }
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(InputError, match="cannot be written"):
+        write(tmp_path / "a", "x")
+
+
+def test_a_pipe_gets_the_bytes_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.npy"
+    os.mkfifo(pipe)
+    check_writable(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe, "x" * 300_000)
+    reader.join()
+    assert read == [b"x" * 300_000]
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    before = Path("/dev/null").stat()
+    check_writable("/dev/null")
+    write(Path("/dev/null"), "away")
+    after = Path("/dev/null").stat()
+    assert (after.st_mode, after.st_rdev, after.st_ino) == (before.st_mode, before.st_rdev, before.st_ino)
+    with pytest.raises(InputError, match=r"/dev/full cannot be written \(No space left on device\)"):
+        write(Path("/dev/full"), "x")
+    # A file that the shell opened for us keeps what it holds already.
+    program = (
+        "from fivesentences.storage import replacing\nwith replacing('/dev/stdout') as path: path.write_text('in')"
+    )
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run([sys.executable, "-c", program], stdout=log, check=True)
+        subprocess.run(["echo", "on"], stdout=log, check=True)
+    assert "on" in (tmp_path / "log").read_text()
+
+
+def test_an_output_that_is_an_input_or_another_output_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.npy").write_text("s")
+    Path("link.npy").symlink_to("s.npy")
+    os.link("s.npy", "hard.npy")
+    Path("sub").mkdir()
+    for output in ("s.npy", "link.npy", "hard.npy", "sub/../s.npy", str(tmp_path / "s.npy"), Path("./s.npy")):
+        with pytest.raises(InputError, match=r"--json would overwrite s\.npy, which is read; name another file"):
+            check_outputs({"--csv": None, "--json": output}, [None, "s.npy"])
+    with pytest.raises(InputError, match=r"--csv and --json would both write it; name two files"):
+        check_outputs({"--csv": "new.txt", "--json": "sub/../new.txt"}, ["s.npy"])
+    check_outputs({"--csv": "-", "--json": "/dev/null", "--latex": "/dev/null", "--out": "new"}, ["s.npy", "/dev/null"])

@@ -137,9 +137,7 @@ def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Pat
                 f"{name} would overwrite {read[identity]}, which is read", where=path, cure="name another file"
             )
         if identity in written:
-            raise InputError(
-                f"{written[identity]} and {name} would both write it", where=path, cure="name another file"
-            )
+            raise InputError(f"{written[identity]} and {name} would both write it", where=path, cure="name two files")
         written[identity] = name
 
 

@@ -55,8 +55,8 @@ def files(folder):
     [
         ("evaluate nowhere.npy", "nowhere.npy: there is no such file"),
         ("evaluate captions.txt", "matrices are read from .npy"),
-        ("evaluate pickled.npy", "not a whole .npy file of numbers"),
-        ("evaluate cut.npy", "not a whole .npy file"),
+        ("evaluate pickled.npy", "not a complete .npy file of numbers"),
+        ("evaluate cut.npy", "not a complete .npy file"),
         ("evaluate turned5k.npy --dataset f30k", "turned5k.npy is [5000, 1000] and looks transposed"),
         ("evaluate sims.npy --dataset f30k", "sims.npy is [20, 100], but f30k has 1000 images and 5000 captions"),
         ("evaluate nan.npy", "nan.npy: similarity[3, 7] is nan (image 3, caption 7); every value must be finite: "),

@@ -187,7 +187,7 @@ def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:
     ("content", "sentence"),
     [
         (b"a: [1", "line 1"),
-        (b"a: \xff", "byte 3 is not UTF-8"),
+        (b"a: \xff", r"byte 3 \(line 1\) is not UTF-8"),
         (None, "there is no such file"),
     ],
 )

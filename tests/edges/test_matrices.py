@@ -18,7 +18,7 @@ def write_files(folder: Path) -> None:
 
 CASES = [
     right("evaluate s.npy", "20 images, 100 captions"),
-    refused("evaluate text.npy", "text.npy", "not a .npy file", "save it with numpy.save"),
+    refused("evaluate text.npy", "text.npy: this is not a complete .npy file of numbers", "with numpy.save"),
     refused("evaluate nowhere.npy", "nowhere.npy: there is no such file"),
 ]
 

@@ -177,7 +177,7 @@ def test_written_and_read_again_nothing_changes(corpus, judgements, tmp_path):
         ("[]", "this is no list of numbers of agreement"),
         ("[3]", "number 0 lacks"),
         ('[{"judge": "cxc"}]', "number 0 lacks 'dataset'"),
-        ("[", "line 1 is not JSON"),
+        ("[", "line 1, column 2 is not JSON"),
     ],
 )
 def test_a_file_of_something_else_is_named(text, sentence, tmp_path):

@@ -182,7 +182,7 @@ def phi_of_another_split(files):
         ),
         (
             lambda files: files["similarity"].write_bytes(files["similarity"].read_bytes()[:-20]),
-            r"similarity.npy: this is not a whole .npy file",
+            r"similarity.npy: this is not a complete .npy file",
         ),
         (
             lambda files: pd.read_parquet(files["labels"]).iloc[1:].to_parquet(files["labels"]),

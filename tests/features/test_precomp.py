@@ -84,7 +84,7 @@ def test_a_file_that_changed_after_it_was_described_is_refused(folder, arrays, t
     [
         (lambda path: np.save(path, np.zeros((4, 3, 5), np.float32)), "has 4 rows, but"),
         (lambda path: path.unlink(), "neither dev_ims.npy, nor dev.h5, nor dev"),
-        (lambda path: path.write_bytes(b"no array"), "not a complete .npy file of numbers; fetch it again"),
+        (lambda path: path.write_bytes(b"no array"), "not a complete .npy file of numbers .*; fetch it again"),
         (lambda path: np.save(path, np.zeros((3, 3, 5))), "float64"),
         (lambda path: np.save(path, np.zeros((3, 7, 5), np.float32)), "must have one shape and type"),
     ],

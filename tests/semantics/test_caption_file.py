@@ -58,7 +58,7 @@ def test_a_pairing_is_read_from_text_json_and_npy(tmp_path):
         ("captions.txt", b"a dog\n\xff\n", "line 2. is not UTF-8"),
         ("captions.json", b"[]", "holds no captions"),
         ("captions.json", b'{"a": 1}', "must hold one list"),
-        ("captions.json", b"[" * 100_000, "must hold one list"),
+        ("captions.json", b"[" * 100_000, "nested more than 100 levels"),
         ("captions.json", b'["a", 3]', "item 1 is 3; every item must be a string"),
         ("captions.json", b'["a"', "is not JSON"),
         ("images.txt", b"0\n1.5\n0\n", "line 2 is '1.5'"),

@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
-from fivesentences.storage import check_writable
+from fivesentences.storage import check_outputs, check_writable
 
 if TYPE_CHECKING:
     from fivesentences.semantics import Tuples
@@ -76,6 +76,13 @@ def phi(
     else:
         check_store(name, out, top_k)
         check_writable(out / "note.json")
+    check_outputs(
+        {"--out": out} | ({"the note beside --out": out.with_suffix(".json")} if top_k is None else {}),
+        reads := (captions, image_of_caption, tuples),
+    )
+    for path in reads:
+        if top_k is not None and path is not None and path.resolve().is_relative_to(out.resolve()):
+            raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
     texts = read_captions(captions)
     if image_of_caption is None:
         pairing = equal_pairing(captions, len(texts), per_image or 5)

@@ -12,7 +12,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import Argument, InputError
-from fivesentences.storage import check_npy, check_writable
+from fivesentences.storage import check_npy, check_outputs, check_writable
 
 
 class Method(StrEnum):
@@ -67,12 +67,14 @@ def rescore(
 
         fivesentences rescore sims.npy --method inverted_softmax -o i2t.npy
     """
-    from fivesentences.evaluation.gallery_files import note_rescoring, read_gallery
+    from fivesentences.evaluation.gallery_files import note_rescoring, read_gallery, rescoring_beside
     from fivesentences.retrieval import INFERENCE
     from fivesentences.retrieval import rescore as rescored
 
     check_npy(out, "a similarity matrix")
     check_writable(out)
+    beside = {"the note beside --out": rescoring_beside(out)}
+    check_outputs({"--out": out} | beside, (matrix, rescoring_beside(matrix), image_of_caption))
     options: dict[str, Any] = {}
     for name, value, of in (
         ("k", k, "csls"),

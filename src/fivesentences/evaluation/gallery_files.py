@@ -229,13 +229,13 @@ def note_rescoring(out: Path, made_of: Path, method: str, settings: Mapping[str,
     note = {"made_of": str(made_of), "method": method, "settings": dict(settings)}
     if method in PER_DIRECTION:
         note["direction"] = direction
-    write_json(_rescoring_beside(out), {**note, "transductive": method in TRANSDUCTIVE, "sha256": sha256_of(out)})
+    write_json(rescoring_beside(out), {**note, "transductive": method in TRANSDUCTIVE, "sha256": sha256_of(out)})
     return _rescoring_in_words(note)
 
 
 def _notes_on_rescoring(path: Path) -> list[str]:
     """A sentence on a similarity beside which ``note_rescoring`` left a note; none for any other."""
-    beside = _rescoring_beside(path)
+    beside = rescoring_beside(path)
     if path.suffix != ".npy" or not beside.is_file():
         return []
     try:
@@ -253,7 +253,8 @@ def _notes_on_rescoring(path: Path) -> list[str]:
         return []
 
 
-def _rescoring_beside(path: Path) -> Path:
+def rescoring_beside(path: Path) -> Path:
+    """The file of the note beside a re-scored similarity."""
     return path.with_suffix(".rescored.json")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,21 @@ def check_matrix(phi_name: str, out: Path) -> None:
     """Check that ``write_phi`` can write such a matrix, before any costly work is done.
 
     Raises:
-        InputError: If there is no such phi, it scores single pairs only, or ``out`` does not end in ``.npy``.
+        InputError: If there is no such phi, it scores single pairs only, ``out`` does not end in ``.npy``, or the file
+            in which its note would be written exists and is something else.
     """
     check_whole(phi_name)
     check_npy(out, "a phi matrix")
+    note = out.with_suffix(".json")
+    if os.path.lexists(note):
+        try:
+            read_note(note)
+        except InputError:
+            raise InputError(
+                f"the note on a phi matrix is written beside it, in {note.name}, and that file is no such note",
+                where=out,
+                cure=f"name another matrix, or remove {note}",
+            ) from None
 
 
 def note_of(

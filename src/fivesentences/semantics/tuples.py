@@ -11,7 +11,6 @@ or ``(subject, object, relation)``. Two kinds of files hold them, both gzipped J
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from fivesentences.documents import parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.storage import sha256_of
 
@@ -143,10 +143,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 number += 1
                 if len(raw) == LONGEST_LINE:
                     raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE} bytes; recreate the file.")
-                try:
-                    line = json.loads(raw)
-                except (ValueError, RecursionError):
-                    raise InputError(f"{path}: line {number} is not JSON; recreate the file.") from None
+                line = parse_json(raw, f"{path}, line {number}", "recreate the file")
                 if not isinstance(line, dict):
                     raise InputError(f"{path}: line {number} is not a JSON object; recreate the file.")
                 yield number, line
