@@ -70,12 +70,6 @@ def phi(
     from fivesentences.semantics.top_k import check_store
 
     started = time.monotonic()
-    if top_k is None:
-        check_matrix(name, out)
-        check_writable(out)
-    else:
-        check_store(name, out, top_k)
-        check_writable(out / "note.json")
     check_outputs(
         {"--out": out} | ({"the note beside --out": out.with_suffix(".json")} if top_k is None else {}),
         reads := (captions, image_of_caption, tuples),
@@ -83,6 +77,12 @@ def phi(
     for path in reads:
         if top_k is not None and path is not None and path.resolve().is_relative_to(out.resolve()):
             raise InputError(f"{path} is in --out, which is replaced; name another folder.", where=out)
+    if top_k is None:
+        check_matrix(name, out)
+        check_writable(out)
+    else:
+        check_store(name, out, top_k)
+        check_writable(out / "note.json")
     texts = read_captions(captions)
     if image_of_caption is None:
         pairing = equal_pairing(captions, len(texts), per_image or 5)
