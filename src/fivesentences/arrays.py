@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,6 +46,33 @@ def read_npy(path: Path | str, otherwise: str = "save an array of numbers with n
     if not math.prod(shape) or not dtype.itemsize:  # nothing to map
         return np.empty(shape, dtype, order="F" if fortran_order else "C")
     return np.memmap(path, dtype, mode="r", offset=start, shape=shape, order="F" if fortran_order else "C")
+
+
+def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) -> list[NDArray[Any]]:
+    """Arrays of an ``.npz`` file by their names. Python objects are never loaded.
+
+    Args:
+        path: The file.
+        names: Of the arrays that are wanted.
+        what: What the file should hold, such as "prepared CIDEr".
+        otherwise: What to do about a damaged file.
+
+    Raises:
+        InputError: If it is no file, is damaged, or lacks one of the arrays.
+    """
+    check_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            missing = [name for name in names if f"{name}.npy" not in archive.namelist()]
+        if missing:
+            raise InputError(f"it holds no {missing[0]}, so it is not {what}", where=path, cure=otherwise)
+        with np.load(path, allow_pickle=False) as file:
+            return [file[name] for name in names]
+    except InputError:
+        raise
+    # A damaged archive fails anywhere in zipfile, zlib or numpy, whose words advise to load pickles.
+    except Exception:
+        raise InputError(f"this is not a complete .npz file of {what}", where=path, cure=otherwise) from None
 
 
 def npy_header(file: IO[bytes], where: Path | str, otherwise: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -19,13 +19,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
-from zipfile import BadZipFile
+from typing import Literal
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import read_npz
 from fivesentences.config.types import Variant
 from fivesentences.errors import InputError
 
@@ -215,7 +215,7 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
         InputError: If the file is missing, or a wanted word is not followed by numbers.
     """
     if Path(path).suffix == ".npz":
-        theirs, vectors = _arrays(path, ("words", "coco_glove"), "the released concepts")
+        theirs, vectors = read_npz(path, ("words", "coco_glove"), "the released concepts", "make it again")
         return {str(word): vector for word, vector in zip(theirs, vectors, strict=True) if str(word) in words}
     wanted, found, dim = set(words), dict[str, NDArray[np.float32]](), 0
     try:
@@ -250,21 +250,6 @@ def folded(word: str, known: Collection[str]) -> str:
         if word.endswith(ending) and not word.endswith("ss") and len(stem) > SHORTEST and stem in known:
             return stem
     return word
-
-
-def _arrays(path: Path | str, names: Sequence[str], what: str) -> list[NDArray[Any]]:
-    """Arrays of an ``.npz``, without pickles.
-
-    Raises:
-        InputError: If the file is missing or lacks one of them.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return [file[name] for name in names]
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
-        raise InputError(f"{path} does not hold {what} ({error}).") from None
 
 
 def _held(texts: Iterable[list[str]], number_of: dict[str, int], columns: int) -> scipy.sparse.csr_array:

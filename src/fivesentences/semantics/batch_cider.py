@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
@@ -12,6 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import read_npz
+from fivesentences.documents import parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.cider import SCALE, CiderVectors, cider_vectors, length_penalty
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
@@ -117,11 +118,7 @@ class BatchCider:
         Raises:
             InputError: If the file is missing or damaged, or was made from other captions, images or words.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                note = json.loads(str(file["note"]))
-                arrays = {name: file[name] for name in STORED}
-        except FileNotFoundError:
+        if not Path(path).exists():
             raise InputError(
                 "there is no such file of prepared CIDEr",
                 where=path,
@@ -129,9 +126,9 @@ class BatchCider:
                     python="create it with BatchCider.write",
                     shell="leave it out, and CIDEr is computed from the captions",
                 ),
-            ) from None
-        except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: this is not a complete file of prepared CIDEr ({error}); recreate it.") from None
+            )
+        text, *found = read_npz(path, ["note", *STORED], "prepared CIDEr", "recreate it")
+        note, arrays = parse_json(str(text), path, "recreate it"), dict(zip(STORED, found, strict=True))
         if not isinstance(note, dict) or note.get("format") != FORMAT:
             raise InputError(f"{path}: this version reads prepared CIDEr of format {FORMAT} only; recreate it.")
         made_of = _made_of(captions, image_of_caption, tokenize)
