@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 LARGEST_ENTRY = 2**31  # bytes; the largest entry we know of, Karpathy's COCO file, has 0.15 GB
@@ -19,10 +20,9 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
             outside the target folder. We never unpack, but an archive with such an entry is not what it claims to be.
     """
     path = Path(path)
+    check_file(path)
     try:
         archive = zipfile.ZipFile(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
     except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
         reason = str(error).rstrip(".")
         raise InputError(f"{path} is not a complete zip archive ({reason}); delete it and fetch it again.") from None

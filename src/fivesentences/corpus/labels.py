@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.instances import instance_labels
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -30,10 +31,9 @@ def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]
     Raises:
         InputError: If the file is missing or is not such a table, or an image is missing from it or occurs twice.
     """
+    check_file(path)
     try:
         table = pd.read_parquet(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: this is not a table of labels ({error}).") from None
     kinds = [name for name in table.columns if name != "image_id"]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.config import Layout
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
@@ -205,10 +206,9 @@ def read_weights(weights: Path) -> dict[str, Any]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    check_file(weights)
     try:
         return load_file(weights)
-    except FileNotFoundError:
-        raise InputError(f"{weights}: there is no such file of weights.") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{weights} is not a complete safetensors file ({error}); fetch it again.") from None
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.precomp import precomp_folder
-from fivesentences.documents import read_json
+from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError, install
 from fivesentences.features.files import check_kind, open_array, write_images
 from fivesentences.storage import write_json
@@ -155,8 +155,7 @@ def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
     if path is None or kind is None:
         raise InputError(f"{folder}: there is neither {', nor '.join(path.name for path, _ in candidates)}.")
     file = _first_file(path, kind)
-    if not file.is_file():
-        raise InputError(f"{file}: there is no such file; a folder of features has one <index>.npy per image.")
+    check_file(file, "a folder of features has one <index>.npy per image")
     array = _open(file, kind)
     check_kind(array, str(file), images=kind != "folder")
     if kind == "folder":

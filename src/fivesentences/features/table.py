@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.features.files import check_kind, images_beside, open_array, read_images
 from fivesentences.features.precomp import PrecompRows, read_precomp
@@ -43,8 +44,7 @@ class FeatureTable:
         path = Path(path)
         beside = images_beside(path)
         for file in (path, beside):
-            if not file.is_file():
-                raise InputError(f"{file}: there is no such file; features are a .npy with its .images.parquet beside.")
+            check_file(file, "features are a .npy with its .images.parquet beside")
         array = read_precomp(path) if path.suffix == ".json" else open_array(path, "extract the features again")
         check_kind(array, str(path), images=True)
         ids = [str(name) for name in read_images(path)["image_id"]]

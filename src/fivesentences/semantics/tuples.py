@@ -18,7 +18,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from fivesentences.documents import parse_json
+from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.storage import sha256_of
 
@@ -136,6 +136,7 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and content of every line, each checked to be a JSON object."""
+    check_file(path)
     try:
         with gzip.open(path, "rb") as file:
             number = 0
@@ -147,8 +148,6 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not isinstance(line, dict):
                     raise InputError(f"{path}: line {number} is not a JSON object; recreate the file.")
                 yield number, line
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path}: the file is truncated or not a gzip file; recreate it.") from None
     except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 import fivesentences
-from fivesentences.errors import InputError
+from fivesentences.documents import check_file
 from fivesentences.features.precomp import read_precomp
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import sha256_of
@@ -66,10 +66,8 @@ def _features(path: Path) -> str:
 
 def _sha256(path: Path) -> str:
     """Hash of a file; several runs of a process read the same large features and hash them once."""
-    try:
-        status = path.stat()
-    except OSError:
-        raise InputError(f"{path}: there is no such file.") from None
+    check_file(path)
+    status = path.stat()
     return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from fivesentences.config import Name, Strict
+from fivesentences.documents import check_file, read_bytes, text_of
 from fivesentences.errors import InputError
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
@@ -127,12 +128,8 @@ def _by_method(parts: Mapping[str, Parts]) -> dict[str, PublishedRow]:
 
 
 def _lines(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; a study's `published` names one of its folder.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8.") from None
+    check_file(path, "a study's `published` names one of its folder")
+    text = text_of(read_bytes(path), path)
     lines = csv.DictReader(text.splitlines())
     missing = [column for column in COLUMNS if column not in (lines.fieldnames or ())]
     if missing:
