@@ -9,7 +9,7 @@ import pytest
 from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import csv, latex, markdown
-from fivesentences.paper.text.latex import escape_latex
+from fivesentences.metrics.latex import escape_latex
 
 
 @pytest.fixture(scope="module")

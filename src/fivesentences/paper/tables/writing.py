@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import ShownCell, Table, spans
-from fivesentences.paper.text.latex import escape_latex
+from fivesentences.metrics.latex import escape_latex
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import replacing
 
