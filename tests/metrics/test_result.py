@@ -75,7 +75,9 @@ def test_the_numbers_of_a_column_have_equally_many_decimals():
 
 def test_a_number_is_looked_up_by_as_much_as_names_it(result):
     assert result.value("R@5", "t2i") == recall_at_k(SIMILARITY, (5,), "t2i", PAIRING)[5]
-    with pytest.raises(InputError, match=r"there are 8 numbers with metric='N@5'.*differ in formula \('released', 'paper'\), ground_"):
+    with pytest.raises(
+        InputError, match=r"there are 8 numbers with metric='N@5'.*differ in formula \('released', 'paper'\), ground_"
+    ):
         result.value("N@5", "i2t", discount="")
     with pytest.raises(InputError, match=r"there are 0 numbers with metric='R@7', direction='i2t'; metric is one of "):
         result.value("R@7", "i2t")

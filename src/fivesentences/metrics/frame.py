@@ -24,7 +24,7 @@ BOTH = "both"  # column of the wide form that holds sums over the directions
 class MetricFrame(pd.DataFrame):
     """A DataFrame that prints in full, with nothing in place of NaN and notes below on how the numbers came about.
 
-    The numbers of a column have equally many decimals: 4 in a column ``p``; 3 if one is of a metric to which the
+    The numbers of a column have equally many decimals: 4 in columns of p values; 3 if one is of a metric to which the
     registry gives more than 2 (mAP, R-P, skewness), fewer than its 4 since percentages may stand in the same column;
     else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["stated_once"]`` names are not
     printed if all rows have the same value, which the sentences state. Frames made from it, such as ``head()``, print
@@ -102,7 +102,7 @@ class MetricFrame(pd.DataFrame):
                 found.append(None)
                 continue
             fractions = len(names) and bool(column.notna().to_numpy()[is_fraction].any())
-            digits = 4 if name == "p" else 3 if fractions else 2
+            digits = 4 if name in ("p", "p_holm", "p_holm_all") else 3 if fractions else 2
             found.append(partial(_number, digits=digits))
         return found
 

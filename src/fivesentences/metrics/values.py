@@ -94,7 +94,9 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
         return found[0]
     named = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
     if found:
-        raise NoSuchNumber(f"there are {len(found)} numbers with {named}: they differ in {_differing(found)}; name one.")
+        raise NoSuchNumber(
+            f"there are {len(found)} numbers with {named}: they differ in {_differing(found)}; name one."
+        )
     raise NoSuchNumber(f"there are 0 numbers with {named}; {_there_is(rows, wanted)}")
 
 
