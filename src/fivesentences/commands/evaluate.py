@@ -167,14 +167,12 @@ def evaluate(
         raise InputError(f"it is '{against}', which is none of the models: {names}.", where="--against")
     of_runs = {} if runs is None else runs.files([model.name for model in found])
     outputs = Outputs.of(json_out, csv, markdown, latex, quiet, per_query=query_file, **of_runs)
-    made = provenance(
-        [
-            *(("similarity" if model.text is None else "embeddings", file) for model in found for file in model.files),
-            *files_of("phi", phi), ("captions", captions), ("image_of_caption", image_of_caption),
-            ("categories", categories), ("labels", labels), ("instances", instances), ("cxc", cxc),
-            ("image_ids", image_ids), ("caption_ids", caption_ids),
-        ] if json_out is not None else []
-    )  # fmt: skip
+    inputs = [
+        *(("similarity" if model.text is None else "embeddings", file) for model in found for file in model.files),
+        *files_of("phi", phi), ("captions", captions), ("image_of_caption", image_of_caption),
+        ("categories", categories), ("labels", labels), ("instances", instances), ("cxc", cxc),
+        ("image_ids", image_ids), ("caption_ids", caption_ids),
+    ]  # fmt: skip
     with quietly(quiet):
         with given.working(f"read {first.matrix}" if first.text is None else "cosine similarity"):
             gallery, more = gallery_files.read_gallery(
@@ -247,6 +245,10 @@ def evaluate(
             n_frames = sum(len(result.queries) for result in results.values())
             with given.working(f"write {query_file}", n_frames) as advance:
                 write_queries(query_file, {model.words: results[model.name] for model in found}, several, advance)
+        made = {}
+        if json_out is not None:
+            with given.working("digests of the inputs"):
+                made = provenance(inputs)
     if runs is not None:
         notes.append(runs.words)
     result = results[first.name]

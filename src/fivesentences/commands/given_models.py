@@ -113,9 +113,8 @@ def _with_names(models: Sequence[Model]) -> list[Model]:
         if model.is_named and model.name in seen:
             raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
         if model.words in seen and not model.is_named:
-            raise InputError(
-                f"it is given twice; name the two, A={model.words} B=..., if that is meant.", where=model.words
-            )
+            cure = f"name the two, A={model.words} B={model.words}, if that is meant"
+            raise InputError("it is given twice", where=model.words, cure=cure)
         seen |= {model.words: model, **({model.name: model} if model.is_named else {})}
     names = [model.name for model in models]
     named = []

@@ -94,8 +94,8 @@ def tidy_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None,
 
 def _comparisons(tests: pd.DataFrame, notes: Sequence[str]) -> list[Sheet]:
     """Differences, each with its adjusted p."""
-    entries = []
-    for row in tests.to_dict("records"):
+    entries: list[tuple[Mapping[str, Any], str, str]] = []
+    for row in _records(tests):
         difference = f"{row['difference']:+.{metric_decimals(row)}f}"
         p = "<.0001" if row["p_holm"] < 1e-4 else f"{row['p_holm']:.4f}".removeprefix("0")
         text = f"{difference} ({p})"
@@ -103,9 +103,9 @@ def _comparisons(tests: pd.DataFrame, notes: Sequence[str]) -> list[Sheet]:
     n_tests, pairs, metrics = len(tests), tests.attrs["pairs"], tests.attrs["metrics"]
     of = f"the {pairs} pairs of models" if pairs > 1 else "the only pair of models"
     below = [
-        f"Differences, and p in brackets; bold: p < {ALPHA:g}. Holm's correction for {of} that each metric compares, not "
-        f"for the {metrics} metrics; --csv and --json have intervals, p as it is (p), and p for all {n_tests:,} tests "
-        "(p_holm_all).",
+        f"Differences, and p in brackets; bold: p < {ALPHA:g}. p has Holm's correction for {of} that each metric "
+        f"compares, not for the {metrics} metrics; --csv and --json have intervals, p without correction, and p with "
+        f"Holm's correction for all {n_tests:,} tests (p_holm_all).",
         f"Paired permutation tests, {tests.attrs['resamples']:,} sign flips; {int(tests['clusters'].iloc[0]):,} "
         "images, each with its captions, are the clusters.",
         *notes,
@@ -120,7 +120,7 @@ def _different(models: Mapping[str, Evaluation], tests: pd.DataFrame, against: s
     names = list(models)
     for same in zip(*(result.values for result in models.values()), strict=True):
         best[_key(same[0])] = {names[at] for at in best_of([value["value"] for value in same], same[0]["metric"])}
-    for row in tests.to_dict("records"):
+    for row in _records(tests):
         if row["p_holm"] >= ALPHA:
             continue
         key = _key(row)
@@ -129,6 +129,10 @@ def _different(models: Mapping[str, Evaluation], tests: pd.DataFrame, against: s
             if other in reference and one not in reference:
                 found.add((key, one))
     return found
+
+
+def _records(tests: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in tests.to_dict("records")]
 
 
 def _key(value: Mapping[str, Any]) -> Key:

@@ -107,9 +107,7 @@ class Outputs:
                     f"--{first} writes to {place} already; name another file.", param_hint=f"--{form}"
                 )
             if form in more and str(path) == STDOUT:
-                raise typer.BadParameter(
-                    "it is '-'; only a table is written to standard output.", param_hint=f"--{form}"
-                )
+                raise typer.BadParameter("it is '-'; it takes the name of a file.", param_hint=f"--{form}")
             if str(path) != STDOUT:
                 check_writable(path)
         return cls({form: path for form, path in files.items() if form not in more}, quiet, more)

@@ -183,8 +183,8 @@ def compare_all(
     table: list[dict[str, Any]] = []
     for start in range(0, len(pairs), at_once):
         some = pairs[start : start + at_once]
-        stacked = (np.concatenate([rows[pair[side]] for pair in some]) for side in (0, 1))
-        tests = iter(paired_tests(*stacked, "permutation", clusters, resamples, confidence, seed))
+        of_a, of_b = (np.concatenate([rows[pair[side]] for pair in some]) for side in (0, 1))
+        tests = iter(paired_tests(of_a, of_b, "permutation", clusters, resamples, confidence, seed))
         for a, b in some:
             for at, key in enumerate(keys):
                 test = next(tests)
@@ -201,8 +201,9 @@ def compare_all(
             if progress is not None:
                 progress()
     frame = MetricFrame(table).sort_values("at", kind="stable", ignore_index=True)
-    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", frame.groupby("at")["p"].transform(holm))
-    frame.insert(frame.columns.get_loc("p") + 2, "p_holm_all", holm(frame["p"].to_numpy()))
+    after_p = list(frame.columns).index("p") + 1
+    frame.insert(after_p, "p_holm", frame.groupby("at")["p"].transform(holm))
+    frame.insert(after_p + 1, "p_holm_all", holm(frame["p"].to_numpy()))
     of = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of models"
     notes = [
         f"Paired permutation tests, {test.resamples:,} sign flips; {test.clusters:,} images, each with its captions, "

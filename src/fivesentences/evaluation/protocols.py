@@ -269,7 +269,9 @@ def _joined(of_galleries: Sequence[Evaluation]) -> list[QueryValues]:
     """The values of the queries of all galleries, those of the first gallery first."""
     joined: list[QueryValues] = []
     for same in zip(*(one.queries for one in of_galleries), strict=True):
-        joined.append({**same[0], "values": np.concatenate([one["values"] for one in same])})
+        every = same[0].copy()
+        every["values"] = np.concatenate([one["values"] for one in same])
+        joined.append(every)
     return joined
 
 

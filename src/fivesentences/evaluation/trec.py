@@ -1,8 +1,8 @@
 """Rankings and ground truth in TREC's formats, which ranx, trec_eval and ir-measures read.
 
-A run has lines ``query Q0 item rank score tag``, rank from 1; qrels have lines ``query 0 item 1``. These programs sort a
-run by its scores again and order equal ones by the item's name, so the scores that are written decrease strictly: each
-is the model's as float32, or the next smaller float32 after the score before it. Our ranking is theirs then.
+A run has lines ``query Q0 item rank score tag``, rank from 1; qrels have lines ``query 0 item 1``. These programs sort
+a run by its scores again and order equal ones by the item's name, so the scores that are written decrease strictly:
+each is the model's as float32, or the next smaller float32 after the score before it. Their ranking is ours then.
 """
 
 from __future__ import annotations

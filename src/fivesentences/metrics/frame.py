@@ -159,7 +159,9 @@ def frames_of_queries(
     """
     for of_metric in queries:
         index = scored[of_metric["direction"]]
-        labels = {key: pd.Categorical.from_codes(np.zeros(len(index), dtype=np.int8), [of_metric[key]]) for key in KEYS}  # type: ignore[literal-required]
+        one = np.zeros(len(index), dtype=np.int8)
+        named: dict[str, Any] = {key: [of_metric[key]] for key in KEYS}  # type: ignore[literal-required]
+        labels = {key: pd.Categorical.from_codes(one, pd.Index(value)) for key, value in named.items()}
         yield pd.DataFrame({"query": index, **labels, "value": of_metric["values"]})
 
 
