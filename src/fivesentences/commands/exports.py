@@ -143,6 +143,6 @@ class Runs:
         depth = "all" if self.depth is None else f"the first {self.depth:,}"
         return (
             f"{self.folder}: runs of {depth} items per query, and qrels, in TREC's formats; scores are lowered by "
-            "rounding where needed to decrease strictly, so that equal ones keep our order. R@k is Success@k there, and "
-            "true R@k is R@k."
+            "rounding where needed to decrease strictly, so that equal ones keep our order. R@k is Success@k there, "
+            "and true R@k is R@k."
         )

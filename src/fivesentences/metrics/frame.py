@@ -59,7 +59,8 @@ class MetricFrame(pd.DataFrame):
         """
         if options:
             need("jinja2", "workflow", f"to_latex with {', '.join(options)}")
-            return pd.DataFrame(self).to_latex(buf, **options)
+            made: str | None = pd.DataFrame(self).to_latex(buf, **options)
+            return made
         text = self._shown()._tabular(self.attrs.get("notes", ()))
         if buf is None:
             return text
