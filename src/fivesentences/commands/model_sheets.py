@@ -101,15 +101,17 @@ def _comparisons(tests: pd.DataFrame, notes: Sequence[str]) -> list[Sheet]:
         text = f"{difference} ({p})"
         entries.append((row, f"{row['model']} - {row['against']}", Best(text) if row["p_holm"] < ALPHA else text))
     n_tests, pairs, metrics = len(tests), tests.attrs["pairs"], tests.attrs["metrics"]
-    of = f"the {pairs} pairs of models" if pairs > 1 else "the only pair of models"
+    flips = tests.attrs["resamples"]
+    corrected = f"with Holm's correction for the {pairs} pairs of models, not for" if pairs > 1 else "not adjusted for"
     below = [
-        f"Differences, and p in brackets; bold: p < {ALPHA:g}. p has Holm's correction for {of} that each metric "
-        f"compares, not for the {metrics} metrics; --csv and --json have intervals, p without correction, and p with "
-        f"Holm's correction for all {n_tests:,} tests (p_holm_all).",
-        f"Paired permutation tests, {tests.attrs['resamples']:,} sign flips; {int(tests['clusters'].iloc[0]):,} "
+        f"Differences, and p in brackets, {corrected} the {metrics} metrics; bold: p < {ALPHA:g}. --csv and --json "
+        f"have intervals, p without correction, and p with Holm's correction for all {n_tests:,} tests (p_holm_all).",
+        f"Paired permutation tests, {flips:,} sign flips; {int(tests['clusters'].iloc[0]):,} "
         "images, each with its captions, are the clusters.",
         *notes,
     ]
+    if pairs / (flips + 1) >= ALPHA:
+        below.append(f"With {flips:,} sign flips no p of {pairs} pairs can be below {ALPHA:g}; raise --resamples.")
     return titled(tables(entries, "difference"), "", below)
 
 

@@ -17,7 +17,6 @@ from fivesentences.metrics.comparison import RESAMPLES, holm, paired_tests
 from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
 from fivesentences.metrics.values import KEYS as ALL_KEYS
-from fivesentences.metrics.values import key_of
 from fivesentences.retrieval.arguments import checked_choices
 from fivesentences.retrieval.gallery import Similarity
 
@@ -93,9 +92,10 @@ def compare(
         clusters.append(images.start + np.concatenate([np.arange(first.n_images), first.image_of_caption]))
         second = replace(first, similarity=other.part(images).similarity)
         for values, gallery in zip(found, (first, second), strict=True):
-            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images, sr_ground_truth)
+            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images)
             for key, row in rows.items():
-                values.setdefault(_short(key), []).append(row)
+                if _is_compared(key, sr_ground_truth):
+                    values.setdefault(_short(key), []).append(row)
             if progress is not None:
                 progress()
     keys = list(found[0])
@@ -172,7 +172,7 @@ def compare_all(
     place = np.zeros(len(pairing) + 1, dtype=np.int64)  # of each image among those that are scored
     place[images] = np.arange(len(images))
     owner = place[pairing[captions]]
-    of_model = {name: _rows(one.queries, owner, len(images), ("kept", "removed")) for name, one in models.items()}
+    of_model = {name: _rows(one.queries, owner, len(images)) for name, one in models.items()}
     keys = list(of_model[next(iter(models))])
     rows = {name: np.stack([found[key] for key in keys]) for name, found in of_model.items()}
     clusters = np.concatenate([images, pairing[captions]])
@@ -217,30 +217,35 @@ def compare_all(
 
 
 def _rows(
-    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int, sr_ground_truth: Sequence[str]
+    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int
 ) -> dict[Key, NDArray[np.float64]]:
-    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere."""
+    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere.
+
+    Sums over directions come last, as each image's share of them.
+    """
     n_captions = len(pairing)
     rows: dict[Key, NDArray[np.float64]] = {}
-    share_of_rsum = np.zeros(n_images)
+    shares: dict[Key, NDArray[np.float64]] = {}
     for query in of_queries:
-        metric, values = query["metric"], query["values"]
-        of = metric_of(metric).name
-        # The share of ground truth recalled says the same as recall.
-        if of == "true R@k" or (of == "SR@k" and query["ground_truth"] not in sr_ground_truth):
-            continue
+        values = query["values"]
         row = np.full(n_images + n_captions, np.nan)
         row[slice(None, n_images) if query["direction"] == "i2t" else slice(n_images, None)] = values
-        rows[tuple(query[name] for name in ALL_KEYS)] = row  # type: ignore[literal-required]
-        if of == "R@k":
+        key = tuple(query[name] for name in ALL_KEYS)  # type: ignore[literal-required]
+        rows[key] = row
+        if (of_sum := metric_of(query["metric"]).sum) and np.isfinite(values).all():
             per_image = values
             if query["direction"] == "t2i":  # whose mean over images is the mean over captions
                 per_image = np.bincount(pairing, weights=values, minlength=n_images) * n_images / n_captions
-            share_of_rsum += per_image
-    rsum = np.full(n_images + n_captions, np.nan)
-    rsum[:n_images] = share_of_rsum
-    rows[tuple(key_of("Rsum").values())] = rsum
-    return rows
+            share = shares.setdefault((of_sum, "", *key[2:]), np.full(n_images + n_captions, np.nan))
+            share[:n_images] = np.where(np.isnan(share[:n_images]), 0.0, share[:n_images]) + per_image
+    return rows | shares
+
+
+def _is_compared(key: Key, sr_ground_truth: Sequence[str]) -> bool:
+    """Whether ``compare`` tests a metric: the share of ground truth recalled says the same as recall, Nsum as N@k."""
+    named = dict(zip(ALL_KEYS, key, strict=True))
+    of = metric_of(named["metric"]).name
+    return of not in ("true R@k", "Nsum") and (of != "SR@k" or named["ground_truth"] in sr_ground_truth)
 
 
 def _short(key: Key) -> Key:
