@@ -78,8 +78,10 @@ def test_the_depth_and_the_tag_are_those_asked_for(tmp_path):
     assert [int(row[3]) for row in rows[: len(order)]] == list(range(1, len(order) + 1))
 
 
-@given(arrays(np.float64, (3, 7), elements=st.floats(-1e300, 1e300)) | arrays(np.float32, (3, 7), elements=st.sampled_from(
-    [0.0, -0.0, 1e-45, -1e-45, 1.0, 3.4028234663852886e38, -3.4028234663852886e38])))  # fmt: skip
+EXTREME = st.sampled_from([0.0, -0.0, 1e-45, -1e-45, 1.0, 3.4028234663852886e38, -3.4028234663852886e38])
+
+
+@given(arrays(np.float64, (3, 7), elements=st.floats(-1e300, 1e300)) | arrays(np.float32, (3, 7), elements=EXTREME))
 def test_written_scores_decrease_strictly_and_stay_near(scores):
     ranked = -np.sort(-scores, axis=1)
     found = strictly_decreasing(ranked)
