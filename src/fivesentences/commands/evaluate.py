@@ -13,14 +13,15 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.exports import Runs, checked_query_file, write_queries
-from fivesentences.commands.given_models import Surroundings, models_of
+from fivesentences.commands.given_models import Model, Surroundings, models_of
 from fivesentences.commands.model_sheets import model_sheets, tidy_of_models
-from fivesentences.commands.provenance import files_of, provenance
+from fivesentences.commands.provenance import files_of, now, provenance
 from fivesentences.commands.score_sheets import labelled, sheets
 from fivesentences.commands.sheets import Outputs, quietly
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
+    from fivesentences.evaluation.protocols import Scorer
     from fivesentences.metrics import Evaluation
     from fivesentences.retrieval import Gallery
 
@@ -152,6 +153,8 @@ def evaluate(
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     of_hubs, of_map = given.numbers_of(hub_ks, "--hub-ks"), given.numbers_of(map_cutoffs, "--map-cutoffs", ALL_OR_R)
     of_ncs = None if ncs_ms is None else given.numbers_of(ncs_ms, "--ncs-ms", {"k": None})
+    if json_out is not None:
+        now()  # refuses a SOURCE_DATE_EPOCH that is no time, before anything is computed
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
     if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
@@ -162,6 +165,8 @@ def evaluate(
     known = Surroundings(transposed, protocol, _captions(phi, captions, image_of_caption), image_of_caption is not None)
     found, notes = models_of(models, known)
     first, several = found[0], len(found) > 1
+    if against is not None and not (several and comparing):
+        raise InputError("it says with which of several models the others are compared.", where="--against")
     if against is not None and against not in [model.name for model in found]:
         names = ", ".join(model.name for model in found)
         raise InputError(f"it is '{against}', which is none of the models: {names}.", where="--against")
@@ -216,14 +221,17 @@ def evaluate(
         size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
         results: dict[str, Evaluation] = {}
         one: Gallery | None = gallery
-        del gallery  # one similarity at a time is in memory
+        del gallery
+        if several:
+            one = None  # one similarity at a time is in memory
+            with given.working("check the models", len(found) - 1) as advance:  # before anything is computed
+                for model in found[1:]:
+                    notes += _read_another(scorer, model, transposed)[1]
+                    advance()
         for model in found:
             if one is None:
                 with given.working(f"read {model.words}"):
-                    matrix, more = gallery_files.read_scores(model.matrix, model.text, transposed=transposed)
-                    one = scorer.whole.with_similarity(matrix, model.matrix)
-                    del matrix
-                notes += more
+                    one = _read_another(scorer, model, transposed)[0]
             folds = len(scorer.parts)
             with given.working(f"score {model.words}, {size}", folds) as advance:
                 queries = query_file is not None or (several and comparing)
@@ -271,6 +279,14 @@ def evaluate(
         content |= {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
         content["tests"] = tests.to_dict("records")
     outputs.write(model_sheets(results, tests, against, notes), tidy, content)
+
+
+def _read_another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
+    """The similarity of another model of the same images and captions, checked, and sentences on it."""
+    from fivesentences.evaluation.gallery_files import read_scores
+
+    matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
+    return scorer.whole.with_similarity(matrix, model.matrix), notes
 
 
 def _captions(

@@ -46,6 +46,9 @@ def model_sheets(
         return titled(tables(entries, "model"), size, [*notes_of(results[0]), bold, *notes])
     than = f"'{against}'" if against else "the best"
     bold += f" *: differs from {than}, p < {ALPHA:g} after Holm's correction."
+    tested = set(tests["metric"])
+    if untested := dict.fromkeys(value["metric"] for value in results[0].values if value["metric"] not in tested):
+        bold += f" Not tested: {', '.join(untested)}."
     return [
         *titled(tables(entries, "model"), size, [*notes_of(results[0]), bold]),
         *_comparisons(tests, notes),
