@@ -40,9 +40,9 @@ def evaluate(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
-            help=f"a similarity {given.SHAPE}, {given.MATRIX}; or IMAGES,TEXTS: two files of embeddings, "
-            r"\[images, dim] and \[captions, dim]; NAME=... names either",
+            metavar="MODEL",
+            help=f"similarity {given.SHAPE}, {given.MATRIX}; or IMAGES,TEXTS: embeddings "
+            r"\[images, dim] and \[captions, dim]; NAME=... gives it a name",
         ),
     ],
     phi: given.Phi = None,
