@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.comparison import paired_test, paired_tests
+from fivesentences.metrics.comparison import holm, paired_test, paired_tests
 
 
 @pytest.mark.parametrize("clusters", [None, [3, 3, 1, 1, 1, 7, 7, 2, 9, 9, 9, 9]])
@@ -145,3 +147,26 @@ def test_random_flips_give_the_two_sided_share_with_one_added():
     assert (found.p * 1000) == pytest.approx(round(found.p * 1000), abs=1e-9) and found.p >= 1 / 1000
     many = np.random.default_rng(11).choice([-1.0, 1.0], (20_000, 30)) @ d
     assert found.p == pytest.approx(np.mean(np.abs(many) >= abs(d.sum())), abs=0.05)
+
+
+def test_holm_gives_the_textbook_values():
+    # The example of Wikipedia's article on the method; R: p.adjust(c(.01, .04, .03, .005), "holm").
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02], rtol=1e-12)
+    assert holm([0.7, 0.8]).tolist() == [1.0, 1.0] and holm([0.2]).tolist() == [0.2] and holm([]).tolist() == []
+
+
+@given(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.02, 1.0]), min_size=1, max_size=7))
+def test_holm_is_the_closed_test_of_bonferroni(p):
+    # A hypothesis is rejected if Bonferroni rejects every intersection of hypotheses that it takes part in.
+    def adjusted(one):
+        others = [at for at in range(len(p)) if at != one]
+        sets = [{one, *some} for size in range(len(p)) for some in itertools.combinations(others, size)]
+        return max(min(1.0, len(of) * min(p[at] for at in of)) for of in sets)
+
+    np.testing.assert_allclose(holm(p), [adjusted(at) for at in range(len(p))], rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [[0.5, 1.5], [-0.1], [np.nan], [[0.1]]])
+def test_what_is_no_p_is_refused(p):
+    with pytest.raises(InputError, match="numbers from 0 to 1"):
+        holm(p)

@@ -75,7 +75,89 @@ def test_the_numbers_of_a_column_have_equally_many_decimals():
 
 def test_a_number_is_looked_up_by_as_much_as_names_it(result):
     assert result.value("R@5", "t2i") == recall_at_k(SIMILARITY, (5,), "t2i", PAIRING)[5]
-    with pytest.raises(InputError, match=r"there are 8 numbers with metric='N@5'.*differ in formula, ground_truth, "):
+    with pytest.raises(
+        InputError, match=r"there are 8 numbers with metric='N@5'.*differ in formula \('released', 'paper'\), ground_"
+    ):
         result.value("N@5", "i2t", discount="")
-    with pytest.raises(InputError, match=r"there are 0 numbers with metric='R@7', direction='i2t'; name one"):
+    with pytest.raises(InputError, match=r"there are 0 numbers with metric='R@7', direction='i2t'; metric is one of "):
         result.value("R@7", "i2t")
+
+
+def test_one_number_is_one_expression(result):
+    assert result["R@5", "t2i"] == result.value("R@5", "t2i")
+    assert result["Rsum"] == sum(result[f"R@{k}", side] for k in (1, 5, 10) for side in ("i2t", "t2i"))
+    variant = {"phi": "blunt", "formula": "released", "discount": "", "ground_truth": "kept"}
+    assert result["N@5", "i2t", variant] == result.value("N@5", "i2t", **variant)
+    assert ("R@5", "t2i") in result and "Rsum" in result and "R@5" not in result and 3 not in result
+    with pytest.raises(TypeError):
+        iter(result)
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("R@5", "direction of R@5 is one of 'i2t', 't2i'"),
+        (("R@5", "i2c"), "direction of R@5 is one of 'i2t', 't2i': did you mean 'i2t'?"),
+        (("r@5", "i2t"), "did you mean 'R@5'?"),
+        (("Rsum", "i2t"), "Rsum has no direction; leave it out"),
+        (("N@5", "i2t", {"phi": "blunt", "formula": "release"}), "formula of N@5 is one of 'released', 'paper': did"),
+        (("N@5", "i2t", {"formulae": "paper"}), "has no 'formulae'; it is named by metric, direction"),
+        (
+            ("SR@1", "t2i"),
+            "they differ in formula ('released', 'paper'), ground_truth ('kept', 'removed'), m (1, 2, 3)",
+        ),
+        (7, "7 names no number"),
+        (("R@5", "i2t", "kept"), "names no number; give a metric, a direction and perhaps a variant"),
+    ],
+)
+def test_a_wrong_expression_says_what_there_is(result, key, says):
+    with pytest.raises(KeyError) as error:
+        result[key]
+    assert isinstance(error.value, InputError) and says in str(error.value) and len(str(error.value)) < 700
+
+
+def test_latex_needs_no_jinja2(result, monkeypatch, tmp_path):
+    import builtins
+
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.partition(".")[0] == "jinja2":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for frame in (result.wide(), result.tidy(), result.wide().head(2)):
+        body = [line for line in frame.to_latex().splitlines() if line.endswith(r"\\")]
+        assert len(body) == len(frame) + 1 and len({line.replace(r"\&", "").count(" & ") for line in body}) == 1
+    text = result.wide().to_latex()
+    assert f"{result['R@1', 'i2t']:.3f}" in text and r"\multicolumn{6}{c}{i2t}" in text and "% 9 images" in text
+    result.wide().to_latex(tmp_path / "t.tex")
+    assert (tmp_path / "t.tex").read_text() == text
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="to_latex with longtable needs jinja2, which is not installed; install it"):
+        result.wide().to_latex(longtable=True)
+
+
+def test_the_values_of_queries_average_to_the_numbers():
+    result = Evaluator({"sharp": PHI}, PAIRING).with_queries(SIMILARITY)
+    assert result.values == Evaluator({"sharp": PHI}, PAIRING)(SIMILARITY).values
+    frame = result.per_query()
+    keys = [name for name in frame.columns if name not in ("query", "value")]
+    means = frame.groupby(keys, sort=False)["value"].mean()
+    assert len(means) == len(result.queries) > 20
+    for key, mean in means.items():
+        named = dict(zip(keys, key, strict=True))
+        assert mean == pytest.approx(result.value(**named))
+    assert frame[frame.direction == "t2i"]["query"].max() == len(PAIRING) - 1
+
+
+def test_the_version_is_known_without_importing_anything_heavy():
+    import subprocess
+    import sys
+
+    code = "import sys, fivesentences; print(fivesentences.__version__, 'numpy' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    from importlib.metadata import version
+
+    assert said == [version("fivesentences"), "False"]

@@ -10,6 +10,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.evaluate import GALLERY
+from fivesentences.commands.provenance import files_of, provenance
 from fivesentences.commands.score_sheets import GROUND_TRUTH, labelled, rules, sized
 from fivesentences.commands.sheets import Outputs, Sheet, number, quietly
 
@@ -98,7 +99,10 @@ def compare(
         f"{len(frame)} metrics.",
     ]
     tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
-    content = {**about, "tests": [{str(key): row[key] for key in row} for row in tests]}
+    made: dict[str, Any] = {}
+    if json_out is not None:
+        made = provenance([("a", a), ("b", b), *files_of("phi", phi), ("image_of_caption", image_of_caption)])
+    content = {**about, **made, "tests": [{str(key): row[key] for key in row} for row in tests]}
     files = {"file_a": about["a"], "file_b": about["b"]}
     tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})
     outputs.write([sheet(frame, _title(about), notes)], tidy, content)

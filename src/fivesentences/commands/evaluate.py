@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
+from fivesentences.commands.exports import Runs, checked_query_file, write_queries
+from fivesentences.commands.given_models import Model, Surroundings, models_of
+from fivesentences.commands.model_sheets import model_sheets, tidy_of_models
+from fivesentences.commands.provenance import files_of, now, provenance
 from fivesentences.commands.score_sheets import labelled, sheets
 from fivesentences.commands.sheets import Outputs, quietly
 from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    from fivesentences.evaluation.protocols import Scorer
+    from fivesentences.metrics import Evaluation
+    from fivesentences.retrieval import Gallery
 
 GALLERY = ("protocol", "images", "captions", "galleries", "file_images", "file_captions", "tie_rule")
 ALL_OR_R: Mapping[str, str | None] = {"all": None, "R": "R"}  # cut-offs of mAP that are no numbers
@@ -27,13 +37,14 @@ class IdealPool(StrEnum):
 
 
 def evaluate(
-    matrix: Annotated[
-        Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}; or image embeddings")
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL",
+            help=f"similarity {given.SHAPE}, {given.MATRIX}; or IMAGES,TEXTS: embeddings "
+            r"\[images, dim] and \[captions, dim]; NAME=... gives it a name",
+        ),
     ],
-    text: Annotated[
-        Path | None,
-        typer.Argument(metavar="TEXT_EMBEDDINGS", help=r"\[captions, dim]; then SIMILARITY is image embeddings"),
-    ] = None,
     phi: given.Phi = None,
     captions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="captions, one per line, from which phi is computed")
@@ -87,6 +98,21 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line (coco-5k: known)")
     ] = None,
     mean: Annotated[bool, typer.Option("--mean", help="also the mean of all phi, as in ASP(A)")] = False,
+    comparing: Annotated[
+        bool, typer.Option("--compare/--no-compare", help="test whether several models differ")
+    ] = True,
+    against: Annotated[
+        str | None, typer.Option(metavar="NAME", help="compare with this model alone; default every pair")
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=1, help="sign flips of these tests")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="of the sign flips")] = 0,
+    per_query: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write every metric of every query, .csv or .parquet")
+    ] = None,
+    trec: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="write runs and qrels for ranx, trec_eval and ir-measures")
+    ] = None,
+    trec_depth: Annotated[str, typer.Option(metavar="N", help="items of each ranking in these runs, or all")] = "100",
     transposed: given.Transposed = False,
     json_out: given.Json = None,
     csv: given.Csv = None,
@@ -96,11 +122,15 @@ def evaluate(
 ) -> None:
     """Score a model: recall, ranks, and with phi also NCS, semantic recall and ASP.
 
-    SIMILARITY has one row per image and one column per caption; larger is more
-    similar, and equal scores are ordered by index, lower first. Embeddings are
-    compared by their cosine; images that are repeated once per caption are
+    A similarity has one row per image and one column per caption; larger is
+    more similar, and equal scores are ordered by index, lower first. Embeddings
+    are compared by their cosine; images that are repeated once per caption are
     recognised. Without phi, only recall is reported. All metrics are explained
     by "fivesentences metrics".
+
+    Several models of the same images and captions share a table, and are
+    compared by the tests of "fivesentences compare", p after Holm's correction.
+    Two files alone may also be the embeddings of one model.
 
     Examples:
 
@@ -109,29 +139,50 @@ def evaluate(
         fivesentences evaluate sims.npy --captions captions.txt --json out.json
 
         fivesentences evaluate image_emb.npy text_emb.npy --dataset coco-5k
-    """
-    from fivesentences.evaluation import evaluate as evaluated
-    from fivesentences.evaluation import gallery_files
-    from fivesentences.evaluation.protocols import protocol_named
 
-    outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
+        fivesentences evaluate a.npy b.npy ours=img.npy,txt.npy --csv all.csv
+
+        fivesentences evaluate sims.npy --trec runs --per-query queries.csv
+    """
+    from fivesentences.evaluation import gallery_files
+    from fivesentences.evaluation.comparing import compare_all
+    from fivesentences.evaluation.protocols import Scorer, protocol_named
+
+    runs = None if trec is None else Runs(trec, given.numbers_of(trec_depth, "--trec-depth", {"all": None})[0])
+    query_file = None if per_query is None else checked_query_file(per_query)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     of_hubs, of_map = given.numbers_of(hub_ks, "--hub-ks"), given.numbers_of(map_cutoffs, "--map-cutoffs", ALL_OR_R)
     of_ncs = None if ncs_ms is None else given.numbers_of(ncs_ms, "--ncs-ms", {"k": None})
+    if json_out is not None:
+        now()  # refuses a SOURCE_DATE_EPOCH that is no time, before anything is computed
     if metric and captions is None:
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
     if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
         raise InputError("--mean averages several phi; give at least two.")
-    if text is not None and transposed:
-        raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
     protocol = None if dataset is None else protocol_named(dataset)
     annotations = Annotations(categories, labels, instances, eccv, cxc, image_ids, caption_ids, protocol)
     annotations.check()
+    known = Surroundings(transposed, protocol, _captions(phi, captions, image_of_caption), image_of_caption is not None)
+    found, notes = models_of(models, known)
+    first, several = found[0], len(found) > 1
+    if against is not None and not (several and comparing):
+        raise InputError("it says with which of several models the others are compared.", where="--against")
+    if against is not None and against not in [model.name for model in found]:
+        names = ", ".join(model.name for model in found)
+        raise InputError(f"it is '{against}', which is none of the models: {names}.", where="--against")
+    of_runs = {} if runs is None else runs.files([model.name for model in found])
+    outputs = Outputs.of(json_out, csv, markdown, latex, quiet, per_query=query_file, **of_runs)
+    inputs = [
+        *(("similarity" if model.text is None else "embeddings", file) for model in found for file in model.files),
+        *files_of("phi", phi), ("captions", captions), ("image_of_caption", image_of_caption),
+        ("categories", categories), ("labels", labels), ("instances", instances), ("cxc", cxc),
+        ("image_ids", image_ids), ("caption_ids", caption_ids),
+    ]  # fmt: skip
     with quietly(quiet):
-        with given.working(f"read {matrix}" if text is None else "cosine similarity"):
-            gallery, notes = gallery_files.read_gallery(
-                matrix,
-                text,
+        with given.working(f"read {first.matrix}" if first.text is None else "cosine similarity"):
+            gallery, more = gallery_files.read_gallery(
+                first.matrix,
+                first.text,
                 transposed=transposed,
                 image_of_caption=image_of_caption,
                 protocol=protocol,
@@ -139,7 +190,10 @@ def evaluate(
                 captions=captions,
                 more_rows=ideal_pool == IdealPool.GIVEN_ROWS,
             )
+        notes += more
         further = annotations.read(gallery)
+        if runs is not None:
+            runs.name_items(gallery, image_ids, caption_ids)
         if captions is not None:
             gallery = gallery_files.with_computed_phis(gallery, captions, metric or ["cider"])
         if mean:
@@ -147,28 +201,106 @@ def evaluate(
 
             notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
             gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
-        size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions"
-        what = f"score {matrix}, {size}, {len(gallery.phis)} phi"
-        with given.working(what, protocol.folds if protocol else 1) as advance:
-            result = evaluated(
-                gallery,
-                protocol=dataset,
-                ks=cutoffs,
-                ms=sizes,
-                formulas=("released", "paper") if everything or of_ncs else ("released",),
-                styles=("recall", "vse_recall") if everything else ("recall",),
-                weightings=("hard", "soft") if soft or everything else ("hard",),
-                discounts=(None, "log") if discounted or everything else (None,),
-                ncs_ms=of_ncs or (None,),
-                ideal_pool=ideal_pool,
-                asp_ties=() if not asp else ("index", "average") if everything else ("index",),
-                hubness=hubness or everything or of_hubs != (1,),
-                hub_ks=of_hubs,
-                category_cutoffs=of_map,
-                progress=advance,
-                **further,
-            )
+        scorer = Scorer(
+            gallery,
+            dataset,
+            ks=cutoffs,
+            ms=sizes,
+            formulas=("released", "paper") if everything or of_ncs else ("released",),
+            styles=("recall", "vse_recall") if everything else ("recall",),
+            weightings=("hard", "soft") if soft or everything else ("hard",),
+            discounts=(None, "log") if discounted or everything else (None,),
+            ncs_ms=of_ncs or (None,),
+            ideal_pool=ideal_pool,
+            asp_ties=() if not asp else ("index", "average") if everything else ("index",),
+            hubness=hubness or everything or of_hubs != (1,),
+            hub_ks=of_hubs,
+            category_cutoffs=of_map,
+            **further,
+        )
+        size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
+        results: dict[str, Evaluation] = {}
+        one: Gallery | None = gallery
+        del gallery
+        if several:
+            one = None  # one similarity at a time is in memory
+            with given.working("check the models", len(found) - 1) as advance:  # before anything is computed
+                for model in found[1:]:
+                    notes += _read_another(scorer, model, transposed)[1]
+                    advance()
+        for model in found:
+            if one is None:
+                with given.working(f"read {model.words}"):
+                    one = _read_another(scorer, model, transposed)[0]
+            folds = len(scorer.parts)
+            with given.working(f"score {model.words}, {size}", folds) as advance:
+                queries = query_file is not None or (several and comparing)
+                results[model.name] = scorer(one, queries=queries, progress=advance)
+            results[model.name].about["similarity"] = model.words
+            if runs is not None:
+                with given.working(f"write {runs.folder}", 2 * folds) as advance:
+                    runs.write(scorer, one, model.name, advance)
+            one = None
+        tests = None
+        if several and comparing:
+            n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
+            with given.working(f"compare {len(found)} models", n_pairs) as advance:
+                tests = compare_all(
+                    results, scorer.whole.image_of_caption,
+                    against=against, resamples=resamples, seed=seed, progress=advance,
+                )  # fmt: skip
+        if query_file is not None:
+            n_frames = sum(len(result.queries) for result in results.values())
+            with given.working(f"write {query_file}", n_frames) as advance:
+                write_queries(query_file, {model.words: results[model.name] for model in found}, several, advance)
+        made = {}
+        if json_out is not None:
+            with given.working("digests of the inputs"):
+                made = provenance(inputs)
+    if runs is not None:
+        notes.append(runs.words)
+    result = results[first.name]
     about = result.about
-    about["similarity"] = str(matrix) if text is None else f"{matrix}, {text}"
-    tidy = labelled(result.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
-    outputs.write(sheets(result, notes), tidy, {**about, "values": result.values})
+    if not several:
+        tidy = labelled(result.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
+        outputs.write(sheets(result, notes), tidy, {**about, **made, "values": result.values})
+        return
+    notes = list(dict.fromkeys(notes))
+    labels_of = {"file": {name: one.about["similarity"] for name, one in results.items()}}
+    tidy = tidy_of_models(results, tests, {**labels_of, **{key: about[key] for key in GALLERY}})
+    content = {
+        **{key: value for key, value in about.items() if key != "similarity"}, **made,
+        "models": [
+            {"model": name, "similarity": one.about["similarity"], "values": one.values}
+            for name, one in results.items()
+        ],
+    }  # fmt: skip
+    if tests is not None:
+        content |= {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
+        content["tests"] = tests.to_dict("records")
+    outputs.write(model_sheets(results, tests, against, notes), tidy, content)
+
+
+def _read_another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
+    """The similarity of another model of the same images and captions, checked, and sentences on it."""
+    from fivesentences.evaluation.gallery_files import read_scores
+
+    matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
+    return scorer.whole.with_similarity(matrix, model.matrix), notes
+
+
+def _captions(
+    phi: Sequence[str] | None, captions: Path | None, image_of_caption: Path | None
+) -> list[Callable[[], int]]:
+    """How many captions there are, by every option that says so."""
+    from fivesentences.evaluation.matrix_files import read_matrix
+    from fivesentences.semantics.caption_file import read_captions
+
+    counts: list[Callable[[], int]] = []
+    counts += [partial(_rows_of, read_matrix, file) for _, file in files_of("phi", phi)]
+    counts += [partial(_rows_of, read_captions, file) for file in (captions, image_of_caption) if file is not None]
+    return counts
+
+
+def _rows_of(read: Callable[[Any], Any], file: Path | str | None) -> int:
+    return len(read(file))

@@ -26,55 +26,86 @@ def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
         result: The numbers; ``about["similarity"]`` names the file.
         notes: Further sentences below the last table.
     """
+    about = result.about
+    found = tables([(value, "", number(value["value"], metric_decimals(value))) for value in result.values])
+    return titled(found, _title(about), [*notes_of(result), *notes])
+
+
+def metric_decimals(value: Mapping[str, Any]) -> int:
+    """Digits after the point of a number."""
+    from fivesentences.metrics.registry import metric_of
+
+    return metric_of(value["metric"]).decimals
+
+
+def notes_of(result: Evaluation) -> list[str]:
+    """Sentences on galleries, units and formulas."""
+    from fivesentences.metrics.registry import metric_of
+
+    below = [rules(result.about), units({value["metric"] for value in result.values})]
+    semantic = [value for value in result.values if metric_of(value["metric"]).name in ("N@k", "SR@k")]
+    if formulas := sorted({value["formula"] for value in semantic}):
+        below.append(f"N and SR: {' and '.join(formulas)} formulas; {GROUND_TRUTH}")
+    return below
+
+
+def titled(found: Sequence[Sheet], title: str, notes: Sequence[str]) -> list[Sheet]:
+    """Sheets with a title above the first and notes below the last."""
+    first, last = found[0], found[-1]
+    return [
+        replace(sheet, title=title if sheet is first else "", notes=notes if sheet is last else []) for sheet in found
+    ]
+
+
+def tables(entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str = "") -> list[Sheet]:
+    """Up to three tables, without title and notes.
+
+    Args:
+        entries: The key of a number, what it is of (such as a model), and its text.
+        heading: Of the column that says what a number is of.
+    """
     from fivesentences.metrics.registry import SUMS, metric_of, parse_metric
 
-    about = result.about
     at_k: Cells = {}
     single: Cells = {}
     fractions: Cells = {}
-    semantic = [value for value in result.values if metric_of(value["metric"]).name in ("N@k", "SR@k")]
-    formulas = sorted({value["formula"] for value in semantic})
-    with_formula = len(formulas) > 1
+    semantic = {key["formula"] for key, _, _ in entries if metric_of(key["metric"]).name in ("N@k", "SR@k")}
+    with_formula = len(semantic) > 1
 
     def row_of(value: Mapping[str, Any]) -> tuple[str, ...]:
         return _stub({**value, "m": 0}, parse_metric(value["metric"]).family, with_formula)
 
-    place = {row_of(value): at for at, value in reversed(list(enumerate(result.values)))}
-    for value in sorted(result.values, key=lambda value: (place[row_of(value)], value["m"])):  # smallest m first
+    place = {row_of(key): at for at, (key, _, _) in reversed(list(enumerate(entries)))}
+    for value, of, shown in sorted(entries, key=lambda one: (place[row_of(one[0])], one[0]["m"])):  # smallest m first
         named = parse_metric(value["metric"])
         metric, side = named.metric, ("", value["direction"] or "both")
-        shown = number(value["value"], metric.decimals)
+
+        def row(cells: Cells, name: str, value: Mapping[str, Any] = value, of: str = of) -> dict[tuple[str, str], str]:
+            return cells.setdefault((*_stub(value, name, with_formula), of), {})
+
         if metric.decimals > 2:
-            fractions.setdefault(_stub(value, value["metric"], with_formula), {})[side] = shown
+            row(fractions, value["metric"])[side] = shown
         elif named.cutoff is not None and not metric.is_hubness:
-            row = at_k.setdefault(_stub(value, named.family, with_formula), {})
-            row[value["direction"], f"@{named.cutoff}"] = shown
+            row(at_k, named.family)[value["direction"], f"@{named.cutoff}"] = shown
         elif metric.name in SUMS:  # in the last column of the row that it sums
-            at_k.setdefault(_stub(value, SUMS[metric.name], with_formula), {})["", "sum"] = shown
+            row(at_k, SUMS[metric.name])["", "sum"] = shown
         else:
-            single.setdefault(_stub(value, value["metric"], with_formula), {})[side] = shown
+            row(single, value["metric"])[side] = shown
     ks = sorted({int(name[1:]) for row in at_k.values() for side, name in row if side})
     found = []
     both = [("", name) for name in (*SIDES, "both")]
+    stub_headings = (*STUB, heading)
     for cells, columns in (
         (at_k, [*((side, f"@{k}") for side in SIDES for k in ks), ("", "sum")]),
         (single, both),
         (fractions, both),
     ):
         present = [column for column in columns if any(column in row for row in cells.values())]
-        used = [at for at in range(len(STUB)) if any(stub[at] for stub in cells)]
+        used = [at for at in range(len(stub_headings)) if any(stub[at] for stub in cells)]
         rows = [[*(stub[at] for at in used), *(row.get(at, "") for at in present)] for stub, row in cells.items()]
         if rows:
-            found.append(Sheet([STUB[at] for at in used], present, rows))
-    below = [rules(about)]
-    below.append(units({value["metric"] for value in result.values}))
-    if formulas:
-        below.append(f"N and SR: {' and '.join(formulas)} formulas; {GROUND_TRUTH}")
-    first, last = found[0], found[-1]
-    return [
-        replace(sheet, title=_title(about) if sheet is first else "", notes=[*below, *notes] if sheet is last else [])
-        for sheet in found
-    ]
+            found.append(Sheet([stub_headings[at] for at in used], present, rows))
+    return found
 
 
 def rules(about: Mapping[str, Any]) -> str:

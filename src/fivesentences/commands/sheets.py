@@ -29,6 +29,10 @@ STDOUT = "-"
 ENDLESS = 1_000_000  # columns of a terminal that is wide enough for everything
 
 
+class Best(str):
+    """A cell that is printed in bold."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table for people.
@@ -60,22 +64,40 @@ class Outputs:
     Attributes:
         files: Form ("json", "csv", "markdown", "latex") and path of each output that was asked for.
         quiet: Whether to show nothing on the terminal that was not asked for.
+        others: Further files, which the command writes itself, by the option that asks for them.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     quiet: bool = False
+    others: dict[str, Path] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, json_out: Path | None, csv: Path | None, markdown: Path | None, latex: Path | None, quiet: bool
+        cls,
+        json_out: Path | None,
+        csv: Path | None,
+        markdown: Path | None,
+        latex: Path | None,
+        quiet: bool,
+        **others: Path | None,
     ) -> Outputs:
         """The outputs that a command's options ask for.
+
+        Args:
+            json_out: That of ``--json``.
+            csv: That of ``--csv``.
+            markdown: That of ``--markdown``.
+            latex: That of ``--latex``.
+            quiet: Whether ``--quiet`` was given.
+            others: Further files by the option's name (with ``_`` in place of ``-``); none goes to standard output.
 
         Raises:
             typer.BadParameter: If two go to the same place.
             InputError: If one cannot be written.
         """
         asked = {"json": json_out, "csv": csv, "markdown": markdown, "latex": latex}
+        more = {name.replace("_", "-"): path for name, path in others.items() if path is not None}
+        asked |= more
         files = {form: path for form, path in asked.items() if path is not None}
         for form, path in files.items():
             first = next(name for name, other in files.items() if other == path)
@@ -84,9 +106,16 @@ class Outputs:
                 raise typer.BadParameter(
                     f"--{first} writes to {place} already; name another file.", param_hint=f"--{form}"
                 )
+            if form in more and str(path) == STDOUT:
+                raise typer.BadParameter("it is '-'; it takes the name of a file.", param_hint=f"--{form}")
             if str(path) != STDOUT:
                 check_writable(path)
-        return cls(files, quiet)
+        return cls({form: path for form, path in files.items() if form not in more}, quiet, more)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every file that will be written, those that the command writes itself too."""
+        return [path for path in (*self.files.values(), *self.others.values()) if str(path) != STDOUT]
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
@@ -185,7 +214,7 @@ def _table(sheet: Sheet) -> Table:
         table.add_column(Text(shown), justify="right", no_wrap=True)
         previous = group
     for row in sheet.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell, style="bold" if isinstance(cell, Best) else "") for cell in row))
     return table
 
 
@@ -194,34 +223,24 @@ def markdown(sheet: Sheet) -> str:
     lines = [f"### {escape_markdown(sheet.title)}", ""] if sheet.title else []
     lines.append(piped(map(escape_markdown, sheet.headings)))
     lines.append(piped(["---"] * len(sheet.stub) + ["---:"] * len(sheet.columns)))
-    lines += [piped(map(escape_markdown, row)) for row in sheet.rows]
+    lines += [piped(map(_in_markdown, row)) for row in sheet.rows]
     if sheet.notes:
         lines += ["", *(f"- {escape_markdown(note)}" for note in sheet.notes)]
     return "\n".join(lines) + "\n"
 
 
+def _in_markdown(cell: str) -> str:
+    return f"**{escape_markdown(cell)}**" if isinstance(cell, Best) else escape_markdown(cell)
+
+
 def latex(sheet: Sheet) -> str:
     """A ``tabular`` for a document that loads booktabs."""
-    from fivesentences.paper.tables.table import spans
-    from fivesentences.paper.text.latex import escape_latex
+    from fivesentences.metrics.latex import escape_latex, tabular
 
-    width = len(sheet.stub)
-    lines = [r"% needs \usepackage{booktabs}"]
-    lines += [f"% {' '.join(sheet.title.split())}"] if sheet.title else []
-    lines += [rf"\begin{{tabular}}{{@{{}}{'l' * width}{'r' * len(sheet.columns)}@{{}}}}", r"\toprule"]
-    if any(group for group, _ in sheet.columns):
-        cells, rules, start = [""] * width, [], width + 1
-        for group, columns in spans([group for group, _ in sheet.columns]):
-            end = start + columns - 1
-            cells.append(rf"\multicolumn{{{columns}}}{{c}}{{{escape_latex(group)}}}" if group else "")
-            rules += [rf"\cmidrule(lr){{{start}-{end}}}"] if group else []
-            start = end + 1
-        lines.append(" & ".join(cells) + r" \\ " + "".join(rules))
-    lines.append(" & ".join(map(escape_latex, [*sheet.stub, *(name for _, name in sheet.columns)])) + r" \\")
-    lines.append(r"\midrule")
-    lines += [" & ".join(map(escape_latex, row)) + r" \\" for row in sheet.rows]
-    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in sheet.notes)]
-    return "\n".join(lines) + "\n"
+    def shown(cell: str) -> str:
+        return rf"\textbf{{{escape_latex(cell)}}}" if isinstance(cell, Best) else escape_latex(cell)
+
+    return tabular(sheet.stub, sheet.columns, [list(map(shown, row)) for row in sheet.rows], sheet.title, sheet.notes)
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.errors import Argument, InputError
 from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
-from fivesentences.metrics import Evaluator, QueryValues
-from fivesentences.metrics.comparison import RESAMPLES, paired_tests
+from fivesentences.metrics import Evaluation, Evaluator, QueryValues
+from fivesentences.metrics.comparison import RESAMPLES, holm, paired_tests
 from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
+from fivesentences.metrics.values import KEYS as ALL_KEYS
 from fivesentences.retrieval.arguments import checked_choices
 from fivesentences.retrieval.gallery import Similarity
 
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = ("metric", "direction", "phi", "formula", "ground_truth", "m")
-Key = tuple[str, str, str, str, str, int]
+Key = tuple[Any, ...]
+NUMBERS_AT_ONCE = 30_000_000  # of the tests of several pairs, in memory at a time
 
 
 def compare(
@@ -88,9 +92,10 @@ def compare(
         clusters.append(images.start + np.concatenate([np.arange(first.n_images), first.image_of_caption]))
         second = replace(first, similarity=other.part(images).similarity)
         for values, gallery in zip(found, (first, second), strict=True):
-            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images, sr_ground_truth)
+            rows = _rows(evaluator.per_query(gallery), gallery.image_of_caption, gallery.n_images)
             for key, row in rows.items():
-                values.setdefault(key, []).append(row)
+                if _is_compared(key, sr_ground_truth):
+                    values.setdefault(_short(key), []).append(row)
             if progress is not None:
                 progress()
     keys = list(found[0])
@@ -123,29 +128,127 @@ def compare(
     return frame
 
 
+def compare_all(
+    models: Mapping[str, Evaluation],
+    image_of_caption: ArrayLike,
+    *,
+    against: str | None = None,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[], object] | None = None,
+) -> pd.DataFrame:
+    """A paired permutation test of every two models for every metric, adjusted for the number of tests.
+
+    The tests are those of ``compare``. Holm's method adjusts p twice: ``p_holm`` for the pairs of models that are
+    compared by one metric, and ``p_holm_all`` for all pairs and metrics together.
+
+    Args:
+        models: By name, evaluations of the same images and captions with the values of every query, as ``Scorer``
+            returns them.
+        image_of_caption: ``[captions]`` image index of each caption.
+        against: The only model with which the others are compared; default every pair.
+        resamples: How many sign flips.
+        confidence: Of the interval.
+        seed: Of the flips.
+        progress: Called after each pair.
+
+    Returns:
+        One row per metric and pair, pairs of a metric together: the keys of ``MetricValue``, model, against, a and b
+        (their values), difference (a - b), low, high, p, p_holm, p_holm_all, n, clusters.
+
+    Raises:
+        InputError: If there are fewer than two models, there is no model ``against``, or an option is out of range.
+    """
+    from fivesentences.metrics.frame import MetricFrame, stated_once
+
+    if len(models) < 2:
+        raise InputError(f"there is {len(models)} model; a comparison needs at least two.")
+    if against is not None and against not in models:
+        raise InputError(f"is '{against}', which is none of {', '.join(models)}.", where=Argument("against"))
+    first = next(iter(models.values()))
+    pairing = np.asarray(image_of_caption)
+    images, captions = first.scored["i2t"], first.scored["t2i"]
+    place = np.zeros(len(pairing) + 1, dtype=np.int64)  # of each image among those that are scored
+    place[images] = np.arange(len(images))
+    owner = place[pairing[captions]]
+    of_model = {name: _rows(one.queries, owner, len(images)) for name, one in models.items()}
+    keys = list(of_model[next(iter(models))])
+    rows = {name: np.stack([found[key] for key in keys]) for name, found in of_model.items()}
+    clusters = np.concatenate([images, pairing[captions]])
+    pairs = [(a, b) for a, b in itertools.combinations(models, 2) if against in (None, a, b)]
+    pairs = [(b, a) if against == a else (a, b) for a, b in pairs]
+    # All pairs see the same flips, so several are tested at the cost of little more than one.
+    at_once = max(1, NUMBERS_AT_ONCE // (len(keys) * max(resamples, len(clusters))))
+    table: list[dict[str, Any]] = []
+    for start in range(0, len(pairs), at_once):
+        some = pairs[start : start + at_once]
+        of_a, of_b = (np.concatenate([rows[pair[side]] for pair in some]) for side in (0, 1))
+        tests = iter(paired_tests(of_a, of_b, "permutation", clusters, resamples, confidence, seed))
+        for a, b in some:
+            for at, key in enumerate(keys):
+                test = next(tests)
+                table.append(
+                    {
+                        **dict(zip(ALL_KEYS, key, strict=True)), "model": a, "against": b,
+                        "a": float(np.nanmean(rows[a][at])), "b": float(np.nanmean(rows[b][at])),
+                        "difference": test.difference,
+                        "low": np.nan if test.low is None else test.low,
+                        "high": np.nan if test.high is None else test.high,
+                        "p": test.p, "n": test.n, "clusters": test.clusters, "at": at,
+                    }
+                )  # fmt: skip
+            if progress is not None:
+                progress()
+    frame = MetricFrame(table).sort_values("at", kind="stable", ignore_index=True)
+    after_p = list(frame.columns).index("p") + 1
+    frame.insert(after_p, "p_holm", frame.groupby("at")["p"].transform(holm))
+    frame.insert(after_p + 1, "p_holm_all", holm(frame["p"].to_numpy()))
+    of = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of models"
+    notes = [
+        f"Paired permutation tests, {test.resamples:,} sign flips; {test.clusters:,} images, each with its captions, "
+        f"are the clusters; low to high: {100 * confidence:g} % interval.",
+        f"p_holm: Holm's correction for the {of} of each metric; p_holm_all: for all {len(table):,} tests, {of} by "
+        f"{len(keys)} metrics.",
+    ]
+    frame.attrs.update(method="permutation", resamples=test.resamples, confidence=confidence, seed=seed)
+    frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
+    return frame.drop(columns="at")
+
+
 def _rows(
-    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int, sr_ground_truth: Sequence[str]
+    of_queries: Sequence[QueryValues], pairing: NDArray[np.int64], n_images: int
 ) -> dict[Key, NDArray[np.float64]]:
-    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere."""
+    """``[images + captions]`` values of each metric: of images as queries, then of captions; NaN elsewhere.
+
+    Sums over directions come last, as each image's share of them.
+    """
     n_captions = len(pairing)
     rows: dict[Key, NDArray[np.float64]] = {}
-    share_of_rsum = np.zeros(n_images)
+    shares: dict[Key, NDArray[np.float64]] = {}
     for query in of_queries:
-        metric, values = query["metric"], query["values"]
-        of = metric_of(metric).name
-        # The share of ground truth recalled says the same as recall.
-        if of == "true R@k" or (of == "SR@k" and query["ground_truth"] not in sr_ground_truth):
-            continue
+        values = query["values"]
         row = np.full(n_images + n_captions, np.nan)
         row[slice(None, n_images) if query["direction"] == "i2t" else slice(n_images, None)] = values
-        key = (metric, query["direction"], query["phi"], query["formula"], query["ground_truth"], query["m"])
+        key = tuple(query[name] for name in ALL_KEYS)  # type: ignore[literal-required]
         rows[key] = row
-        if of == "R@k":
+        if (of_sum := metric_of(query["metric"]).sum) and np.isfinite(values).all():
             per_image = values
             if query["direction"] == "t2i":  # whose mean over images is the mean over captions
                 per_image = np.bincount(pairing, weights=values, minlength=n_images) * n_images / n_captions
-            share_of_rsum += per_image
-    rsum = np.full(n_images + n_captions, np.nan)
-    rsum[:n_images] = share_of_rsum
-    rows["Rsum", "", "", "", "", 0] = rsum
-    return rows
+            share = shares.setdefault((of_sum, "", *key[2:]), np.full(n_images + n_captions, np.nan))
+            share[:n_images] = np.where(np.isnan(share[:n_images]), 0.0, share[:n_images]) + per_image
+    return rows | shares
+
+
+def _is_compared(key: Key, sr_ground_truth: Sequence[str]) -> bool:
+    """Whether ``compare`` tests a metric: the share of ground truth recalled says the same as recall, Nsum as N@k."""
+    named = dict(zip(ALL_KEYS, key, strict=True))
+    of = metric_of(named["metric"]).name
+    return of not in ("true R@k", "Nsum") and (of != "SR@k" or named["ground_truth"] in sr_ground_truth)
+
+
+def _short(key: Key) -> Key:
+    """The parts of a key by which ``compare`` names a metric, in its order."""
+    named = dict(zip(ALL_KEYS, key, strict=True))
+    return tuple(named[name] for name in KEYS)

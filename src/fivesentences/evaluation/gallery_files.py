@@ -57,13 +57,7 @@ def read_gallery(
         InputError: If a file is missing or damaged, a value is not finite, or something does not fit; the file is
             named.
     """
-    rows = read_matrix(similarity)
-    if text is None:
-        matrix, notes = rows.T if transposed else rows, _notes_on_rescoring(similarity)
-    else:
-        matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
-        repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
-        notes = [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
+    matrix, notes = read_scores(similarity, text, transposed=transposed)
     # As many captions as the longer side: whether the matrix is transposed is for the gallery to say.
     pairing = None if image_of_caption is None else read_pairing(image_of_caption, max(matrix.shape))
     gallery = Gallery.of(matrix, pairing, name=similarity)
@@ -74,6 +68,30 @@ def read_gallery(
     texts = None if captions is None else captions_of(gallery, captions)
     split = None if protocol is None else protocol.split
     return with_phi_files(gallery, phis, captions=texts, more_rows=more_rows, split=split), notes
+
+
+def read_scores(
+    similarity: Path, text: Path | None = None, *, transposed: bool = False
+) -> tuple[NDArray[Any], list[str]]:
+    """A similarity ``[images, captions]`` from a file or from two files of embeddings, not yet checked.
+
+    Args:
+        similarity: As in ``read_gallery``.
+        text: As in ``read_gallery``.
+        transposed: As in ``read_gallery``.
+
+    Returns:
+        The matrix, and sentences on how it was computed.
+
+    Raises:
+        InputError: If a file is missing or damaged, or embeddings do not fit.
+    """
+    rows = read_matrix(similarity)
+    if text is None:
+        return rows.T if transposed else rows, _notes_on_rescoring(similarity)
+    matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
+    repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
+    return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
 
 
 def with_phi_files(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
-from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
+from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives, QueryValues
 from fivesentences.metrics.result import about_of
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 
@@ -164,27 +164,115 @@ def evaluate(
     chosen = None if protocol is None else protocol_named(protocol)
     every_row = ideal_pool == "given_rows"
     whole = checked_gallery(similarity, image_of_caption, phis, chosen, more_rows=every_row)
-    parts = parts_of(chosen, whole.n_images)
-    if positives and parts != [slice(0, whole.n_images)]:
-        raise InputError(f"positives are defined for the whole gallery; protocol {protocol} scores parts of it.")
-    found, sizes = [], []
-    for images in parts:
-        gallery = whole.part(images, every_row)
-        own = whole.captions_of(images)
-        evaluator = Evaluator(
-            labels=_part("labels", labels, images, whole.n_images, "image"),
-            categories=_part("categories", categories, images, whole.n_images, "image"),
-            caption_categories=_part("caption_categories", caption_categories, own, whole.n_captions, "caption"),
-            positives=positives,
-            ideal_pool=ideal_pool,
-            **options,
-        )
-        found.append(evaluator(gallery).values)
-        sizes.append(gallery.shape)
-        if progress is not None:
-            progress()
-    named = () if chosen is None else (chosen.name, chosen.words)
-    return Evaluation(list(_averaged(found)), {**about_of(whole.shape, sizes, *named), "phis": list(whole.phis)})
+    known = {"labels": labels, "categories": categories, "caption_categories": caption_categories}
+    scorer = Scorer(whole, protocol, ideal_pool=ideal_pool, positives=positives, **known, **options)
+    return scorer(whole, progress=progress)
+
+
+class Scorer:
+    """Scores any number of similarities of the same images and captions, as ``evaluate`` scores one.
+
+    What depends on phi alone is computed once; a similarity is not kept.
+
+    Args:
+        whole: Images, captions and phi matrices; its similarity is not read.
+        protocol: As in ``evaluate``, and so all that follow.
+        ideal_pool: "gallery" or "given_rows".
+        labels: ``[images, classes]``.
+        categories: ``[images]``.
+        caption_categories: ``[captions]``.
+        positives: By name.
+        options: Further arguments of ``metrics.Evaluator``.
+
+    Raises:
+        InputError: If something does not fit, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        whole: Gallery,
+        protocol: str | None = None,
+        *,
+        ideal_pool: str = "gallery",
+        labels: ArrayLike | None = None,
+        categories: ArrayLike | None = None,
+        caption_categories: ArrayLike | None = None,
+        positives: Mapping[str, Positives] | None = None,
+        **options: Any,
+    ):
+        self.protocol = None if protocol is None else protocol_named(protocol)
+        # Nothing but the shape is asked of it.
+        self.whole = replace(whole, similarity=np.broadcast_to(np.float32(0), whole.shape))
+        parts = parts_of(self.protocol, whole.n_images)
+        if positives and parts != [slice(0, whole.n_images)]:
+            raise InputError(f"positives are defined for the whole gallery; protocol {protocol} scores parts of it.")
+        self.parts = []
+        for images in parts:
+            own = whole.captions_of(images)
+            evaluator = Evaluator(
+                labels=_part("labels", labels, images, whole.n_images, "image"),
+                categories=_part("categories", categories, images, whole.n_images, "image"),
+                caption_categories=_part("caption_categories", caption_categories, own, whole.n_captions, "caption"),
+                positives=positives,
+                ideal_pool=ideal_pool,
+                **options,
+            )
+            self.parts.append((images, own, evaluator))
+        self._every_row = ideal_pool == "given_rows"
+        self._galleries: dict[int, Gallery] = {}
+
+    def __call__(
+        self, similarity: Similarity, *, queries: bool = False, progress: Callable[[], object] | None = None
+    ) -> Evaluation:
+        """Every number of a similarity.
+
+        Args:
+            similarity: ``[images, captions]`` of the same images and captions.
+            queries: Whether to return the values of every query too.
+            progress: Called after each gallery.
+
+        Raises:
+            InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
+        """
+        found, sizes = [], []
+        for gallery, (_, _, evaluator) in zip(self.galleries(similarity), self.parts, strict=True):
+            found.append(evaluator.with_queries(gallery) if queries else evaluator(gallery))
+            sizes.append(gallery.shape)
+            if progress is not None:
+                progress()
+        named = () if self.protocol is None else (self.protocol.name, self.protocol.words)
+        about = {**about_of(self.whole.shape, sizes, *named), "phis": list(self.whole.phis)}
+        values = list(_averaged([one.values for one in found]))
+        return Evaluation(values, about, _joined(found), self.scored if queries else {})
+
+    def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
+        """The galleries that the protocol scores, one after the other."""
+        similarity = self.whole.with_similarity(similarity)
+        for at, (images, captions, _) in enumerate(self.parts):
+            # The pairing and the phi matrices of a gallery stay the same objects, by which its evaluator knows them.
+            if at not in self._galleries:
+                part = self.whole.part(images, self._every_row)
+                self._galleries[at] = replace(part, similarity=np.broadcast_to(np.float32(0), part.shape))
+            yield replace(self._galleries[at], similarity=similarity.similarity[images][:, captions])
+
+    @property
+    def scored(self) -> dict[str, NDArray[np.int64]]:
+        """By direction, ``[queries]`` index of each query that the protocol scores."""
+        every = np.arange(self.whole.n_captions)
+        return {
+            "i2t": np.concatenate([np.arange(images.start, images.stop) for images, _, _ in self.parts]),
+            "t2i": np.concatenate([every[captions] for _, captions, _ in self.parts]),
+        }
+
+
+def _joined(of_galleries: Sequence[Evaluation]) -> list[QueryValues]:
+    """The values of the queries of all galleries, those of the first gallery first."""
+    joined: list[QueryValues] = []
+    for same in zip(*(one.queries for one in of_galleries), strict=True):
+        every = same[0].copy()
+        every["values"] = np.concatenate([one["values"] for one in same])
+        joined.append(every)
+    return joined
 
 
 def _part(

@@ -8,7 +8,7 @@ index, lower first (``TIE_RULE``).
 
 from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
 from fivesentences.metrics.category import category_map, r_precision
-from fivesentences.metrics.comparison import PairedTest, paired_test, paired_tests
+from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
 from fivesentences.metrics.correlation import STATISTICS, Correlation, correlation, correlations
 from fivesentences.metrics.evaluator import Evaluator
 from fivesentences.metrics.ncs import ncs, nsum
@@ -19,7 +19,7 @@ from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall
 from fivesentences.metrics.registry import METRICS, Metric, metric_of
 from fivesentences.metrics.result import Evaluation
 from fivesentences.metrics.semantic_recall import semantic_recall
-from fivesentences.metrics.values import MetricValue, QueryValues, pick
+from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, pick
 
 __all__ = [
     "ASP_TIES",
@@ -31,6 +31,7 @@ __all__ = [
     "Evaluator",
     "Metric",
     "MetricValue",
+    "NoSuchNumber",
     "PairedTest",
     "Positives",
     "QueryValues",
@@ -39,6 +40,7 @@ __all__ = [
     "category_map",
     "correlation",
     "correlations",
+    "holm",
     "map_at_r",
     "mean_phi",
     "metric_of",

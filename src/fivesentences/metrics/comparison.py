@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, InputError
 from fivesentences.retrieval.arguments import checked_choice, checked_count, checked_share
 
 RESAMPLES = 10_000
@@ -141,6 +141,32 @@ def paired_tests(
         )
         for metric in range(n_metrics)
     ]
+
+
+def holm(p: ArrayLike) -> NDArray[np.float64]:
+    """p values of several tests, adjusted for their number by Holm's step-down method (Holm 1979).
+
+    Rejecting where the adjusted p is below alpha makes a false rejection among all tests no more likely than alpha,
+    however the tests depend on each other. The i-th smallest p, from 1, of n is multiplied by n - i + 1; a larger p is
+    never adjusted to less than a smaller one.
+
+    Args:
+        p: ``[tests]`` in 0 to 1.
+
+    Returns:
+        ``[tests]``, at most 1, in the same order.
+
+    Raises:
+        InputError: If it is no list of numbers from 0 to 1.
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
+        raise InputError("is no list of numbers from 0 to 1.", where=Argument("p"))
+    order = np.argsort(values, kind="stable")
+    steps = np.arange(len(values), 0, -1) * values[order]
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return adjusted
 
 
 def _difference(a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:

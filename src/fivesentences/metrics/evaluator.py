@@ -139,13 +139,7 @@ class Evaluator:
             InputError: If shapes disagree, a value is not finite, an image has no caption, or there is no such
                 direction.
         """
-        sides = self._sides(similarity, directions)
-        values = [number.value for side in sides for number in side]
-        if set(directions) == set(DIRECTIONS):
-            values += sums_of(values)
-        known = self._known
-        assert known is not None
-        return Evaluation(values, {**about_of(known.shape, [known.shape]), "phis": list(known.phis)})
+        return self._evaluation(self._sides(similarity, directions), directions)
 
     def per_query(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> list[QueryValues]:
         """The values of every query, which ``paired_test`` compares.
@@ -159,8 +153,32 @@ class Evaluator:
         Raises:
             InputError: As a call.
         """
+        return _of_queries(self._sides(similarity, directions))
+
+    def with_queries(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> Evaluation:
+        """Every number, as by a call, and in ``queries`` the values of every query; the gallery is ranked once.
+
+        Args:
+            similarity: As in a call.
+            directions: As in a call.
+
+        Raises:
+            InputError: As a call.
+        """
         sides = self._sides(similarity, directions)
-        return [found for side in sides for number in side if (found := number.of_queries) is not None]
+        found = self._evaluation(sides, directions)
+        n_images, n_captions = found.about["file_images"], found.about["file_captions"]
+        found.queries = _of_queries(sides)
+        found.scored = {side: np.arange(n_images if side == "i2t" else n_captions) for side in directions}
+        return found
+
+    def _evaluation(self, sides: Sequence[Sequence[_Number]], directions: Sequence[str]) -> Evaluation:
+        values = [number.value for side in sides for number in side]
+        if set(directions) == set(DIRECTIONS):
+            values += sums_of(values)
+        known = self._known
+        assert known is not None
+        return Evaluation(values, {**about_of(known.shape, [known.shape]), "phis": list(known.phis)})
 
     def _sides(self, similarity: Similarity, directions: Sequence[str]) -> list[list[_Number]]:
         sides = checked_directions(directions)
@@ -381,3 +399,7 @@ class _Single:
 
 
 _Number = _Mean | _Single
+
+
+def _of_queries(sides: Sequence[Sequence[_Number]]) -> list[QueryValues]:
+    return [found for side in sides for number in side if (found := number.of_queries) is not None]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from fivesentences.errors import need
+from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.metrics.registry import parse_metric
-from fivesentences.metrics.values import KEYS, MetricValue
+from fivesentences.metrics.values import KEYS, MetricValue, QueryValues
+from fivesentences.storage import replacing
 
 VARIANT = ("phi", "formula", "ground_truth", "m", "style", "weighting", "discount")  # rows of the wide form
 BOTH = "both"  # column of the wide form that holds sums over the directions
@@ -19,7 +24,7 @@ BOTH = "both"  # column of the wide form that holds sums over the directions
 class MetricFrame(pd.DataFrame):
     """A DataFrame that prints in full, with nothing in place of NaN and notes below on how the numbers came about.
 
-    The numbers of a column have equally many decimals: 4 in a column ``p``; 3 if one is of a metric to which the
+    The numbers of a column have equally many decimals: 4 in columns of p values; 3 if one is of a metric to which the
     registry gives more than 2 (mAP, R-P, skewness), fewer than its 4 since percentages may stand in the same column;
     else 2. ``attrs["notes"]`` are the sentences below; columns that ``attrs["stated_once"]`` names are not
     printed if all rows have the same value, which the sentences state. Frames made from it, such as ``head()``, print
@@ -40,6 +45,45 @@ class MetricFrame(pd.DataFrame):
         table = str(pd.DataFrame.to_html(shown, na_rep="", formatters=shown._formatters()))
         return "\n".join([table, *(f"<p>{html.escape(note)}</p>" for note in self.attrs.get("notes", ()))])
 
+    def to_latex(self, buf: Any = None, **options: Any) -> str | None:  # type: ignore[override]
+        """The table as it is printed, as a ``tabular`` for booktabs, with the notes as comments.
+
+        Without ``options`` no further package is needed. Those of pandas need jinja2, as ``DataFrame.to_latex`` does.
+
+        Args:
+            buf: A file or its path to write to; default the text is returned.
+            options: As in ``pandas.DataFrame.to_latex``.
+
+        Raises:
+            InputError: If there are options and jinja2 is not installed.
+        """
+        if options:
+            need("jinja2", "workflow", f"to_latex with {', '.join(options)}")
+            made: str | None = pd.DataFrame(self).to_latex(buf, **options)
+            return made
+        text = self._shown()._tabular(self.attrs.get("notes", ()))
+        if buf is None:
+            return text
+        if hasattr(buf, "write"):
+            buf.write(text)
+        else:
+            with replacing(buf) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        return None
+
+    def _tabular(self, notes: Sequence[str]) -> str:
+        named = any(name is not None for name in self.index.names)
+        stub = [str(name or "") for name in self.index.names] if named else []
+        columns = [(str(parts[0]), " ".join(map(str, parts[1:]))) if isinstance(parts, tuple) else ("", str(parts))
+                   for parts in self.columns]  # fmt: skip
+        as_text = [one or (lambda value: "" if value is None else str(value)) for one in self._formatters()]
+        rows = []
+        for label, row in zip(self.index, self.itertuples(index=False, name=None), strict=True):
+            labels = (label if isinstance(label, tuple) else (label,)) if named else ()
+            cells = [*map(str, labels), *(shown(value) for shown, value in zip(as_text, row, strict=True))]
+            rows.append([escape_latex(cell) for cell in cells])
+        return tabular(stub, columns, rows, notes=notes)
+
     def _shown(self) -> MetricFrame:
         once = [name for name in self.attrs.get("stated_once", ()) if name in self.columns and self[name].nunique() < 2]
         return MetricFrame(self.drop(columns=once)) if once else self
@@ -59,7 +103,7 @@ class MetricFrame(pd.DataFrame):
                 found.append(None)
                 continue
             fractions = len(names) and bool(column.notna().to_numpy()[is_fraction].any())
-            digits = 4 if name == "p" else 3 if fractions else 2
+            digits = 4 if name in ("p", "p_holm", "p_holm_all") else 3 if fractions else 2
             found.append(partial(_number, digits=digits))
         return found
 
@@ -103,6 +147,23 @@ def table_of(values: Sequence[MetricValue], form: str) -> MetricFrame:
         [(side, f"@{k}" if k else "") for side, k in columns], names=["direction", "cut-off"]
     )
     return MetricFrame(wide)
+
+
+def frames_of_queries(
+    queries: Sequence[QueryValues], scored: Mapping[str, NDArray[np.int64]]
+) -> Iterator[pd.DataFrame]:
+    """The values of every query as tidy tables, one per metric and variant: query, the keys of a number, value.
+
+    Args:
+        queries: The values.
+        scored: By direction, ``[queries]`` index of each query.
+    """
+    for of_metric in queries:
+        index = scored[of_metric["direction"]]
+        one = np.zeros(len(index), dtype=np.int8)
+        named: dict[str, Any] = {key: [of_metric[key]] for key in KEYS}  # type: ignore[literal-required]
+        labels = {key: pd.Categorical.from_codes(one, pd.Index(value)) for key, value in named.items()}
+        yield pd.DataFrame({"query": index, **labels, "value": of_metric["values"]})
 
 
 def _row_name(metric: str, cutoff: int | None) -> str:

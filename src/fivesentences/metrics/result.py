@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.registry import parse_metric
-from fivesentences.metrics.values import MetricValue, Row, pick
+from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, Row, pick
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,10 +28,48 @@ class Evaluation:
         values: The numbers.
         about: protocol, protocol_words, images and captions (of a gallery), galleries (how many), file_images and
             file_captions (of all that was given), averaged, tie_rule, phis.
+        queries: The value of each metric for every scored query, if it was asked for; medians, sums and statistics of
+            hubs have none.
+        scored: By direction, ``[queries]`` index in the file of each scored query, in the order of ``queries``.
     """
 
     values: list[MetricValue]
     about: dict[str, Any] = field(default_factory=dict)
+    queries: list[QueryValues] = field(default_factory=list)
+    scored: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    __iter__ = None  # type: ignore[assignment]  # Python would otherwise iterate by self[0], self[1], ...
+
+    def __getitem__(self, key: str | tuple[Any, ...]) -> float:
+        """One number.
+
+            scores["R@1", "i2t"]
+            scores["Rsum"]
+            scores["N@5", "i2t", {"ground_truth": "kept"}]
+
+        Args:
+            key: A metric, a direction unless it sums both, and a dictionary of those parts of the variant that are
+                needed to name one number.
+
+        Raises:
+            NoSuchNumber: If there is none, or there are several; it is an ``InputError`` and a ``KeyError``.
+        """
+        parts = key if isinstance(key, tuple) else (key,)
+        variant = dict(parts[-1]) if parts and isinstance(parts[-1], Mapping) else {}
+        names = parts[:-1] if parts and isinstance(parts[-1], Mapping) else parts
+        if not 1 <= len(names) <= 2 or not all(isinstance(name, str) for name in names):
+            raise NoSuchNumber(
+                f"{key!r} names no number; give a metric, a direction and perhaps a variant, such as "
+                'scores["N@5", "i2t", {"ground_truth": "kept"}].'
+            )
+        return self.value(*names, **variant)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]  # type: ignore[index]
+        except NoSuchNumber:
+            return False
+        return True
 
     def value(self, metric: str, direction: str = "", **variant: Any) -> float:
         """One number.
@@ -43,7 +82,7 @@ class Evaluation:
             variant: As many keys of ``MetricValue`` as are needed to name one number.
 
         Raises:
-            InputError: If there is none, or there are several.
+            NoSuchNumber: If there is none, or there are several; it is an ``InputError`` and a ``KeyError``.
         """
         return pick(self.values, metric, direction, **variant)["value"]
 
@@ -58,6 +97,17 @@ class Evaluation:
     def wide(self) -> pd.DataFrame:
         """One row per metric and variant, one column per direction and cut-off; ``attrs`` holds ``about``."""
         return self._noted("wide")
+
+    def per_query(self) -> pd.DataFrame:
+        """One row per query and metric: query (index in the file), the keys of ``MetricValue``, value.
+
+        The value is NaN where the metric leaves the query out. Empty unless values of queries were asked for.
+        """
+        import pandas as pd
+
+        from fivesentences.metrics.frame import frames_of_queries
+
+        return pd.concat(frames_of_queries(self.queries, self.scored), ignore_index=True)
 
     def _noted(self, form: str) -> pd.DataFrame:
         from fivesentences.metrics.frame import stated_once, table_of

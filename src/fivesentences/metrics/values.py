@@ -8,9 +8,10 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
 KEYS = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
+SHOWN = 20  # names that a message lists at most
 
 
 class MetricKey(TypedDict):
@@ -53,6 +54,12 @@ class QueryValues(MetricKey):
     values: NDArray[np.float64]
 
 
+class NoSuchNumber(InputError, KeyError):
+    """A name that belongs to no number, or to several."""
+
+    __str__ = ValueError.__str__  # KeyError's quotes the sentence
+
+
 Row = TypeVar("Row", bound=MetricKey)
 
 
@@ -76,16 +83,45 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     """The one row of a metric, a direction and those parts of a variant that are named.
 
     Raises:
-        InputError: If there is none, or there are several.
+        NoSuchNumber: If there is none, or there are several; the sentence says what there is.
     """
+    for name in variant:
+        if name not in KEYS:
+            raise NoSuchNumber(f"a number has no {name!r}; it is named by {', '.join(KEYS)}.")
     wanted = {"metric": metric, "direction": direction, **variant}
     found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
-    if len(found) != 1:
-        named = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
-        more = f": they differ in {', '.join(_differing(found))}" if found else ""
-        raise InputError(f"there are {len(found)} numbers with {named}{more}; name one.")
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    named = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+    if found:
+        raise NoSuchNumber(
+            f"there are {len(found)} numbers with {named}: they differ in {_differing(found)}; name one."
+        )
+    raise NoSuchNumber(f"there are 0 numbers with {named}; {_there_is(rows, wanted)}")
 
 
-def _differing(rows: Sequence[MetricKey]) -> list[str]:
-    return [key for key in KEYS if len({row[key] for row in rows}) > 1]  # type: ignore[literal-required]
+def _there_is(rows: Sequence[MetricKey], wanted: dict[str, Any]) -> str:
+    """What a reader may name instead: the values of the first part of the name that no number has."""
+    left: list[Any] = list(rows)
+    for name, value in wanted.items():
+        fitting = [row for row in left if row[name] == value]
+        if not fitting:
+            known = list(dict.fromkeys(str(row[name]) for row in left))
+            of = "" if name == "metric" else f" of {wanted['metric']}"
+            if known in ([""], ["0"]):
+                return f"{wanted['metric']} has no {name}; leave it out."
+            words = ", ".join(repr(one) for one in known[:SHOWN]) + (", ..." if len(known) > SHOWN else "")
+            guess = did_you_mean(str(value), known)
+            return f"{name}{of} is one of {words or 'none'}" + (f": {guess}" if guess else ".")
+        left = fitting
+    return "name one."
+
+
+def _differing(rows: Sequence[MetricKey]) -> str:
+    """The parts in which numbers differ, with their values."""
+    parts = []
+    for key in KEYS:
+        values = list(dict.fromkeys(row[key] for row in rows))  # type: ignore[literal-required]
+        if len(values) > 1:
+            parts.append(f"{key} ({', '.join(map(repr, values[:SHOWN]))})")
+    return ", ".join(parts)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fivesentences.metrics.latex import escape_latex
 from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import ShownCell, Table, spans
-from fivesentences.paper.text.latex import escape_latex
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import replacing
 

@@ -1,0 +1,155 @@
+"""Rankings and ground truth in TREC's formats, which ranx, trec_eval and ir-measures read.
+
+A run has lines ``query Q0 item rank score tag``, rank from 1; qrels have lines ``query 0 item 1``. These programs sort
+a run by its scores again and order equal ones by the item's name, so the scores that are written decrease strictly:
+each is the model's as float32, or the next smaller float32 after the score before it. Their ranking is ours then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.config.types import Direction
+from fivesentences.errors import InputError
+from fivesentences.evaluation.protocols import Scorer
+from fivesentences.metrics.ranking import best_first, blocks_of_queries
+from fivesentences.retrieval.gallery import Similarity
+from fivesentences.storage import replacing
+
+SIDES: tuple[Direction, Direction] = ("i2t", "t2i")
+DEPTH = 100
+_LARGEST = 0x7F7FFFFF  # bits of the largest float32
+
+
+def trec_ids(ids: Sequence[str] | None, number: int, letter: str, what: str = "ids") -> list[str]:
+    """Names of images or captions that can stand in a TREC file.
+
+    Args:
+        ids: Their ids; default the letter and the index from 0.
+        number: How many there are.
+        letter: ``i`` for images, ``c`` for captions.
+        what: What messages call them, such as their file.
+
+    Raises:
+        InputError: If there are more or fewer, one is empty or holds a space, or two are equal.
+    """
+    if ids is None:
+        return [f"{letter}{index}" for index in range(number)]
+    if len(ids) != number:
+        raise InputError(f"there are {len(ids)} ids for {number} items; give one for each.", where=what)
+    first: dict[str, int] = {}
+    for index, name in enumerate(ids):
+        if not name or len(name.split()) != 1 or name.split()[0] != name:
+            raise InputError(
+                f"id {index} is {name!r}; the columns of a TREC file are words without spaces.", where=what
+            )
+        if first.setdefault(name, index) != index:
+            raise InputError(
+                f"ids {first[name]} and {index} are both {name!r}; in a TREC file every item needs a name of its own.",
+                where=what,
+            )
+    return list(ids)
+
+
+def write_run(
+    path: Path | str,
+    scorer: Scorer,
+    similarity: Similarity,
+    direction: Direction,
+    image_ids: Sequence[str],
+    caption_ids: Sequence[str],
+    *,
+    depth: int | None = DEPTH,
+    tag: str = "fivesentences",
+    progress: Callable[[], object] | None = None,
+) -> None:
+    """Write the ranking of every query that the protocol scores, within its gallery.
+
+    Args:
+        path: The file.
+        scorer: Images, captions and protocol.
+        similarity: ``[images, captions]``, larger is more similar.
+        direction: Which side the queries are.
+        image_ids: ``[images]`` names, as ``trec_ids`` returns them.
+        caption_ids: ``[captions]`` names.
+        depth: How many items of each ranking; None for all.
+        tag: The name of the run in its last column; spaces become ``_``.
+        progress: Called after each gallery.
+
+    Raises:
+        InputError: If the similarity does not fit, or the file cannot be written.
+    """
+    word = re.sub(r"\s+", "_", tag.strip()) or "run"
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for (images, captions), gallery in zip(_indices(scorer), scorer.galleries(similarity), strict=True):
+            names = [image_ids[at] for at in images], [caption_ids[at] for at in captions]
+            queries, items = names if direction == "i2t" else names[::-1]
+            for part, scores in blocks_of_queries(gallery.similarity, direction):
+                order = best_first(scores, min(depth or len(items), len(items)))
+                written = strictly_decreasing(np.take_along_axis(scores, order, axis=1))
+                for at, row, values in zip(range(part.start, part.stop), order.tolist(), written.tolist(), strict=True):
+                    query = queries[at]
+                    ranks = enumerate(zip(row, values, strict=True), start=1)
+                    file.writelines(
+                        f"{query} Q0 {items[item]} {rank} {value:.9g} {word}\n" for rank, (item, value) in ranks
+                    )
+            if progress is not None:
+                progress()
+
+
+def write_qrels(
+    path: Path | str, scorer: Scorer, direction: Direction, image_ids: Sequence[str], caption_ids: Sequence[str]
+) -> None:
+    """Write which items of its gallery are each query's own, for every query that the protocol scores.
+
+    Args:
+        path: The file.
+        scorer: Images, captions and protocol.
+        direction: Which side the queries are.
+        image_ids: As in ``write_run``.
+        caption_ids: As in ``write_run``.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    owner = scorer.whole.image_of_caption
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for _, captions in _indices(scorer):
+            if direction == "t2i":
+                file.writelines(f"{caption_ids[at]} 0 {image_ids[owner[at]]} 1\n" for at in captions)
+            else:
+                by_image = captions[np.argsort(owner[captions], kind="stable")]
+                file.writelines(f"{image_ids[owner[at]]} 0 {caption_ids[at]} 1\n" for at in by_image)
+
+
+def strictly_decreasing(scores: NDArray) -> NDArray[np.float32]:
+    """Scores as float32 of which each is smaller than the one before it, as near to the given ones as that allows.
+
+    Args:
+        scores: ``[queries, depth]``, finite, largest first.
+
+    Returns:
+        ``[queries, depth]``. Where float32 has no such numbers (scores beyond 3e38), depth, depth - 1, ..., 1.
+    """
+    with np.errstate(over="ignore"):
+        bits = np.ascontiguousarray(scores, dtype=np.float32).view(np.int32).astype(np.int64)
+    # float32 in the order of whole numbers, both zeros at 0.
+    place = np.where(bits >= 0, bits, -(bits & 0x7FFFFFFF))
+    steps = np.arange(scores.shape[1])
+    place = np.minimum.accumulate(place + steps, axis=1) - steps
+    if place.size and (place.max() > _LARGEST or place.min() < -_LARGEST):
+        return np.broadcast_to(np.arange(scores.shape[1], 0, -1, dtype=np.float32), scores.shape)
+    back = np.where(place >= 0, place, np.int64(0x80000000) | -place).astype(np.uint32)
+    return back.view(np.float32)
+
+
+def _indices(scorer: Scorer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Images and captions of each gallery, as indices of the file."""
+    every = np.arange(scorer.whole.n_captions)
+    for images, captions, _ in scorer.parts:
+        yield np.arange(images.start, images.stop), every[captions]

@@ -1,0 +1,253 @@
+"""`fivesentences evaluate` of several models: one table, comparisons, values of queries, and what JSON says of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fivesentences
+from fivesentences.commands.given_models import Surroundings, models_of
+from fivesentences.commands.model_sheets import best_of
+from fivesentences.evaluation import compare, evaluate
+from fivesentences.evaluation.comparing import compare_all
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer
+from fivesentences.metrics import holm
+from fivesentences.retrieval import Gallery
+
+ALONE = Surroundings(False, None, (), False)
+
+
+@pytest.fixture
+def models(folder, run, monkeypatch):
+    """Three similarities, phi of the captions, and a protocol of their size."""
+    rng = np.random.default_rng(1)
+    np.save("third.npy", rng.normal(size=(20, 100)).astype(np.float32))
+    assert run("phi", "cider", "captions.txt", "-o", "cider.npy").code == 0
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-5fold", Protocol("coco-1k-5fold", 20, 100, 4, 5, "five folds of four"))
+    monkeypatch.setitem(PROTOCOLS, "coco-1k-first", Protocol("coco-1k-first", 20, 100, 4, 1, "the first four"))
+    return ("sims.npy", "other.npy", "third.npy")
+
+
+def content(path="o.json"):
+    return json.loads(Path(path).read_text())
+
+
+@pytest.mark.parametrize("protocol", [None, "coco-1k-5fold", "coco-1k-first"])
+def test_every_model_has_the_numbers_that_it_has_alone(run, models, protocol):
+    options = ["--dataset", protocol] if protocol else []
+    said = run("evaluate", *models, "--phi", "cider.npy", "--resamples", 99, "--json", "o.json", *options)
+    assert said.code == 0, said.err
+    for model, file in zip(content()["models"], models, strict=True):
+        assert (model["model"], model["similarity"]) == (Path(file).stem, file)
+        alone = evaluate(np.load(file), {"cider": np.load("cider.npy")}, protocol)
+        assert model["values"] == alone.values
+        run("evaluate", file, "--phi", "cider.npy", "--json", "one.json", *options)
+        assert content("one.json")["values"] == model["values"]
+        assert f"{alone['R@1', 'i2t']:.2f}" in said.out
+
+
+def test_two_of_the_models_are_compared_as_the_command_for_two_compares_them(run, models):
+    run("evaluate", *models, "--phi", "cider.npy", "--resamples", 200, "--seed", 3, "--json", "o.json")
+    theirs = compare(np.load("sims.npy"), np.load("third.npy"), np.load("cider.npy"), resamples=200, seed=3, asp=True)
+    ours = pd.DataFrame(content()["tests"])
+    ours = ours[(ours.model == "sims") & (ours.against == "third")].assign(phi=lambda f: f.phi.replace("cider", "phi"))
+    keys = ["metric", "direction", "phi", "formula", "ground_truth", "m"]
+    joined = theirs.merge(ours, on=keys, suffixes=("", "_ours"))
+    assert len(joined) == len(theirs)
+    for column in ("a", "b", "difference", "low", "high", "p", "n", "clusters"):
+        np.testing.assert_allclose(joined[column], joined[f"{column}_ours"], rtol=1e-9, atol=1e-9)
+
+
+def test_p_is_adjusted_within_each_metric_and_over_all(run, models):
+    run("evaluate", *models, "--resamples", 300, "--json", "o.json")
+    tests = pd.DataFrame(content()["tests"])
+    for _, of_metric in tests.groupby(["metric", "direction"]):
+        assert of_metric.p_holm.tolist() == holm(of_metric.p).tolist() and len(of_metric) == 3
+    assert tests.p_holm_all.tolist() == holm(tests.p).tolist()
+    assert (tests.p_holm_all >= tests.p_holm).all()
+    run("evaluate", *models, "--resamples", 300, "--against", "other", "--json", "o.json")
+    fewer = pd.DataFrame(content()["tests"])
+    assert set(fewer.model) == {"sims", "third"} and set(fewer.against) == {"other"}
+    assert fewer.p.tolist() == pytest.approx(
+        [p for m, a, p in zip(tests.model, tests.against, tests.p, strict=True) if "other" in (m, a)]
+    )
+    assert "tests" not in (run("evaluate", *models, "--no-compare", "--json", "o.json"), content())[1]
+
+
+def test_how_many_pairs_are_tested_at_once_changes_nothing(models, monkeypatch):
+    gallery = Gallery.of(np.load("sims.npy"))
+    scorer = Scorer(gallery)
+    found = {name: scorer(np.load(name), queries=True) for name in models}
+    wanted = compare_all(found, gallery.image_of_caption, resamples=50)
+    monkeypatch.setattr("fivesentences.evaluation.comparing.NUMBERS_AT_ONCE", 1)
+    pd.testing.assert_frame_equal(compare_all(found, gallery.image_of_caption, resamples=50), wanted)
+
+
+def test_a_model_keeps_nothing_of_the_one_before_it(models):
+    scorer = Scorer(Gallery.of(np.load("sims.npy"), None, np.load("cider.npy")))
+    assert scorer.whole.similarity.strides == (0, 0)  # only the shape is kept
+    first, other = scorer(np.load("sims.npy")), scorer(np.load("other.npy"))
+    assert scorer(np.load("sims.npy")).values == first.values != other.values
+
+
+def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, models):
+    said = run("evaluate", *models, "--markdown", "o.md", "--latex", "o.tex", "--json", "o.json")
+    rows = [line.split("|")[1:-1] for line in Path("o.md").read_text().splitlines() if line.startswith("| R@k")][:3]
+    assert [row[1].strip() for row in rows] == ["sims", "other", "third"]
+    values = {m["model"]: {(v["metric"], v["direction"]): v["value"] for v in m["values"]} for m in content()["models"]}
+    tests = {(t["metric"], t["direction"], t["model"], t["against"]): t["p_holm"] for t in content()["tests"]}
+    for column, key in zip(range(2, 9), [(f"R@{k}", s) for s in ("i2t", "t2i") for k in (1, 5, 10)] + [("Rsum", "")],
+                           strict=True):  # fmt: skip
+        of = {name: values[name][key] for name in values}
+        best = max(of, key=of.get)
+        for row in rows:
+            name = row[1].strip()
+            assert ("**" in row[column]) == (of[name] == of[best])
+            p = tests.get((*key, best, name), tests.get((*key, name, best), 1.0))
+            assert ("\\*" in row[column]) == (p < 0.05 and of[name] != of[best])
+    assert r"\textbf{" in Path("o.tex").read_text() and "Bold: the best of the models" in said.out
+    assert best_of([1.0, 3.0, 3.0], "R@1") == {1, 2} and best_of([1.0, 3.0], "Mean r") == {0}
+    assert best_of([2.0, 2.0], "R@1") == best_of([1.0, 2.0], "hubs 1") == set()
+
+
+def test_the_csv_holds_every_number_and_every_comparison(run, models):
+    run("evaluate", *models, "--phi", "cider.npy", "--resamples", 99, "--csv", "o.csv", "--json", "o.json")
+    frame = pd.read_csv("o.csv")
+    numbers, tests = frame[frame.against.isna()], frame[frame.against.notna()]
+    wanted = [value["value"] for model in content()["models"] for value in model["values"]]
+    assert numbers.value.tolist() == pytest.approx(wanted)
+    assert tests.p_holm.tolist() == pytest.approx([test["p_holm"] for test in content()["tests"]])
+    assert (tests.value - tests.value_against).to_numpy() == pytest.approx(tests.difference.to_numpy())
+    assert set(zip(frame.model, frame.file, strict=True)) == {(Path(file).stem, file) for file in models}
+
+
+def test_names_are_those_of_files_or_given(folder):
+    for name in ("a/sims.npy", "b/sims.npy", "c,d.npy", "x=y.npy"):
+        Path(name).parent.mkdir(exist_ok=True)
+        shutil.copy("sims.npy", name)
+
+    def names(*given):
+        return [model.name for model in models_of(given, ALONE)[0]]
+
+    assert names("sims.npy", "other.npy", "c,d.npy") == ["sims", "other", "c,d"]
+    assert names("a/sims.npy", "b/sims.npy", "other.npy") == ["a/sims", "b/sims", "other"]
+    assert names("mine=sims.npy", "other.npy", "x=y.npy") == ["mine", "other", "x=y"]
+    assert names("A=sims.npy", "B=sims.npy") == ["A", "B"]
+    (model,), _ = models_of(["m=image_emb.npy,text_emb.npy"], ALONE)
+    assert (model.name, str(model.matrix), str(model.text)) == ("m", "image_emb.npy", "text_emb.npy")
+
+
+def test_two_files_are_read_as_what_they_can_only_be(folder):
+    rng = np.random.default_rng(0)
+
+    def pair(*shapes, unit=False):
+        for name, shape in zip("ab", shapes, strict=True):
+            rows = rng.normal(size=shape)
+            np.save(f"{name}.npy", rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows)
+        return ["a.npy", "b.npy"]
+
+    def n_models(given, known=ALONE):
+        return len(models_of(given, known)[0])
+
+    assert n_models(pair((20, 100), (20, 100))) == 2  # five captions per image: with a note
+    assert "were read as the similarities of two models" in models_of(["a.npy", "b.npy"], ALONE)[1][0]
+    assert n_models(pair((20, 100), (20, 100), unit=True)) == 1
+    assert n_models(pair((20, 16), (100, 16))) == n_models(pair((20, 16), (20, 16))) == 1
+    assert n_models(pair((20, 60), (60, 60))) == 1
+    same = pair((20, 60), (20, 60))
+    with pytest.raises(
+        ValueError, match=r"may be the similarities of two models, or embeddings of 20 .*A=a.npy B=b.np"
+    ):
+        n_models(same)
+    assert n_models(same, Surroundings(False, None, [lambda: 60], False)) == 2
+    assert n_models(same, Surroundings(False, None, [lambda: 20], False)) == 1
+    assert n_models(same, Surroundings(False, Protocol("p", 20, 60, 20, 1, ""), [], False)) == 2
+    assert n_models(["a.npy,b.npy"]) == 1 and n_models(["A=a.npy", "b.npy"]) == n_models(["a.npy", "B=b.npy"]) == 2
+    np.save("a.npy", np.repeat(rng.normal(size=(4, 60)), 5, axis=0))
+    assert n_models(same) == 1  # images in blocks of equal rows
+    np.save("a.npy", rng.normal(size=(60, 20)))
+    np.save("b.npy", rng.normal(size=(60, 20)))
+    assert n_models(same) == 1 and n_models(same, Surroundings(True, None, [], False)) == 2
+
+
+def test_models_of_embeddings_stand_beside_similarities(run, models):
+    said = run("evaluate", "sims.npy", "emb=image_emb.npy,text_emb.npy", "--no-compare", "--json", "o.json")
+    assert said.code == 0 and "every image 5 times" in said.out
+    first, second = content()["models"]
+    assert second["similarity"] == "image_emb.npy, text_emb.npy"
+    for one, other in zip(first["values"], second["values"], strict=True):
+        assert one["value"] == pytest.approx(other["value"], abs=1e-4)
+    run("evaluate", "image_emb.npy,text_emb.npy", "--json", "o.json")
+    pair = content()["values"]
+    run("evaluate", "image_emb.npy", "text_emb.npy", "--json", "o.json")
+    assert content()["values"] == pair
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("protocol", [None, "coco-1k-5fold", "coco-1k-first"])
+def test_the_values_of_queries_average_to_the_table(run, models, suffix, protocol):
+    options = ["--phi", "cider.npy", "--no-compare", "--json", "o.json"] + (["--dataset", protocol] if protocol else [])
+    assert run("evaluate", *models, "--per-query", f"q.{suffix}", *options).code == 0
+    frame = pd.read_csv("q.csv", keep_default_na=False) if suffix == "csv" else pd.read_parquet("q.parquet")
+    keys = ["metric", "direction", "formula", "ground_truth", "m", "style", "weighting", "discount", "phi"]
+    assert list(frame.columns) == ["file", "query", *keys, "value"]
+    means = frame.groupby(["file", *keys])["value"].mean()
+    for model in content()["models"]:
+        wanted = {tuple(v[key] for key in keys): v["value"] for v in model["values"]}
+        for key, mean in means[model["similarity"]].items():
+            assert mean == pytest.approx(wanted[key])
+    scored = 4 if protocol == "coco-1k-first" else 20
+    for side, queries in (("i2t", scored), ("t2i", 5 * scored)):
+        rank = frame[(frame["file"] == "other.npy") & (frame.metric == "Mean r") & (frame.direction == side)]
+        assert rank["query"].tolist() == list(range(queries))
+    if protocol is None:
+        similarity = np.load("other.npy")
+        ranks = rank.set_index("query")["value"]
+        for caption in (0, 57, 99):
+            assert ranks[caption] == 1 + (similarity[:, caption] > similarity[caption // 5, caption]).sum()
+
+
+def test_json_says_how_its_numbers_came_about(run, models, monkeypatch):
+    for line in ("evaluate sims.npy --phi mine=cider.npy --captions captions.txt --metric bleu2",
+                 "evaluate sims.npy A=other.npy --no-compare --phi cider.npy",
+                 "compare sims.npy other.npy --resamples 9"):  # fmt: skip
+        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+        before = datetime.now(UTC) - timedelta(seconds=1)
+        assert run(*line.split(), "--json", "o.json").code == 0
+        made = content()
+        assert made["fivesentences"] == fivesentences.__version__
+        assert made["command"] == f"fivesentences {line} --json o.json"
+        assert before <= datetime.fromisoformat(made["date"]) <= datetime.now(UTC)
+        files = re.findall(r"[a-z]+\.(?:npy|txt)", line)
+        assert [one["file"] for one in made["inputs"]] == files
+        for one in made["inputs"]:
+            assert one["sha256"] == hashlib.sha256(Path(one["file"]).read_bytes()).hexdigest()
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+        run(*line.split(), "--json", "o.json")
+        assert content()["date"] == "1970-01-02T00:00:00+00:00"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    said = run("evaluate", "sims.npy", "--json", "o.json")
+    assert said.code == 1 and "SOURCE_DATE_EPOCH is 'soon'" in said.err
+
+
+def test_runs_have_the_ids_of_files_and_the_names_of_models(run, models):
+    Path("images.txt").write_text("".join(f"image{number}\n" for number in range(20)))
+    said = run("evaluate", *models, "--trec", "runs", "--trec-depth", "7", "--image-ids", "images.txt", "--no-compare")
+    assert said.code == 0 and "the first 7 items" in said.out
+    assert sorted(path.name for path in Path("runs").iterdir()) == [
+        "i2t.qrels", "other.i2t.run", "other.t2i.run", "sims.i2t.run", "sims.t2i.run", "t2i.qrels", "third.i2t.run",
+        "third.t2i.run",
+    ]  # fmt: skip
+    first = Path("runs/other.t2i.run").read_text().splitlines()
+    assert len(first) == 700 and re.fullmatch(r"c0 Q0 image\d+ 1 \S+ other", first[0])
+    assert Path("runs/i2t.qrels").read_text().splitlines()[:6][-1] == "image1 0 c5 1"
+    assert run("evaluate", "sims.npy", "--trec", "one").code == 0
+    assert sorted(path.name for path in Path("one").iterdir()) == ["i2t.qrels", "i2t.run", "t2i.qrels", "t2i.run"]

@@ -1,0 +1,156 @@
+"""Edges of several models in one table, and of what is written beside it: values of queries, runs, and JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edge_cases import ids, refused, right
+
+
+def write_files(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("a", "b", "c"):
+        np.save(folder / f"{name}.npy", rng.normal(size=(20, 100)).astype(np.float32))
+    (folder / "sub").mkdir()
+    np.save(folder / "sub" / "a.npy", rng.normal(size=(20, 100)))
+    np.save(folder / "small.npy", rng.normal(size=(10, 50)))
+    np.save(folder / "turned.npy", rng.normal(size=(100, 20)))
+    wrong = rng.normal(size=(20, 100))
+    wrong[3, 7] = np.nan
+    np.save(folder / "nan.npy", wrong)
+    for name in ("three", "four"):
+        np.save(folder / f"{name}.npy", rng.normal(size=(20, 60)))
+    for name in ("square", "square2"):
+        np.save(folder / f"{name}.npy", rng.normal(size=(30, 30)))
+    np.save(folder / "phi3.npy", rng.random(size=(60, 20)))
+    images = rng.normal(size=(20, 16))
+    np.save(folder / "images.npy", images)
+    np.save(folder / "repeated.npy", np.repeat(images, 5, axis=0))
+    np.save(folder / "tiny_images.npy", rng.normal(size=(10, 16)))
+    np.save(folder / "texts.npy", rng.normal(size=(100, 16)))
+    np.save(folder / "texts8.npy", rng.normal(size=(100, 8)))
+    (folder / "text.txt").write_text("no matrix\n")
+    (folder / "ids.txt").write_text("".join(f"image{number}\n" for number in range(20)))
+    (folder / "twice.txt").write_text("".join(f"image{number // 2}\n" for number in range(20)))
+    (folder / "spaces.txt").write_text("".join(f"image {number}\n" for number in range(20)))
+    (folder / "folder.csv").mkdir()
+
+
+def number(*key):
+    """One number of a result, looked up by an expression."""
+
+    def look(folder: Path):
+        from fivesentences.evaluation import evaluate
+
+        return evaluate(np.load(folder / "a.npy"))[key[0] if len(key) == 1 else key]
+
+    return look
+
+
+def compared(**options):
+    """Comparisons of one or two models in Python."""
+
+    def call(folder: Path):
+        from fivesentences.evaluation.comparing import compare_all
+        from fivesentences.evaluation.protocols import Scorer
+        from fivesentences.retrieval import Gallery
+
+        gallery = Gallery.of(np.load(folder / "a.npy"))
+        scorer = Scorer(gallery)
+        found = {name: scorer(np.load(folder / f"{name}.npy"), queries=True) for name in options.pop("models", "ab")}
+        return compare_all(found, gallery.image_of_caption, resamples=9, **options)
+
+    return call
+
+
+def scored_again(folder: Path):
+    from fivesentences.evaluation.protocols import Scorer
+    from fivesentences.retrieval import Gallery
+
+    return Scorer(Gallery.of(np.load(folder / "a.npy")))(np.load(folder / "small.npy"))
+
+
+def adjusted(p):
+    """p by Holm's method."""
+
+    def call(_: Path):
+        from fivesentences.metrics import holm
+
+        return holm(p)
+
+    return call
+
+
+FEW = "--resamples 9"
+CASES = [
+    right(f"evaluate a.npy b.npy c.npy {FEW}", "3 models: 20 images, 100 captions", "raise --resamples"),
+    right("evaluate a.npy b.npy c.npy --no-compare", "Bold: the best"),
+    right(f"evaluate a.npy sub/a.npy c.npy {FEW}", "sub/a"),
+    right(f"evaluate a.npy b.npy {FEW}", "five captions per image, and were read as the similarities", "a.npy,b.npy"),
+    right(f"evaluate A=a.npy B=a.npy {FEW}", "A - B", "1.0000"),
+    right(f"evaluate three.npy four.npy --phi phi3.npy {FEW}", "2 models"),
+    right(f"evaluate M=three.npy four.npy {FEW}", "2 models"),
+    right("evaluate three.npy,four.npy", "20 images, 20 captions", "60 dimensions"),
+    right("evaluate images.npy texts.npy", "Cosine similarity of embeddings of 16 dimensions"),
+    right("evaluate repeated.npy texts.npy", "every image 5 times"),
+    right(f"evaluate a.npy repeated.npy,texts.npy {FEW}", "every image 5 times", "2 models"),
+    right(f"evaluate turned.npy T=turned.npy --transposed {FEW}", "2 models: 20 images"),
+    refused("evaluate three.npy four.npy", "both [20, 60]", "A=three.npy B=four.npy", "three.npy,four.npy"),
+    refused("evaluate square.npy square2.npy", "both [30, 30]", "may be the similarities of two models"),
+    refused("evaluate a.npy small.npy", "a.npy is [20, 100]", "small.npy is [10, 50]", "the same shape"),
+    refused("evaluate a.npy b.npy small.npy", "small.npy is [10, 50]", "a.npy is [20, 100]", "the same images"),
+    refused("evaluate a.npy b.npy turned.npy", "turned.npy is [100, 20] and looks transposed"),
+    refused("evaluate a.npy nan.npy", "nan.npy: similarity[3, 7] is nan"),
+    refused("evaluate a.npy nowhere.npy", "nowhere.npy: there is no such file"),
+    refused("evaluate a.npy b.npy nowhere.npy", "nowhere.npy: there is no such file"),
+    refused("evaluate a.npy b.npy text.txt", "text.txt: matrices are read from"),
+    refused("evaluate a.npy b.npy a.npy", "a.npy: it is given twice", "A=a.npy"),
+    refused("evaluate A=a.npy A=b.npy", "two models are called 'A'"),
+    refused("evaluate =a.npy", "'=a.npy' is no NAME=FILE"),
+    refused("evaluate A= b.npy", "'A=' is no NAME=FILE"),
+    refused("evaluate a.npy,", "'a.npy,' is none of FILE", "IMAGES,TEXTS"),
+    refused("evaluate a.npy,b.npy,c.npy", "separate models by spaces"),
+    refused("evaluate images.npy,texts8.npy", "the same number of columns"),
+    refused("evaluate a.npy tiny_images.npy,texts.npy", "is [10, 100] but a.npy is [20, 100]"),
+    refused("evaluate a.npy repeated.npy,texts.npy --transposed", "--transposed is about a similarity"),
+    refused("evaluate a.npy b.npy --against d", "--against: it is 'd', which is none of the models: a, b"),
+    refused("evaluate a.npy --against a", "with which of several models"),
+    refused("evaluate a.npy b.npy --against a --no-compare", "with which of several models"),
+    refused("evaluate a.npy b.npy --resamples 0", "--resamples"),
+    right("evaluate a.npy --per-query q.csv", "20 images", makes=["q.csv"]),
+    right(f"evaluate a.npy b.npy {FEW} --per-query new/q.parquet", "2 models", makes=["new"]),
+    refused("evaluate a.npy --per-query q.xlsx", "q.xlsx: the file name of --per-query must end in .csv or .parquet"),
+    refused("evaluate a.npy --per-query -", "must end in .csv or .parquet"),
+    refused("evaluate a.npy --per-query folder.csv", "folder.csv cannot be written (it is a folder)"),
+    refused("evaluate a.npy --csv q.csv --per-query q.csv", "--csv writes to q.csv already"),
+    right("evaluate a.npy --trec runs", "Success@k", makes=["runs"]),
+    right("evaluate a.npy --trec runs --trec-depth all --image-ids ids.txt", "all items", makes=["runs"]),
+    refused("evaluate a.npy --trec ids.txt", "ids.txt: it is not a folder"),
+    refused("evaluate a.npy --trec runs --trec-depth 0", "--trec-depth", "or 'all'"),
+    refused("evaluate a.npy --trec runs --image-ids twice.txt", "twice.txt: ids 0 and 1 are both 'image0'"),
+    refused("evaluate a.npy --trec runs --image-ids spaces.txt", "spaces.txt: id 0 is 'image 0'", "without spaces"),
+    refused("evaluate a.npy --trec runs --caption-ids ids.txt", "ids.txt holds 20 ids but there are 100 captions"),
+    refused("evaluate a.npy --trec runs --csv runs/i2t.run", "--csv writes to runs/i2t.run already"),
+    refused("evaluate a.npy nan.npy --trec runs --per-query q.csv --csv o.csv", "nan.npy: similarity[3, 7] is nan"),
+    right(number("R@1", "i2t")),
+    right(number("Rsum")),
+    refused(number("R@1"), "direction of R@1 is one of 'i2t', 't2i'"),
+    refused(number("R@2", "i2t"), "metric is one of 'R@1', 'R@5'", "did you mean"),
+    refused(number("N@1", "i2t", {"phi": "cider"}), "metric is one of"),
+    refused(number("R@1", "i2t", {"colour": "red"}), "a number has no 'colour'"),
+    refused(number(0), "0 names no number"),
+    right(compared(), "p_holm"),
+    refused(compared(models="a"), "there is 1 model; a comparison needs at least two"),
+    refused(compared(against="z"), "against is 'z', which is none of a, b"),
+    refused(scored_again, "[10, 50]", "[20, 100]"),
+    refused(adjusted([0.5, 2.0]), "p is no list of numbers from 0 to 1"),
+    refused(adjusted(0.5), "p is no list of numbers from 0 to 1"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_models_and_exports(case, carry_out):
+    carry_out(case)
