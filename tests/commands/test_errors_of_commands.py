@@ -168,7 +168,6 @@ def test_wrong_options_end_with_2(run, folder):
         "evaluate sims.npy --ncs-ms x",
         "evaluate sims.npy --map-cutoffs 0",
         "evaluate sims.npy --json - --csv -",
-        "evaluate sims.npy --json o --csv o",
         "evaluate sims.npy --eccv --cxc x.csv",
         "compare sims.npy sims.npy --method bogus",
         "rescore sims.npy --method bogus -o o.npy",

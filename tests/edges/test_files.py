@@ -77,7 +77,7 @@ NOT_FILES = [
     refused("evaluate ss.npy", "ss.npy: there is no such file; did you mean 's.npy'?"),
     refused("evaluate s.npy/inside.npy", "there is no such file"),
     refused("evaluate /dev/null", "/dev/null"),
-    refused(f"evaluate {'x' * 300}.npy", "cannot be read"),
+    refused(f"evaluate {'x' * 300}.npy", "File name too long", name="a name of 300 characters"),
     right("evaluate link.npy", "5 images, 25 captions"),
     refused("evaluate s.npy --captions folder.npy", "folder.npy: this is a folder"),
     refused("evaluate s.npy --captions pipe.npy", "pipe.npy: this is a pipe"),

@@ -120,7 +120,7 @@ def test_what_is_no_graph_is_refused_in_a_sentence(graph, tmp_path):
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "array.npz").write_bytes((tmp_path / "array.npy").read_bytes())
     for name in ("text", "other", "objects", "array"):
-        with pytest.raises(InputError, match="is not (a complete .npz file of )?the released concepts; make it again"):
+        with pytest.raises(InputError, match=r"is not (a complete .npz file of )?the released concepts; make it again"):
             read_glove(tmp_path / f"{name}.npz", {"a"})
     with pytest.raises(InputError, match="no such file"):
         read_glove(tmp_path / "none.npz", {"a"})

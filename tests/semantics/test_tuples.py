@@ -102,5 +102,5 @@ def test_a_file_that_identifies_captions_by_id_needs_the_ids(tmp_path: Path) -> 
         read_tuples(path, ["A red dog."])
     with pytest.raises(InputError, match="2 caption ids for 1 captions"):
         read_tuples(path, ["A red dog."], ["a#0", "a#1"])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="this is a folder"):
         read_tuples(tmp_path, [])

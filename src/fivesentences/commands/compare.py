@@ -62,7 +62,8 @@ def compare(
     from fivesentences.evaluation.comparing import compare as compare_similarities
     from fivesentences.evaluation.protocols import protocol_named
 
-    outputs = Outputs.of(json_out, csv, markdown, latex, quiet)
+    inputs = [("a", a), ("b", b), *files_of("phi", phi), ("image_of_caption", image_of_caption)]
+    outputs = Outputs.of(json_out, csv, markdown, latex, quiet, inputs)
     cutoffs, sizes = given.numbers_of(ks, "--ks"), given.numbers_of(ms, "--ms")
     chosen = None if dataset is None else protocol_named(dataset)
     with quietly(quiet):
@@ -101,7 +102,7 @@ def compare(
     tests = frame.drop(columns=[name for name in GALLERY if name in frame.columns]).to_dict("records")
     made: dict[str, Any] = {}
     if json_out is not None:
-        made = provenance([("a", a), ("b", b), *files_of("phi", phi), ("image_of_caption", image_of_caption)])
+        made = provenance(inputs)
     content = {**about, **made, "tests": [{str(key): row[key] for key in row} for row in tests]}
     files = {"file_a": about["a"], "file_b": about["b"]}
     tidy = labelled(frame, files | {key: about[key] for key in (*GALLERY, "method", "resamples")})

@@ -171,13 +171,13 @@ def evaluate(
         names = ", ".join(model.name for model in found)
         raise InputError(f"it is '{against}', which is none of the models: {names}.", where="--against")
     of_runs = {} if runs is None else runs.files([model.name for model in found])
-    outputs = Outputs.of(json_out, csv, markdown, latex, quiet, per_query=query_file, **of_runs)
     inputs = [
         *(("similarity" if model.text is None else "embeddings", file) for model in found for file in model.files),
         *files_of("phi", phi), ("captions", captions), ("image_of_caption", image_of_caption),
         ("categories", categories), ("labels", labels), ("instances", instances), ("cxc", cxc),
         ("image_ids", image_ids), ("caption_ids", caption_ids),
     ]  # fmt: skip
+    outputs = Outputs.of(json_out, csv, markdown, latex, quiet, inputs, {"--per-query": query_file, **of_runs})
     with quietly(quiet):
         with given.working(f"read {first.matrix}" if first.text is None else "cosine similarity"):
             gallery, more = gallery_files.read_gallery(

@@ -106,7 +106,7 @@ class Runs:
             taken.add(prefix)
             self._prefixes[model] = prefix
         runs = [f"{prefix}{side}.run" for prefix in self._prefixes.values() for side in ("i2t", "t2i")]
-        return {f"trec_{name}": self.folder / name for name in (*runs, "i2t.qrels", "t2i.qrels")}
+        return {f"{name} of --trec": self.folder / name for name in (*runs, "i2t.qrels", "t2i.qrels")}
 
     def name_items(self, gallery: Gallery, image_ids: Path | None, caption_ids: Path | None) -> None:
         """Take the ids of images and captions from files, one per line; without a file i0, i1, ... and c0, c1, ...

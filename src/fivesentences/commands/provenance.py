@@ -56,6 +56,14 @@ def file_of(given: Path | str) -> Path:
     return path
 
 
+def with_notes(given: Path | str) -> list[Path]:
+    """A file that is read, and the notes beside it that are read too where they exist."""
+    from fivesentences.evaluation.gallery_files import rescoring_beside
+
+    path = file_of(given)
+    return [path, path.with_suffix(".json"), rescoring_beside(path)] if path.suffix == ".npy" else [path]
+
+
 def files_of(what: str, given: Iterable[str] | None) -> list[tuple[str, Path | str | None]]:
     """Inputs of an option that takes ``NAME=FILE`` and may be repeated."""
     found: list[tuple[str, Path | str | None]] = []

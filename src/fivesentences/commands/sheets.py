@@ -7,10 +7,11 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fivesentences.commands.provenance import Inputs, with_notes
 from fivesentences.paper.text.markdown import escape_markdown, piped
-from fivesentences.storage import check_writable, replacing
+from fivesentences.storage import check_outputs, check_writable, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,12 +66,12 @@ class Outputs:
     Attributes:
         files: Form ("json", "csv", "markdown", "latex") and path of each output that was asked for.
         quiet: Whether to show nothing on the terminal that was not asked for.
-        others: Further files, which the command writes itself, by the option that asks for them.
+        others: Further files, which the command writes itself.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     quiet: bool = False
-    others: dict[str, Path] = field(default_factory=dict)
+    others: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -79,7 +81,8 @@ class Outputs:
         markdown: Path | None,
         latex: Path | None,
         quiet: bool,
-        **others: Path | None,
+        inputs: Inputs = (),
+        others: Mapping[str, Path | None] = MappingProxyType({}),
     ) -> Outputs:
         """The outputs that a command's options ask for.
 
@@ -89,33 +92,30 @@ class Outputs:
             markdown: That of ``--markdown``.
             latex: That of ``--latex``.
             quiet: Whether ``--quiet`` was given.
-            others: Further files by the option's name (with ``_`` in place of ``-``); none goes to standard output.
+            inputs: Every file that the command reads, as in ``provenance``; notes beside them are added.
+            others: Further files, which the command writes itself, by what to call them, such as ``--per-query``; none
+                goes to standard output.
 
         Raises:
-            typer.BadParameter: If two go to the same place.
-            InputError: If one cannot be written.
+            typer.BadParameter: If two go to standard output.
+            InputError: If one cannot be written, or would overwrite an input or another output.
         """
         asked = {"json": json_out, "csv": csv, "markdown": markdown, "latex": latex}
-        more = {name.replace("_", "-"): path for name, path in others.items() if path is not None}
-        asked |= more
         files = {form: path for form, path in asked.items() if path is not None}
-        for form, path in files.items():
-            first = next(name for name, other in files.items() if other == path)
-            if first != form:
-                place = "standard output" if str(path) == STDOUT else str(path)
-                raise typer.BadParameter(
-                    f"--{first} writes to {place} already; name another file.", param_hint=f"--{form}"
-                )
-            if form in more and str(path) == STDOUT:
-                raise typer.BadParameter("it is '-'; it takes the name of a file.", param_hint=f"--{form}")
-            if str(path) != STDOUT:
-                check_writable(path)
-        return cls({form: path for form, path in files.items() if form not in more}, quiet, more)
-
-    @property
-    def paths(self) -> list[Path]:
-        """Every file that will be written, those that the command writes itself too."""
-        return [path for path in (*self.files.values(), *self.others.values()) if str(path) != STDOUT]
+        more = {name: path for name, path in others.items() if path is not None}
+        shown = [form for form, path in files.items() if str(path) == STDOUT]
+        if len(shown) > 1:
+            raise typer.BadParameter(
+                f"--{shown[0]} writes to standard output already; name another file.", param_hint=f"--{shown[1]}"
+            )
+        for name, path in more.items():
+            if str(path) == STDOUT:
+                raise typer.BadParameter("it is '-'; it takes the name of a file.", param_hint=name)
+        written = {f"--{form}": path for form, path in files.items() if str(path) != STDOUT} | more
+        for path in written.values():
+            check_writable(path)
+        check_outputs(written, [file for _, given in inputs if given is not None for file in with_notes(given)])
+        return cls(files, quiet, list(more.values()))
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
