@@ -10,9 +10,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from fivesentences.commands import arguments as given
 from fivesentences.errors import InputError, need
 
-checkpoint = typer.Typer(no_args_is_help=True)
+checkpoint = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
 
 @checkpoint.callback()
@@ -25,7 +26,7 @@ def _root() -> None:
     """
 
 
-@checkpoint.command("import")
+@checkpoint.command("import", epilog=given.WORDS)
 def import_(
     file: Annotated[Path, typer.Argument(metavar="MODEL.pth.tar", help="a checkpoint of a released code")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="where safetensors and settings go")],

@@ -23,9 +23,9 @@ class InfoNCE(nn.Module):
     """``weight * (i2t + t2i) / 2``, where i2t is the mean over i of ``log sum over j of exp((S_ij - S_ii) / T)``.
 
     The sum over j contains i itself, and t2i is the same on the transpose. A batch of B pairs whose similarities are
-    all equal costs log B. Like CLIP's it is a mean over the batch, unlike the triplet losses, which are sums. Adam
-    divides by the size of the gradients, so that alone it trains at the learning rates of the others; beside a triplet
-    loss, a weight of B puts both on one scale.
+    all equal costs log B. Like CLIP's it is a mean over the batch, unlike the triplet losses, which are sums. Training
+    limits the gradient's norm and Adam divides by its size, so that alone it trains at the learning rates of the
+    others; beside a triplet loss, a weight of B puts both on one scale.
 
     Another caption of the same image counts as a negative if the batch holds it, as in CLIP and in the triplet losses.
 
