@@ -124,7 +124,7 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         word="catalogue", stage="data", page=_DOWNLOADS,
-        means="The list of every download, with address, SHA-256, size and licence.",
+        means="The list of every download, config/datasets.yaml: address, SHA-256, size and licence.",
         options=("download --catalogue", "doctor --catalogue"),
     ),
     Term(
@@ -279,8 +279,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         word="concepts", stage="training", page="docs/options.md#cvse",
-        means="The frequent words of the training captions, 300 at most, with which CVSE describes images and "
-        "captions beside their own vectors.",
+        means="The most frequent words of the training captions (300, a width), with which CVSE describes images "
+        "and captions beside their own vectors.",
         options=("checkpoint import --concept-vectors",), keys=("scale: widths",), shown=("concepts",),
     ),
     Term(
@@ -380,8 +380,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         word="ideal", stage="evaluation", page=_MODEL,
-        means="The denominator of N@k: the phi of the best items that could have been retrieved. The ideal pool is "
-        "which captions may be among them: those of the gallery, or all given rows of a phi that has more captions "
+        means="The denominator of N@k: the phi of the best items that could have been retrieved. For an image "
+        "as query the ideal pool says among which captions: those of the gallery, or all given rows of a phi that has more captions "
         "than the gallery, as in the released evaluation of COCO's first 1,000 images.",
         options=("evaluate --ideal-pool",), shown=("given_rows",), also=("ideal pool", "given rows"),
     ),

@@ -31,7 +31,7 @@ def compare(
     dataset: given.Dataset = None,
     image_of_caption: given.ImageOfCaption = None,
     ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10",
-    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: how many items phi calls relevant")] = "1",
+    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1",
     asp: Annotated[bool, typer.Option("--asp", help="also ASP, whole rankings against phi; takes longest")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="also ASP by both tie rules, and semantic recall with ground truth kept")

@@ -45,7 +45,7 @@ def evaluate(
     dataset: given.Dataset = None,
     image_of_caption: given.ImageOfCaption = None,
     ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10",
-    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: how many items phi calls relevant")] = "1,2,3",
+    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1,2,3",
     everything: Annotated[
         bool, typer.Option("--all", help="all variants: formulas, styles, weights, tie rules, hubs")
     ] = False,
