@@ -380,9 +380,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         word="ideal", stage="evaluation", page=_MODEL,
-        means="The denominator of N@k: the phi of the best items that could have been retrieved. For an image "
-        "as query the ideal pool says among which captions: those of the gallery, or all given rows of a phi that has more captions "
-        "than the gallery, as in the released evaluation of COCO's first 1,000 images.",
+        means="The denominator of N@k: the phi of the best items that could have been retrieved. For an image as "
+        "query the ideal pool says among which captions: those of the gallery, or all given rows of a phi that has "
+        "more captions than the gallery, as in the released evaluation of COCO's first 1,000 images.",
         options=("evaluate --ideal-pool",), shown=("given_rows",), also=("ideal pool", "given rows"),
     ),
     Term(
