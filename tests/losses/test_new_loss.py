@@ -25,9 +25,7 @@ from fivesentences.paper.studies import PaperStudy
 from fivesentences.training.objective import Objective
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_loss.md"
-SPEC, CLASS, LINE, SPEC_BY_PHI, CLASS_BY_PHI = re.findall(
-    r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
-)
+SPEC, CLASS, LINE, SPEC_BY_PHI = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 (STUDY,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -86,10 +84,10 @@ def test_with_the_additions_of_the_page_it_reads_phi(logistic):
     spec_module = sys.modules["fivesentences.losses.logistic_spec"]
     vars(spec_module).update(PhiName=PhiName, Any=Any)
     exec(compile(SPEC_BY_PHI, f"{PAGE}, by phi", "exec"), vars(spec_module))
-    exec(compile(CLASS_BY_PHI, f"{PAGE}, by phi", "exec"), vars(sys.modules["fivesentences.losses.logistic"]))
     kind = create_model("ByPhi", __base__=LossSpec, logistic=(spec_module.LogisticByPhiSpec | None, None))
     given = check(kind, {"triplet": None, "logistic": {"temperature": 0.2, "phi": "spice"}}, "x")
     assert given.folder == "logistic=0.2,logistic_weight=1,logistic_phi=spice"
+    assert given.label({"spice": "SPICE"}) == "logistic alone, T = 0.2, weight 1, by SPICE"
     assert given.phis == ["spice"]
     phi = square(4, seed=1)  # [captions, images]
 
