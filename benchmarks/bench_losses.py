@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from captions import flickr8k_train, machine, peak_bytes
-from fivesentences.losses import HAL, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
+from fivesentences.losses import HAL, InfoNCE, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
 from fivesentences.semantics import BatchCider
 
 
@@ -88,6 +88,7 @@ def bench_losses(size: int, repeat: int, device: str) -> None:
         "SemanticAdaptiveMargin, closest": lambda s: SemanticAdaptiveMargin(10, "closest")(s, phi),
         "SemanticAdaptiveMargin, shuffled": lambda s: SemanticAdaptiveMargin(10, "closest", margins="shuffled")(s, phi),
         "HAL": HAL(),
+        "InfoNCE": InfoNCE(),
         "SmoothAPLoss": SmoothAPLoss(),
     }.items():
         forward, both = milliseconds(loss, similarity, repeat)

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from fivesentences.commands import arguments as given
 from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.download import download, jars
 from fivesentences.commands.evaluate import evaluate
+from fivesentences.commands.glossary import glossary
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.rescore import rescore
@@ -21,9 +23,18 @@ from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, help=__doc__)
-for command in (train, evaluate, similarity, rescore, compare, metrics, doctor, download, phi, jars, schema):
-    app.command()(command)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Train, score and compare image-text matching models without the workflow (Snakemake), step by step.",
+    epilog=given.WORDS,
+)
+for command in (
+    *(train, evaluate, similarity, rescore, compare, metrics, glossary),
+    *(doctor, download, phi, jars, schema),
+):
+    app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fivesentences.errors import InputError
-from fivesentences.losses import HAL, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
+from fivesentences.losses import HAL, InfoNCE, SemanticAdaptiveMargin, SmoothAPLoss, SoftRankLoss, TripletLoss
 from fivesentences.losses.soft_rank import soft_ranks
 
 VARIANTS, CHOSEN = ("paper", "released"), ("closest", "furthest")
@@ -21,6 +21,7 @@ LOSSES = {
     },
     **{f"soft rank {variant}": SoftRankLoss(0.1, 25.0, variant) for variant in VARIANTS},
     "smooth AP": SmoothAPLoss(0.1),
+    **{f"InfoNCE {word}": InfoNCE(0.07, learned) for word, learned in (("fixed", False), ("learned", True))},
     **{f"HAL {name}": HAL(**settings) for name, settings in HAL.SETTINGS.items()},
 }
 RANDOM = {f"SAM random {variant}": SemanticAdaptiveMargin(10, "random", variant) for variant in VARIANTS}
@@ -89,6 +90,8 @@ def test_phi_of_another_batch_is_refused(loss, phi, said):
         (SmoothAPLoss, {"temperature": 0}),
         (HAL, {"gamma": 0}),
         (HAL, {"weight": 0}),
+        (InfoNCE, {"temperature": 0}),
+        (InfoNCE, {"weight": -1}),
     ],
 )
 def test_a_setting_out_of_range_is_refused_in_one_sentence(kind, arguments):

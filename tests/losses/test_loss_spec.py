@@ -11,7 +11,16 @@ import torch
 from fivesentences import losses
 from fivesentences.config import check
 from fivesentences.errors import InputError
-from fivesentences.losses import HalSpec, LossSpec, LossTerm, SamSpec, SmoothAPSpec, SoftRankSpec, TripletLoss
+from fivesentences.losses import (
+    HalSpec,
+    InfoNCESpec,
+    LossSpec,
+    LossTerm,
+    SamSpec,
+    SmoothAPSpec,
+    SoftRankSpec,
+    TripletLoss,
+)
 from fivesentences.models.matching import TrainingScores
 from fivesentences.plan.studies import Study
 from fivesentences.training.objective import Objective
@@ -44,6 +53,10 @@ NAMES = {
     ),
     "gamma=60,epsilon=0.7": LossSpec(triplet=None, hal=HalSpec()),
     "gamma=30,epsilon=0.3,hal_weight=2": LossSpec(triplet=None, hal=HalSpec(gamma=30, epsilon=0.3, weight=2)),
+    "info_nce=0.07": LossSpec(triplet=None, info_nce=InfoNCESpec()),
+    "triplet=hardest,margin=0.2,info_nce=0.1,temperature=learned,info_nce_weight=128": LossSpec(
+        info_nce=InfoNCESpec(temperature=0.1, learn_temperature=True, weight=128)
+    ),
     "triplet=hardest,margin=0.2,smooth_ap=0.001,ap_weight=25": LossSpec(smooth_ap=SmoothAPSpec()),
 }
 # What tables call a loss, as studies used to say by hand. "mean" is a study's own label of that phi.
@@ -80,6 +93,10 @@ LABELS = {
         triplet=None, soft_rank=SoftRankSpec(temperature=0.01, weight=5)
     ),
     "HAL alone, γ = 60, ε = 0.7": LossSpec(triplet=None, hal=HalSpec()),
+    "InfoNCE alone, T = 0.07": LossSpec(triplet=None, info_nce=InfoNCESpec()),
+    "+ InfoNCE T learned from 0.1, weight 128": LossSpec(
+        info_nce=InfoNCESpec(temperature=0.1, learn_temperature=True, weight=128)
+    ),
     "+ smooth AP T = 0.001, weight 25": LossSpec(smooth_ap=SmoothAPSpec()),
     "SAM τ = 10, random, paper + HAL γ = 60, ε = 0.7, weight 2": LossSpec(
         triplet=None, sam=SamSpec(), hal=HalSpec(weight=2)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.models import MODELS
 from fivesentences.models.matching import FEW
+from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training
 
@@ -90,3 +93,17 @@ def test_a_last_batch_of_one_pair_is_trained_on(name, training_of):
     training = training_of(name, loss=LossSpec(triplet="all"), batch_size=71)  # 72 captions
     train_batches(training, 2)
     assert all(parameter.isfinite().all() for parameter in training.model.parameters())
+
+
+def test_a_temperature_that_the_loss_learns_is_trained_and_shows_in_the_history(training_of, tmp_path):
+    training = training_of("vsepp", loss=LossSpec(triplet=None, info_nce={"learn_temperature": True}), epochs=2)
+    training.train(ResumeFolder(tmp_path, {}), seconds_between_saves=1e9)
+    temperatures = [row["temperature"] for row in training.history]
+    assert len({0.07, *temperatures}) == 3
+    # Adam moves its logarithm by at most about the learning rate in each batch, as it moves any weight.
+    assert abs(math.log(temperatures[-1] / 0.07)) < 1.1 * 0.01 * 2 * training.batches
+    state = training.state()
+    again = training_of("vsepp", loss=training.spec.loss, epochs=2)
+    again.restore(state)
+    assert again.objective.learned() == training.objective.learned()
+    assert "temperature" not in training_of("vsepp", loss=LossSpec()).objective.learned()

@@ -113,6 +113,7 @@ def test_shuffled_margins_follow_the_runs_seed():
         LossSpec(sam=SamSpec(margins="fixed")),
         LossSpec(soft_rank=SoftRankSpec(temperature=0.05)),
         LossSpec(triplet=None, hal=HalSpec(), smooth_ap=SmoothAPSpec(temperature=0.05)),
+        LossSpec(triplet=None, info_nce={"learn_temperature": True}),
     ],
     ids=lambda loss: loss.suffix,
 )

@@ -13,6 +13,7 @@ from typing import Annotated, Any, overload
 import typer
 
 MATRIX = ".npy, .npz, .json, .csv or .pt"
+WORDS = "Words such as phi, GT or role: fivesentences glossary WORD"  # below every help
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
 
 
@@ -35,7 +36,11 @@ class Side(StrEnum):
 
 Phi = Annotated[
     list[str] | None,
-    typer.Option("--phi", metavar="FILE", help="a phi matrix; repeat for more; NAME=FILE names it"),
+    typer.Option(
+        "--phi",
+        metavar="FILE",
+        help=r"a phi matrix \[captions, images], as 'fivesentences phi' writes it; repeat for more; NAME=FILE names it",
+    ),
 ]
 Dataset = Annotated[
     DatasetName | None,

@@ -11,9 +11,10 @@ import typer
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
+from fivesentences.commands import arguments as given
 from fivesentences.errors import InputError, need
 
-checkpoint = typer.Typer(no_args_is_help=True)
+checkpoint = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
 
 @checkpoint.callback()
@@ -26,7 +27,7 @@ def _root() -> None:
     """
 
 
-@checkpoint.command("import")
+@checkpoint.command("import", epilog=given.WORDS)
 def import_(
     file: Annotated[Path, typer.Argument(metavar="MODEL.pth.tar", help="a checkpoint of a released code")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="where safetensors and settings go")],

@@ -31,13 +31,15 @@ def compare(
     phi: given.Phi = None,
     dataset: given.Dataset = None,
     image_of_caption: given.ImageOfCaption = None,
-    ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
-    ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1",
-    asp: Annotated[bool, typer.Option("--asp", help="also ASP, which takes longest")] = False,
+    ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10",
+    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1",
+    asp: Annotated[bool, typer.Option("--asp", help="also ASP, whole rankings against phi; takes longest")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="also ASP by both tie rules, and SR with ground truth kept")
+        bool, typer.Option("--all", help="also ASP by both tie rules, and semantic recall with ground truth kept")
     ] = False,
-    method: Annotated[Test, typer.Option(metavar="NAME", help=" or ".join(Test))] = Test.PERMUTATION,
+    method: Annotated[
+        Test, typer.Option(metavar="NAME", help="permutation (random sign flips) or bootstrap")
+    ] = Test.PERMUTATION,
     resamples: Annotated[int, typer.Option(min=1, help="how many sign flips or draws")] = 10_000,
     confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="of the resampling")] = 0,

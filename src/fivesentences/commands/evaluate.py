@@ -55,8 +55,8 @@ def evaluate(
     ] = None,
     dataset: given.Dataset = None,
     image_of_caption: given.ImageOfCaption = None,
-    ks: Annotated[str, typer.Option("--ks", help="cut-offs")] = "1,5,10",
-    ms: Annotated[str, typer.Option("--ms", help="sizes of semantic recall's relevant set")] = "1,2,3",
+    ks: Annotated[str, typer.Option("--ks", help="cut-offs: how many first items of a ranking count")] = "1,5,10",
+    ms: Annotated[str, typer.Option("--ms", help="semantic recall's m: size of its relevant set")] = "1,2,3",
     everything: Annotated[
         bool, typer.Option("--all", help="all variants: formulas, styles, weights, tie rules, hubs")
     ] = False,
@@ -67,11 +67,16 @@ def evaluate(
         typer.Option("--ncs-ms", help="also the paper's NCS with relevant sets of these sizes; k: the cut-off"),
     ] = None,
     ideal_pool: Annotated[
-        IdealPool, typer.Option(metavar="NAME", help="captions of NCS's ideal: gallery, or given_rows of phi")
+        IdealPool,
+        typer.Option(
+            metavar="NAME", help="captions among which NCS seeks its ideal: gallery, or given_rows (all) of phi"
+        ),
     ] = IdealPool.GALLERY,
-    hubness: Annotated[bool, typer.Option("--hubs", help="report hubs")] = False,
+    hubness: Annotated[
+        bool, typer.Option("--hubs", help="report hubs, items that are nearest to many queries")
+    ] = False,
     hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs among the first this many items")] = "1",
-    asp: Annotated[bool, typer.Option(help="report ASP, which takes longest")] = True,
+    asp: Annotated[bool, typer.Option(help="report ASP, whole rankings against phi; takes longest")] = True,
     categories: Annotated[
         Path | None, typer.Option(metavar="FILE", help="category of each image, one per line: mAP, R-precision")
     ] = None,

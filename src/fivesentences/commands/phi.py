@@ -37,7 +37,10 @@ def phi(
     ] = None,
     image_of_caption: given.ImageOfCaption = None,
     tuples: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="parsed captions, .jsonl.gz; default: parse them for spice")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="SPICE's tuples of parsed captions, .jsonl.gz; default: parse them for spice"
+        ),
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, metavar="K", help="keep each caption's K best images")] = None,
     mirror: Annotated[

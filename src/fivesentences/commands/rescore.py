@@ -34,7 +34,9 @@ class Solver(StrEnum):
 
 def rescore(
     matrix: Annotated[Path, typer.Argument(metavar="SIMILARITY", help=f"{given.SHAPE}, {given.MATRIX}")],
-    method: Annotated[Method, typer.Option(metavar="NAME", help=", ".join(Method))],
+    method: Annotated[
+        Method, typer.Option(metavar="NAME", help="naive (unchanged), inverted_softmax, csls or assignment")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the new matrix, .npy")],
     k: Annotated[int | None, typer.Option("-k", min=1, help="csls: neighbours on either side (default 10)")] = None,
     beta: Annotated[float | None, typer.Option(help="inverted_softmax: inverse temperature (default 30)")] = None,

@@ -17,24 +17,26 @@ def schema(
     ] = Path(),
     check: Annotated[bool, typer.Option("--check", help="write nothing; fail if a file is not up to date")] = False,
 ) -> None:
-    """Write what follows from the code: config/schemas, docs/options.md, docs/metrics.md.
+    """Write what follows from the code: config/schemas, options.md, metrics.md and glossary.md of docs.
 
     The JSON schemas let an editor complete config/*.yaml: the first line of each
-    of these files names its schema. The two pages list every option and every
-    metric. Run this after a change of a specification, the configuration or the
-    registry of metrics; the names of the files written are printed.
+    of these files names its schema. The pages list every option, metric and
+    word. Run this after a change of a specification, the configuration, the
+    registry of metrics or the glossary; the names of the files written are printed.
 
     Example:
 
         fivesentences schema --check
     """
+    from fivesentences.glossary import glossary_page
     from fivesentences.metrics.registry import metrics_page
     from fivesentences.paper.studies import PaperStudy
     from fivesentences.plan.options_page import options_page
     from fivesentences.plan.schemas import schema_texts
 
     texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(PaperStudy).items()}
-    texts |= {root / "docs" / "options.md": options_page(), root / "docs" / "metrics.md": metrics_page()}
+    pages = {"options.md": options_page(), "metrics.md": metrics_page(), "glossary.md": glossary_page()}
+    texts |= {root / "docs" / name: text for name, text in pages.items()}
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check and stale:
         raise InputError(

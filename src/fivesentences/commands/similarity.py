@@ -40,7 +40,8 @@ def similarity(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the matrix, .npy")],
     split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="corpus, .parquet (default: the one in run.yaml)")
+        Path | None,
+        typer.Option(metavar="FILE", help="corpus (the table of captions), .parquet (default: the one in run.yaml)"),
     ] = None,
     features: Annotated[
         Path | None, typer.Option(metavar="FILE", help="its features, .npy (default: those in run.yaml)")

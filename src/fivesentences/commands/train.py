@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 def train(
     what: Annotated[
-        Path, typer.Argument(metavar="RUN.yaml|SCALE.yaml", help="a run's settings, its run.yaml, or a whole scale")
+        Path,
+        typer.Argument(
+            metavar="RUN.yaml|SCALE.yaml",
+            help="settings of a run, its run.yaml, or a scale (config/*.yaml) with all its runs",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="of a single run; default: below --results")

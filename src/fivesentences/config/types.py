@@ -36,9 +36,9 @@ Statistic = Literal["pearson", "spearman", "kendall_b", "kendall_c"]
 
 
 class Strict(BaseModel):
-    """A configuration block: unknown keys are errors, and nothing changes later."""
+    """A configuration block: unknown keys, infinite numbers and NaN are errors, and nothing changes later."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def as_list(value: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.config.named import class_among
 from fivesentences.losses.hal_spec import HalSpec
+from fivesentences.losses.info_nce_spec import InfoNCESpec
 from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
 from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
 from fivesentences.losses.soft_rank_spec import SoftRankSpec
@@ -23,6 +24,7 @@ from fivesentences.losses.triplet_spec import TripletSpec
 
 if TYPE_CHECKING:
     from fivesentences.losses.hal import HAL
+    from fivesentences.losses.info_nce import InfoNCE
     from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
     from fivesentences.losses.smooth_ap import SmoothAPLoss
     from fivesentences.losses.soft_rank import SoftRankLoss
@@ -37,6 +39,8 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "HAL",
     "HalSpec",
+    "InfoNCE",
+    "InfoNCESpec",
     "LossSpec",
     "LossTerm",
     "SamSpec",

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.types import Strict
 from fivesentences.losses.hal_spec import HalSpec
+from fivesentences.losses.info_nce_spec import InfoNCESpec
 from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
 from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
 from fivesentences.losses.soft_rank_spec import SoftRankSpec
@@ -29,6 +30,7 @@ class LossSpec(Strict):
     sam: SamSpec | None = Field(default=None, description="Semantic Adaptive Margin")
     soft_rank: SoftRankSpec | None = Field(default=None, description="DAA's soft ranks")
     hal: HalSpec | None = Field(default=None, description="HAL")
+    info_nce: InfoNCESpec | None = Field(default=None, description="InfoNCE, the loss of CLIP")
     smooth_ap: SmoothAPSpec | None = Field(default=None, description="smooth average precision")
 
     @classmethod

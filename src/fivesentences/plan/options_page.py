@@ -19,8 +19,8 @@ Written by `fivesentences schema` from the specifications in `src/fivesentences/
 do not edit it.
 
 An editor that knows JSON schemas completes these options in `config/*.yaml`: the first line of each file names its
-schema in `config/schemas`. How to add a model: [new_model.md](new_model.md). What the losses compute:
-[losses.md](losses.md).
+schema in `config/schemas`. How to add a model: [new_model.md](new_model.md), a loss:
+[new_loss.md](new_loss.md). What the losses compute: [losses.md](losses.md). Words: [glossary.md](glossary.md).
 """
 MODELS_HEAD = """\
 ## Models

@@ -49,7 +49,8 @@ class Training:
     Attributes:
         epoch: Finished epochs.
         step: Finished batches of the current epoch.
-        history: One row per epoch: epoch (from 1), learning_rate, loss (mean per caption), dev scores.
+        history: One row per epoch: epoch (from 1), learning_rate, loss (mean per caption), dev scores, and what the
+            loss itself learns.
         best: Weights of the epoch with the best dev score (the first of equals); None before the first epoch ends.
     """
 
@@ -69,9 +70,10 @@ class Training:
             regions=regions[0] if regions else None,
             concepts=data.concepts,
         ).to(device)
-        self.optimizer = Adam(self.model.parameters())
         phis = open_phis(spec.loss.phis, data.train.corpus, phi_files, data.whole_train)
         self.objective = Objective(spec.loss, phis, spec.seed)
+        # A loss may have parameters (a learned temperature); most have none.
+        self.optimizer = Adam([*self.model.parameters(), *self.objective.parameters()])
         self.dev = data.dev.first(spec.training.selection_images)
         self.scores = DevScores(spec.training.selection, self.dev.corpus)
         self.loader = Loader(data.train, device)
@@ -166,7 +168,13 @@ class Training:
             self._diverged("the dev similarity is not finite")
         scores = self.scores(similarity)
         loss = self.loss_sum / len(self.data.train.captions)
-        row = {"epoch": self.epoch + 1, "learning_rate": self.learning_rate(), "loss": loss, **scores}
+        row = {
+            "epoch": self.epoch + 1,
+            "learning_rate": self.learning_rate(),
+            "loss": loss,
+            **scores,
+            **self.objective.learned(),
+        }
         self.history.append(row)
         if scores[self.scores.column] > self.best_score:
             self.best_score = scores[self.scores.column]

@@ -17,11 +17,11 @@ from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 class Objective(nn.Module):
     """The sum of the losses of a run.
 
-    Retrieval losses (triplet, HAL, smooth AP) are summed over all similarities that a model wants ranked; semantic ones
-    (SAM, soft rank) read the one that evaluation reads (of CVSE that of the fused vectors), as released. A model's own
-    loss is added as it is.
+    Retrieval losses (triplet, HAL, InfoNCE, smooth AP) are summed over all similarities that a model wants ranked;
+    semantic ones (SAM, soft rank) read the one that evaluation reads (of CVSE that of the fused vectors), as released.
+    A model's own loss is added as it is.
 
-    ``state_dict()`` is part of the state of a run: it contains the state of shuffled margins.
+    ``state_dict()`` is part of the state of a run: it contains the state of shuffled margins and what a loss learns.
 
     Args:
         spec: The losses.
@@ -61,6 +61,14 @@ class Objective(nn.Module):
         for term, name in zip(self.semantic, self._phi_names, strict=True):
             loss = loss + term(similarity, None if name is None else self.phi(name, rows, similarity.device))
         return loss
+
+    def learned(self) -> dict[str, float]:
+        """What the losses themselves have learned so far, by name; empty for most."""
+        values: dict[str, float] = {}
+        for term in (*self.ranking, *self.semantic):
+            if hasattr(term, "learned"):
+                values |= term.learned()
+        return values
 
     def phi(self, name: str, rows: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
         """phi of a batch, ``[B captions, B images]`` float32; ``a+b`` is the mean of two."""
