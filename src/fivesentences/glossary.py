@@ -294,7 +294,7 @@ TERMS: tuple[Term, ...] = (
         word="similarity", stage="evaluation", page=_MODEL,
         means="The matrix [images, captions] of a model's scores, larger is more similar. Every number of an "
         "evaluation follows from it, and for semantic metrics from phi.",
-        options=("evaluate SIMILARITY", "rescore SIMILARITY", "evaluate --transposed"),
+        options=("evaluate MODEL", "rescore SIMILARITY", "evaluate --transposed"),
     ),
     Term(
         word="direction", stage="evaluation", page=_MODEL,
