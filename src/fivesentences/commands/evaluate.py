@@ -77,14 +77,15 @@ def evaluate(
     eccv: Annotated[
         bool, typer.Option("--eccv", help="ECCV Caption and CxC recall, only for COCO's 5K test split")
     ] = False,
-    cxc: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv and the two files of ids")
-    ] = None,
+    cxc: Annotated[Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv, by COCO ids")] = None,
     image_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO id of each image, one per line (coco-5k: known)")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="COCO id of each image, one per line; default: Karpathy's order of COCO's test split"
+        ),
     ] = None,
     caption_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line (coco-5k: known)")
+        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line; default as above")
     ] = None,
     mean: Annotated[bool, typer.Option("--mean", help="also the mean of all phi, as in ASP(A)")] = False,
     transposed: given.Transposed = False,
@@ -139,7 +140,8 @@ def evaluate(
                 captions=captions,
                 more_rows=ideal_pool == IdealPool.GIVEN_ROWS,
             )
-        further = annotations.read(gallery)
+        further, on_order = annotations.read(gallery, captions)
+        notes += on_order
         if captions is not None:
             gallery = gallery_files.with_computed_phis(gallery, captions, metric or ["cider"])
         if mean:
