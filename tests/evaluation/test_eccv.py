@@ -109,7 +109,8 @@ def test_ids_that_are_not_the_test_split_are_named():
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(eccv_module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install .fivesentences\[eccv\]"):
-        coco_test_ids()
+        eccv_positives()
+    assert len(coco_test_ids()[1]) == 25_000  # the ids are ours
 
 
 @pytest.mark.data

@@ -133,6 +133,10 @@ def _assigned(
         image_of_caption = similarity.image_of_caption
     places = _places(matrix.shape, captions_per_image, image_of_caption)
     span = _range(matrix)
+    if not np.isfinite(2 * span):
+        raise InputError(
+            f"the scores range over {span:.2g}, too far to be added up; scale them down, such as to -1 to 1."
+        )
     if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
         image_of_place = np.repeat(np.arange(len(matrix)), places)
         place, caption = scipy.optimize.linear_sum_assignment(matrix.astype(np.float64)[image_of_place], maximize=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.retrieval.gallery import first_not_finite
 from fivesentences.semantics.scoring import new_array
 from fivesentences.storage import check_npy, replacing
 
@@ -64,7 +65,8 @@ def filled(
         float32, or what ``out`` names.
 
     Raises:
-        InputError: If ``out`` does not fit, cannot be written, or the disk has no room.
+        InputError: If ``out`` does not fit, cannot be written, the disk has no room, or a result is beyond the range of
+            its type; a file is then not written.
     """
     if out is None:
         out = np.empty(shape, dtype=np.float32)
@@ -75,16 +77,28 @@ def filled(
             raise InputError("out is read-only; open it for writing (mmap_mode='r+') or leave it out.")
         if given is not None and not _is_same(out, given) and np.may_share_memory(out, given):
             raise InputError("out overlaps the similarity without being the same array; pass another array.")
-        fill(out)
+        _fill(fill, out)
         return out
     path = Path(out)
     check_npy(path, "a matrix")
     with replacing(path) as temporary:
         array = new_array(temporary, np.float32, shape)
-        fill(array)
+        _fill(fill, array)
         array.flush()
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
     return matrix
+
+
+def _fill(fill: Callable[[NDArray], None], result: NDArray) -> None:
+    """Fill an array, without numpy's warnings, and refuse results that it cannot hold."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fill(result)
+    if place := first_not_finite(result):
+        raise InputError(
+            f"the result at image {place[0]}, caption {place[1]} is {float(result[place])}: beyond the range of "
+            f"{result.dtype}, which ends at {np.finfo(result.dtype).max:.2g}; scale the scores down, such as to -1 to "
+            "1, or choose a smaller beta where there is one."
+        )
 
 
 def _is_same(a: NDArray, b: NDArray) -> bool:
