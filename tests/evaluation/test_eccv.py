@@ -107,6 +107,7 @@ def test_ids_that_are_not_the_test_split_are_named():
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
+    eccv_module._lists.cache_clear()
     monkeypatch.setattr(eccv_module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install .fivesentences\[eccv\]"):
         eccv_positives()

@@ -171,7 +171,10 @@ class Evaluator:
 
     def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:
         """The matrix, checked, and what is known of its gallery; computed again only where the gallery changed."""
-        given, known = similarity if isinstance(similarity, Gallery) else as_array(similarity), self._known
+        given, known = (
+            similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity"),
+            self._known,
+        )
         if known is None or not known.fits(given, self._phis is None):
             pairing = None if isinstance(given, Gallery) else self._image_of_caption
             gallery = Gallery.of(given, pairing, self._phis, more_rows=self.ideal_pool == "given_rows")

@@ -338,23 +338,25 @@ def as_array(values: Any, name: str | Path = "the array") -> NDArray[Any]:
 
 
 def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
-    kind = f"{tensor.dtype} of shape {'?' if tensor.is_nested else list(tensor.shape)}"
-    if tensor.is_nested or tensor.is_meta:
-        why = "is nested: its rows differ in length" if tensor.is_nested else "is on the device 'meta', without values"
-        raise InputError(f"{name} is a tensor, {kind}, that {why}; give a tensor with a number in every cell.")
-    is_sparse = str(tensor.layout) != "torch.strided"
+    is_nested, is_meta = (getattr(tensor, flag, False) for flag in ("is_nested", "is_meta"))
+    kind = f"{tensor.dtype} of shape {'?' if is_nested else list(tensor.shape)[:8]}"
+    if is_nested or is_meta:
+        why = "nested: its rows differ in length" if is_nested else "on the device 'meta', where it has no values"
+        raise InputError(f"{name} is a tensor, {kind}, that is {why}; give a tensor with a number in every cell.")
+    is_sparse = str(getattr(tensor, "layout", "torch.strided")) != "torch.strided"
     # Few numbers in a file can stand for more cells than any memory has.
-    repeated = not is_sparse and 0 in tensor.stride()
-    if (is_sparse or repeated) and tensor.numel() > CELLS_OF_SPARSE:
+    if (is_sparse or (hasattr(tensor, "stride") and 0 in tensor.stride())) and tensor.numel() > CELLS_OF_SPARSE:
         raise InputError(f"{name} is a sparse or expanded tensor, {kind}; at most {CELLS_OF_SPARSE:,} cells are read.")
     try:
         tensor = tensor.detach().cpu()
         tensor = tensor.to_dense() if is_sparse else tensor
-        if tensor.is_quantized:
+        if getattr(tensor, "is_quantized", False):
             tensor = tensor.dequantize()
         elif str(tensor.dtype) == "torch.bfloat16" or str(tensor.dtype).startswith("torch.float8"):
             tensor = tensor.float()
-        array: NDArray[Any] = tensor.resolve_conj().resolve_neg().numpy()
+        elif getattr(tensor, "is_neg", bool)():  # a view of negated values, which numpy has not
+            tensor = tensor.resolve_neg()
+        array: NDArray[Any] = tensor.numpy()
         return array
     except (TypeError, RuntimeError, NotImplementedError) as error:  # torch has many types that numpy lacks
         why = str(error).strip().partition("\n")[0].rstrip(".")[:150]
