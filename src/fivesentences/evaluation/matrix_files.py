@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -202,13 +203,12 @@ def _beginning(numbers: NDArray[np.floating]) -> str:
 def _of_several(path: Path, key: str | None) -> NDArray[Any]:
     arrays = _npz(path) if path.suffix == ".npz" else _pt(path)
     names = list(arrays)
+    if not names:
+        raise InputError(f"{path} holds no array; write it by numpy.savez(path, matrix).")
     if key is None:
         if len(names) != 1:
             listed = ", ".join(name[:40] for name in names[:8]) + (", ..." if len(names) > 8 else "")
-            raise InputError(
-                f"{path} holds {len(names)} arrays ({listed}); name one, such as {path}:"
-                f"{names[0][:40] if names else 'NAME'}."
-            )
+            raise InputError(f"{path} holds {len(names)} arrays ({listed}); name one, such as {path}:{names[0][:40]}.")
         key = names[0]
     if key not in arrays:
         raise InputError(f"{path} holds no array '{key}'; it holds {', '.join(name[:40] for name in names[:8])}.")
@@ -240,7 +240,9 @@ def _pt(path: Path) -> Mapping[str, Any]:
     except ImportError:
         raise InputError("reading .pt needs PyTorch", where=path, cure=install("train", "or save .npy")) from None
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # what a damaged file raises depends on where it is damaged
         raise InputError(
             f"{path}: it is damaged, or holds other objects than tensors, which are never loaded; write it with "

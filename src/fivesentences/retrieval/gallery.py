@@ -339,7 +339,8 @@ def as_array(values: Any, name: str | Path = "the array") -> NDArray[Any]:
 
 def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
     is_nested, is_meta = (getattr(tensor, flag, False) for flag in ("is_nested", "is_meta"))
-    kind = f"{tensor.dtype} of shape {'?' if is_nested else list(tensor.shape)[:8]}"
+    shape = "?" if is_nested else str(list(getattr(tensor, "shape", ()))[:8])
+    kind = f"{tensor.dtype} of shape {shape}"
     if is_nested or is_meta:
         why = "nested: its rows differ in length" if is_nested else "on the device 'meta', where it has no values"
         raise InputError(f"{name} is a tensor, {kind}, that is {why}; give a tensor with a number in every cell.")
