@@ -200,6 +200,11 @@ class Gallery:
 Similarity = ArrayLike | Gallery
 
 
+def name_of(similarity: Similarity) -> str | Path:
+    """What messages call a similarity."""
+    return similarity.name if isinstance(similarity, Gallery) else "similarity"
+
+
 def checked_similarity(
     similarity: Similarity, shape: tuple[int, ...] | None = None, name: str | Path = "similarity"
 ) -> NDArray[Any]:
