@@ -86,7 +86,8 @@ def _notes_on_constant_scores(gallery: Gallery) -> list[str]:
     ):
         if scores.shape[1] > 1 and (n := _constant_rows(scores)):
             notes.append(
-                f"{n:,} of {len(scores):,} {side} score all {others} equally: as queries they rank {others} by index alone."
+                f"{n:,} of {len(scores):,} {side} score all {others} equally, so that as queries they rank "
+                "by index alone."
             )
     return notes
 

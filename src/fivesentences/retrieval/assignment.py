@@ -135,8 +135,8 @@ def _assigned(
     span = range_of(matrix)
     if not np.isfinite(2 * span):
         raise InputError(
-            f"{name_of(similarity)}: the scores range over {span:.2g}, too far to be added up; scale them down, such as "
-            "to -1 to 1."
+            f"{name_of(similarity)}: the scores range over {span:.2g}, too far to be added up; scale them down, "
+            "such as to -1 to 1."
         )
     if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
         image_of_place = np.repeat(np.arange(len(matrix)), places)

@@ -13,7 +13,6 @@ from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, range
 from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
-
 LEAST_EXPONENT = 1e-3  # of beta times the range of the scores; results are of the size of log(queries)
 
 
@@ -46,8 +45,9 @@ def inverted_softmax(
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
 
     Raises:
-        InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, is so
-            small that results would be equal, there is only one query and ``include_self`` is off, or ``out`` does not fit.
+        InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, results
+            would be equal or infinite as float32, there is only one query and ``include_self`` is off, or ``out``
+            does not fit.
     """
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
@@ -64,9 +64,9 @@ def inverted_softmax(
         )
     beta = float(beta)
     span = range_of(matrix)
-    if 0 < span and beta * span < LEAST_EXPONENT:
+    if span > 0 and beta * span < LEAST_EXPONENT:
         raise InputError(
-            f"is {beta:g}, but the scores range over {span:.2g} only, so that float32 would make most results equal; "
+            f"is {beta}, but the scores range over {span:.2g} only, so that float32 would make most results equal; "
             f"it must be at least {LEAST_EXPONENT / span:.1g}, and 30 is usual for cosines.",
             where=Argument("beta"),
         )
