@@ -109,8 +109,8 @@ def _fill(fill: Callable[[NDArray], None], result: NDArray, name: str | Path) ->
     if place := first_not_finite(result):
         raise InputError(
             f"{name}: the result at image {place[0]}, caption {place[1]} is {float(result[place])}, beyond the range "
-            f"of {result.dtype}, which ends at {np.finfo(result.dtype).max:.2g}; scale the scores down, such as to -1 to "
-            "1, or choose a smaller beta where there is one."
+            f"of {result.dtype}, which ends at {np.finfo(result.dtype).max:.2g}; scale the scores down, such as to -1 "
+            "to 1, or choose a smaller beta where there is one."
         )
 
 

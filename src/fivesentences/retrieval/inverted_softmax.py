@@ -13,7 +13,7 @@ from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, range
 from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
-LEAST_EXPONENT = 1e-3  # of beta times the range of the scores; results are of the size of log(queries)
+LEAST_EXPONENT = 1e-6  # of beta times the range of the scores: float32 has steps of 1e-7 and results are about 1
 
 
 def inverted_softmax(
