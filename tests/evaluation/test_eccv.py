@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.errors import InputError
 from fivesentences.evaluation import eccv_caption as eccv_module
-from fivesentences.evaluation.eccv_caption import coco_test_ids, eccv, eccv_positives, packaged_positives
+from fivesentences.evaluation import evaluate
+from fivesentences.evaluation.coco_ids import coco_test_ids, is_in_order
+from fivesentences.evaluation.eccv_caption import eccv, eccv_positives, packaged_positives
 from fivesentences.evaluation.positives import cxc_positives
 from fivesentences.metrics.positives import find_hits
+from fivesentences.retrieval import Gallery
 
 pytest.importorskip("eccv_caption")
 
 HEADER = "caption,image,agg_score,sampling_method\n"
 LINE = "COCO_val2014:sentid:{},COCO_val2014_{:012d}.jpg,{},c2i_intrasim\n"
+
+
+@pytest.fixture
+def mirror_captions(mirror):
+    return load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco").captions
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +42,16 @@ def first_of(scores, depth=50):
     chosen = np.sort(np.argpartition(-scores, depth, axis=1)[:, :depth], axis=1)
     order = np.argsort(-np.take_along_axis(scores, chosen, axis=1), axis=1, kind="stable")
     return np.take_along_axis(chosen, order, axis=1)
+
+
+def test_the_ids_are_the_packages():
+    from importlib.resources import files
+
+    data = files("eccv_caption") / "data"
+    image_ids, caption_ids = coco_test_ids()
+    image_of = json.loads((data / "original_caption_to_image.json").read_text())
+    assert np.load(str(data / "coco_test_ids.npy")).tolist() == caption_ids.tolist()
+    assert [image_of[str(caption)][0] for caption in caption_ids.tolist()] == np.repeat(image_ids, 5).tolist()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -106,10 +126,65 @@ def test_ids_that_are_not_the_test_split_are_named():
         eccv(np.zeros((10, 50)))
 
 
+def moved(similarity, seed=2):
+    """The same model with its images in another order: rows, image of each caption, and where each image went."""
+    rows = np.random.default_rng(seed).permutation(5000)
+    return similarity[rows], np.repeat(np.argsort(rows), 5), rows
+
+
+def test_a_captions_own_image_is_where_the_lists_have_it():
+    """The facts that the check rests on: exceptions among ECCV's and CxC's matches, none among the owners."""
+    owner = np.arange(25_000) // 5
+    for name, without_any, rated_low in (("eccv", 23_668, []), ("cxc", 28, [24_696]), ("original", 0, [])):
+        positives = packaged_positives(name)
+        number = positives.number("t2i")
+        own = np.asarray(positives.t2i[owner, np.arange(25_000)]).ravel()
+        assert np.count_nonzero(number == 0) == without_any
+        assert np.flatnonzero((number > 0) & ~own).tolist() == rated_low
+        positives.check_owners(owner)
+        assert (positives.own != packaged_positives("original").t2i).nnz == 0
+
+
+def test_another_order_is_refused_unless_the_ids_say_it(similarity):
+    image_ids, _ = coco_test_ids()
+    rows, owner, order = moved(similarity)
+    gallery = Gallery.of(rows, owner)
+    assert eccv(gallery, image_ids[order]) == eccv(similarity)
+    disagree = 5 * np.count_nonzero(order != np.arange(5000))
+    other = (
+        f"caption 0 with image 0, but the similarity has it as a caption of image {owner[0]}, and so for {disagree:,}"
+    )
+    with pytest.raises(InputError, match=other):
+        eccv(gallery)
+    with pytest.raises(InputError, match=f"{disagree:,} of 25,000 captions: rows or columns are in another order"):
+        eccv(similarity, image_ids[order])
+    two_swapped = np.arange(25_000) // 5
+    two_swapped[[3, 7]] = two_swapped[[7, 3]]
+    for lists in ({"ECCV": packaged_positives("eccv")}, {"CxC": packaged_positives("cxc")}):
+        with pytest.raises(InputError, match=r"caption 3 with image 0, .* of image 1, and so for 2 of 25,000 captions"):
+            evaluate(np.zeros((5000, 25_000), np.int8), image_of_caption=two_swapped, positives=lists, ks=(1,))
+
+
+@pytest.mark.data
+def test_captions_show_the_order(mirror_captions):
+    _, caption_ids = coco_test_ids()
+    rows = np.random.default_rng(3).permutation(25_000)
+    spelt = [caption.upper().replace(" ", "  ") for caption in mirror_captions]
+    assert is_in_order(mirror_captions) and is_in_order(spelt)
+    assert is_in_order([spelt[at] for at in rows], caption_ids[rows])
+    assert not is_in_order(mirror_captions[:5000]) and not is_in_order(["a dog", *mirror_captions[1:]])
+    with pytest.raises(InputError, match=r"captions: .* but not in Karpathy's order; pass image_ids and caption_ids"):
+        is_in_order([spelt[at] for at in rows])
+    with pytest.raises(InputError, match="not in the order of the caption ids"):
+        is_in_order(spelt, caption_ids[rows])
+
+
 def test_without_the_package_the_extra_is_named(monkeypatch):
+    eccv_module._lists.cache_clear()
     monkeypatch.setattr(eccv_module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install .fivesentences\[eccv\]"):
-        coco_test_ids()
+        eccv_positives()
+    assert len(coco_test_ids()[1]) == 25_000  # the ids are ours
 
 
 @pytest.mark.data

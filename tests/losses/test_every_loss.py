@@ -97,3 +97,18 @@ def test_phi_of_another_batch_is_refused(loss, phi, said):
 def test_a_setting_out_of_range_is_refused_in_one_sentence(kind, arguments):
     with pytest.raises(InputError, match=rf"^{kind.__name__}: {list(arguments)[-1]} is [^\n]*\.$"):
         kind(**arguments)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (0, 0), (0, 3), (4,), (2, 2, 2)])
+def test_a_batch_that_is_no_square_is_refused(name, shape):
+    with pytest.raises(InputError, match=r"^\w+: similarity is \[.*square.*one row and one column per pair"):
+        call(LOSSES[name], torch.zeros(shape), torch.zeros(shape))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_batch_that_is_no_tensor_of_floating_numbers_is_refused(name):
+    with pytest.raises(InputError, match="similarity is ndarray; give a torch tensor"):
+        call(LOSSES[name], torch.zeros(2, 2).numpy(), torch.zeros(2, 2))
+    with pytest.raises(InputError, match=r"similarity is torch.int64; give floating numbers"):
+        call(LOSSES[name], torch.zeros(2, 2, dtype=torch.int64), torch.zeros(2, 2))

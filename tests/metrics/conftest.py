@@ -114,7 +114,8 @@ def made(kind: str) -> Case:
     i2t, t2i = (rng.random(similarity.shape) < share for share in (0.1, 0.06))
     i2t[-1], t2i[:, -1] = False, False  # queries without a positive, if there are others
     i2t[0, 0] = t2i[0, 0] = True
-    positives = Positives(i2t, t2i, rng.integers(0, 3, n_images) * i2t.any(axis=1))
+    own = np.zeros(i2t.shape)  # drawn lists know nothing of captions' own images
+    positives = Positives(i2t, t2i, rng.integers(0, 3, n_images) * i2t.any(axis=1), own=own)
     return Case(similarity, phi, pairing, labels, categories.tolist(), captions.tolist(), positives)
 
 

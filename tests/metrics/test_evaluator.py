@@ -68,8 +68,8 @@ def everything(phi):
         "categories": ["a", "b", "c", "a", "b", None, "c", "d", "a"],
         "category_cutoffs": (None, "R", 5, 100),
         "positives": {
-            "CxC": Positives.symmetric(pairs),
-            "ECCV": Positives(pairs, np.roll(pairs, 3, axis=1), outside_i2t=np.arange(9) % 2),
+            "CxC": Positives(pairs, pairs, own=np.zeros(pairs.shape)),
+            "ECCV": Positives(pairs, np.roll(pairs, 3, axis=1), np.arange(9) % 2, own=np.zeros(pairs.shape)),
         },
     }
 

@@ -27,7 +27,9 @@ def given(seed):
     i2t, t2i = (rng.random((IMAGES, CAPTIONS)) < share for share in (0.1, 0.06))
     i2t[4], t2i[:, 7] = False, False  # queries without a positive
     outside = rng.integers(0, 3, IMAGES) * i2t.any(axis=1)
-    return similarity, Positives(scipy.sparse.csr_array(i2t), scipy.sparse.coo_array(t2i), outside)
+    return similarity, Positives(
+        scipy.sparse.csr_array(i2t), scipy.sparse.coo_array(t2i), outside, own=np.zeros(i2t.shape)
+    )
 
 
 def queries(similarity, positives, direction):

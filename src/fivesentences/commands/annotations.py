@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fivesentences.retrieval import Gallery
 
 COCO_5K = "coco-5k"
-UNKNOWN_IDS = "pairs are named by COCO ids; give --image-ids FILE and --caption-ids FILE."
+COCO_PROTOCOLS = (COCO_5K, "coco-1k-5fold", "coco-1k-first")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Annotations:
         cxc: CxC's ratings.
         image_ids: COCO id of each image, one per line.
         caption_ids: COCO id of each caption, one per line.
-        protocol: How the similarity is scored; the ids of "coco-5k" are known if eccv_caption is installed.
+        protocol: How the similarity is scored; the ids of COCO's test split are known.
     """
 
     categories: Path | None
@@ -46,8 +46,9 @@ class Annotations:
     protocol: Protocol | None
 
     @property
-    def _is_coco_5k(self) -> bool:
-        return self.protocol is not None and self.protocol.name == COCO_5K
+    def _are_ids_known(self) -> bool:
+        """Whether the options say that this is COCO's test split, so that ids need not be given."""
+        return self.eccv or (self.protocol is not None and self.protocol.name in COCO_PROTOCOLS)
 
     def check(self) -> None:
         """Refuse what contradicts itself, before anything is read.
@@ -67,16 +68,34 @@ class Annotations:
             )
         if self.eccv:
             need("eccv_caption", "eccv", "--eccv")
-        ids_are_named = self.image_ids is not None and self.caption_ids is not None
-        if self.cxc is not None and not self._is_coco_5k and not ids_are_named:
-            raise InputError(UNKNOWN_IDS, where=self.cxc)
+        if self._are_ids_known:
+            return
+        needed = (self.image_ids, self.caption_ids) if self.cxc is not None else (self.image_ids,)
+        missing = [
+            f"{option} FILE"
+            for option, file in zip(("--image-ids", "--caption-ids"), needed, strict=False)
+            if file is None
+        ]
+        if (self.cxc is not None or self.instances is not None) and missing:
+            what = "labels are" if self.cxc is None else "pairs are"
+            raise InputError(
+                f"{what} named by COCO ids; give {' and '.join(missing)} (with --dataset {COCO_5K} they are known).",
+                where=self.cxc or self.instances,
+            )
 
-    def read(self, gallery: Gallery) -> dict[str, Any]:
+    def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
         """Categories, labels and positives of a gallery, as ``evaluate`` takes them.
 
+        Args:
+            gallery: Images, captions and similarity.
+            captions: File of its captions, from which an assumed order of COCO's test split can be told.
+
+        Returns:
+            Arguments of ``evaluate``, and sentences on the order of images and captions where it was assumed.
+
         Raises:
-            InputError: If a file is missing or damaged, or does not fit the gallery, or ``--eccv`` is given for another
-                gallery than COCO's 5K test split.
+            InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
+                is given for another gallery than COCO's 5K test split.
         """
         from fivesentences.evaluation.protocols import PROTOCOLS
 
@@ -89,13 +108,42 @@ class Annotations:
             )
         image_ids = _ids(self.image_ids, n_images, "images")
         caption_ids = _ids(self.caption_ids, n_captions, "captions")
-        if self._is_coco_5k and image_ids is None and caption_ids is None:
-            image_ids, caption_ids = _usual_ids()
-        return {
+        notes: list[str] = []
+        by_id = self.eccv or self.cxc is not None or self.instances is not None
+        if by_id and self._are_ids_known:
+            image_ids, caption_ids, notes = self._usual_order(gallery, image_ids, caption_ids, captions)
+        if by_id and image_ids is not None and caption_ids is not None:
+            _check_ids(gallery, image_ids, caption_ids)
+        arguments = {
             "categories": None if self.categories is None else _categories(self.categories, n_images),
             "labels": self._labels(image_ids, n_images),
             "positives": self._positives(image_ids, caption_ids),
         }
+        return arguments, notes
+
+    def _usual_order(
+        self, gallery: Gallery, image_ids: list[str] | None, caption_ids: list[str] | None, captions: Path | None
+    ) -> tuple[list[str] | None, list[str] | None, list[str]]:
+        """Ids of both sides, those not given in Karpathy's order, and what was assumed about the order, in words."""
+        from fivesentences.evaluation.coco_ids import coco_test_ids, is_in_order
+        from fivesentences.semantics.caption_file import read_captions
+
+        usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
+        is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
+        assumed = []
+        if image_ids is None:
+            image_ids = [str(number) for number in usual_images[: gallery.n_images]]
+            assumed.append((f"images (the first is {image_ids[0]})", "--image-ids"))
+        needs_captions = self.eccv or self.cxc is not None
+        if caption_ids is None and needs_captions:
+            caption_ids = [str(number) for number in usual_captions[: gallery.n_captions]]
+            assumed.append((f"captions (the first is {caption_ids[0]})", "--caption-ids"))
+        if not assumed:
+            return image_ids, caption_ids, []
+        sides, options = (" and ".join(words) for words in zip(*assumed, strict=True))
+        told = f"{captions} has its captions in this order" if is_told else "a similarity does not show its order"
+        note = f"No {options} given: {sides} are taken to be in Karpathy's order of COCO's test split; {told}."
+        return image_ids, caption_ids, [note]
 
     def _labels(self, image_ids: list[str] | None, n_images: int) -> NDArray[Any] | None:
         from fivesentences.corpus.instances import read_instances
@@ -116,8 +164,7 @@ class Annotations:
             return labels
         if self.instances is None:
             return None
-        if image_ids is None:
-            raise InputError("labels are named by COCO ids; give --image-ids FILE.", where=self.instances)
+        assert image_ids is not None  # see check
         return read_instances(self.instances, image_ids)
 
     def _positives(self, image_ids: list[str] | None, caption_ids: list[str] | None) -> dict[str, Positives] | None:
@@ -132,8 +179,7 @@ class Annotations:
             return None
         from fivesentences.evaluation.positives import cxc_positives
 
-        if image_ids is None or caption_ids is None:
-            raise InputError(UNKNOWN_IDS, where=self.cxc)
+        assert image_ids is not None and caption_ids is not None  # see check
         return {"CxC": cxc_positives(self.cxc, caption_ids, image_ids)}
 
 
@@ -146,15 +192,25 @@ def _ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
     return lines
 
 
-def _usual_ids() -> tuple[list[str] | None, list[str] | None]:
-    """Ids of COCO's test split in Karpathy's order, if eccv_caption, which knows them, is installed."""
-    from fivesentences.evaluation.eccv_caption import coco_test_ids
+def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -> None:
+    """Refuse ids by which a caption of COCO's test split is of another image than in the gallery."""
+    from fivesentences.evaluation.coco_ids import own_pairs
 
-    try:
-        images, captions = coco_test_ids()
-    except InputError:
-        return None, None
-    return [str(number) for number in images.tolist()], [str(number) for number in captions.tolist()]
+    known = own_pairs(image_ids, caption_ids).tocoo()
+    row_by_ids = np.full(gallery.n_captions, -1)
+    row_by_ids[known.col] = known.row
+    wrong = np.flatnonzero((row_by_ids >= 0) & (row_by_ids != gallery.image_of_caption))
+    if len(wrong):
+        column = int(wrong[0])
+        row, of_ids = int(gallery.image_of_caption[column]), int(row_by_ids[column])
+        raise InputError(
+            f"column {column} is caption {caption_ids[column]} of image {image_ids[of_ids]}, which the ids put at row "
+            f"{of_ids}, but the matrix has it as a caption of row {row} (image {image_ids[row]}); so {len(wrong):,} of "
+            f"{gallery.n_captions:,} captions disagree: ids and matrix are in different orders",
+            where=gallery.name,
+            cure="give the ids of the rows by --image-ids FILE and of the columns by --caption-ids FILE, in the order "
+            "of the matrix, and --image-of-caption FILE where captions do not follow their images in equal blocks",
+        )
 
 
 def _categories(path: Path, n_images: int) -> NDArray[Any]:

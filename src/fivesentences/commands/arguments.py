@@ -12,6 +12,7 @@ from typing import Annotated, Any, overload
 
 import typer
 
+LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 MATRIX = ".npy, .npz, .json, .csv or .pt"
 WORDS = "Words such as phi, GT or role: fivesentences glossary WORD"  # below every help
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
@@ -71,7 +72,7 @@ def numbers_of(text: str, option: str) -> tuple[int, ...]: ...
 @overload
 def numbers_of(text: str, option: str, words: Mapping[str, Any]) -> tuple[Any, ...]: ...
 def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
-    """Whole numbers of at least 1, separated by commas.
+    """Whole numbers from 1 to ``LARGEST``, separated by commas.
 
     Args:
         text: What was typed.
@@ -82,13 +83,19 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
         typer.BadParameter: If it is something else.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part in words or (part.isascii() and part.isdigit() and int(part)) for part in parts):
+    if not parts or not all(part in words or _is_number(part) for part in parts):
         also = "".join(f" or '{word}'" for word in words)
+        shown = text if len(text) <= 60 else f"{text[:60]}..."
         raise typer.BadParameter(
-            f"it is '{text}'; give whole numbers of at least 1{also}, separated by commas, such as 1,5,10.",
+            f"it is '{shown}'; give whole numbers from 1 to {LARGEST:,}{also}, separated by commas, such as 1,5,10.",
             param_hint=option,
         )
     return tuple(words[part] if part in words else int(part) for part in parts)
+
+
+def _is_number(text: str) -> bool:
+    digits = text.lstrip("0")
+    return text.isascii() and text.isdigit() and 0 < len(digits) <= len(str(LARGEST)) and int(digits) <= LARGEST
 
 
 @contextmanager

@@ -93,14 +93,15 @@ def evaluate(
     eccv: Annotated[
         bool, typer.Option("--eccv", help="ECCV Caption and CxC recall, only for COCO's 5K test split")
     ] = False,
-    cxc: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv and the two files of ids")
-    ] = None,
+    cxc: Annotated[Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv, by COCO ids")] = None,
     image_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO id of each image, one per line (coco-5k: known)")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="COCO id of each image, one per line; default: Karpathy's order of COCO's test split"
+        ),
     ] = None,
     caption_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line (coco-5k: known)")
+        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line; default as above")
     ] = None,
     mean: Annotated[bool, typer.Option("--mean", help="also the mean of all phi, as in ASP(A)")] = False,
     comparing: Annotated[
@@ -196,7 +197,8 @@ def evaluate(
                 more_rows=ideal_pool == IdealPool.GIVEN_ROWS,
             )
         notes += more
-        further = annotations.read(gallery)
+        further, on_order = annotations.read(gallery, captions)
+        notes += on_order
         if runs is not None:
             runs.name_items(gallery, image_ids, caption_ids)
         if captions is not None:
@@ -288,10 +290,11 @@ def evaluate(
 
 def _read_another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:
     """The similarity of another model of the same images and captions, checked, and sentences on it."""
-    from fivesentences.evaluation.gallery_files import read_scores
+    from fivesentences.evaluation.gallery_files import notes_on_constant_scores, read_scores
 
     matrix, notes = read_scores(model.matrix, model.text, transposed=transposed)
-    return scorer.whole.with_similarity(matrix, model.matrix), notes
+    gallery = scorer.whole.with_similarity(matrix, model.matrix)
+    return gallery, [*notes, *notes_on_constant_scores(gallery)]
 
 
 def _captions(

@@ -115,7 +115,7 @@ def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Itera
 
     Args:
         path: The CSV.
-        columns: The columns that it must have, at least the first three; without the fourth, ``method`` is empty.
+        columns: The columns that it must have, at least the first three; if it lacks the fourth, ``method`` is empty.
 
     Raises:
         InputError: If the file is missing or is not such a table, a line is malformed, or a score is not in 0 to 5.
@@ -129,7 +129,7 @@ def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Itera
             f"{name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(columns)}: is it a SITS "
             "file of Crisscrossed Captions?"
         )
-    places = [header.index(column) for column in columns]
+    places = [header.index(column) for column in CXC_COLUMNS if column in header]
     if len(lines) == 1:
         return
     for where, fields in _fields(lines, name, ",", len(header), first=1):

@@ -11,12 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fivesentences.arrays import read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError, install
+from fivesentences.evaluation.coco_ids import coco_test_ids, own_pairs
 from fivesentences.evaluation.positives import Ids, listed, pairs, places_of
 from fivesentences.metrics.positives import Positives, find_hits
 from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
@@ -37,8 +34,11 @@ def eccv(
     split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R from
     images to captions stays slightly below 1. Equal scores are ordered by index, lower first.
 
+    Without ids, rows and columns are taken to be in Karpathy's order: a similarity says nothing about it.
+
     Args:
-        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite. Or a ``Gallery``.
+        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite. Or a ``Gallery``; of a matrix,
+            captions are taken to belong to images in equal, image-major blocks.
         image_ids: ``[5000]`` COCO image ids of the rows; default the order of ``coco_test_ids``.
         caption_ids: ``[25000]`` COCO annotation ids of the columns; default the order of ``coco_test_ids``.
         ks: Cut-offs of recall.
@@ -48,8 +48,8 @@ def eccv(
         percent, mAP@R and R-precision as fractions.
 
     Raises:
-        InputError: If eccv_caption is not installed, the ids are not those of the test split, or the similarity does
-            not fit them or is not finite.
+        InputError: If eccv_caption is not installed, the ids are not those of the test split, they name another own
+            image of a caption than the gallery, or the similarity does not fit them or is not finite.
     """
     cutoffs = checked_cutoffs(ks)
     gallery = Gallery.of(similarity)
@@ -101,21 +101,7 @@ def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: I
     i2t = pairs(images, captions, (len(rows), len(columns)))
     captions, images, outside_t2i = listed(_lists(f"{name}_caption_to_image"), columns, rows)
     t2i = pairs(images, captions, (len(rows), len(columns)))
-    return Positives(i2t, t2i, outside_i2t, outside_t2i)
-
-
-def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
-
-    The five folds of the 1K protocol are consecutive fifths of them.
-
-    Raises:
-        InputError: If eccv_caption is not installed or damaged.
-    """
-    captions = read_npy(_file("coco_test_ids.npy"), "install eccv_caption again").astype(np.int64)
-    image_of = _lists("original_caption_to_image")
-    images = dict.fromkeys(image_of[caption][0] for caption in captions.tolist())
-    return np.fromiter(images, dtype=np.int64), captions
+    return Positives(i2t, t2i, outside_i2t, outside_t2i, own_pairs(list(rows), list(columns)))
 
 
 @lru_cache(maxsize=8)

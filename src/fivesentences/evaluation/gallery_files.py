@@ -14,6 +14,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
+from fivesentences.retrieval.blocks import COLUMNS_PER_BLOCK
 from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
@@ -63,6 +64,7 @@ def read_gallery(
     gallery = Gallery.of(matrix, pairing, name=similarity)
     if protocol is not None:
         protocol.check(gallery)
+    notes += notes_on_constant_scores(gallery)
     if not phis:
         return gallery, notes
     texts = None if captions is None else captions_of(gallery, captions)
@@ -92,6 +94,33 @@ def read_scores(
     matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
     repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
     return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
+
+
+def notes_on_constant_scores(gallery: Gallery) -> list[str]:
+    """A sentence on queries for which a model says nothing, where there are any."""
+    notes = []
+    for side, others, scores in (
+        ("images", "captions", gallery.similarity),
+        ("captions", "images", gallery.similarity.T),
+    ):
+        if scores.shape[1] > 1 and (n := _constant_rows(scores)):
+            notes.append(
+                f"{gallery.name}: {n:,} of {len(scores):,} {side} score all {others} equally, so that as queries they rank "
+                "by index alone."
+            )
+    return notes
+
+
+def _constant_rows(scores: NDArray[Any]) -> int:
+    """How many rows have one value throughout."""
+    first = scores[:, 0]
+    rows = np.flatnonzero((first == scores[:, 1]) & (first == scores[:, -1]))  # mostly none
+    for start in range(0, scores.shape[1], COLUMNS_PER_BLOCK):
+        if not len(rows):
+            break
+        block = np.asarray(scores[:, start : start + COLUMNS_PER_BLOCK])[rows]
+        rows = rows[(block == first[rows, None]).all(axis=1)]
+    return len(rows)
 
 
 def with_phi_files(

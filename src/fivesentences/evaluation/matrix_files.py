@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
-import zipfile
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, install
+from fivesentences.retrieval.gallery import as_array
 from fivesentences.semantics.scoring import LateBar
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
@@ -147,58 +148,111 @@ def _csv(path: Path) -> NDArray[Any]:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, header=None, encoding="utf-8")
+        table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False)
     except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: this is no .csv file of numbers ({_first_line(error)}).") from None
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all():  # the comma at the end of each line
         table = table.iloc[:, :-1]
-    return np.asarray(table.to_numpy())
+    matrix = np.asarray(table.to_numpy())
+    if matrix.dtype.kind not in "fiu":
+        odd = np.argwhere(table.apply(pd.to_numeric, errors="coerce").isna().to_numpy() & table.notna().to_numpy())
+        if len(odd):
+            row, column = (int(index) for index in odd[0])
+            cell = str(table.iloc[row, column])[:40]
+            raise InputError(
+                f"row {row}, column {column} is {cell!r}; a .csv matrix holds numbers alone",
+                where=path,
+                cure=_NO_HEADING,
+            )
+    elif matrix.dtype.kind == "f":
+        _refuse_heading(path, matrix)
+    return matrix
+
+
+_NO_HEADING = "save it without heading and index, such as by DataFrame.to_csv(path, header=False, index=False)"
+
+
+def _refuse_heading(path: Path, matrix: NDArray[np.floating]) -> None:
+    """Refuse numbers that count the rows or columns of a .csv, which would be read as scores."""
+    heading = _counts(matrix[0]) or (np.isnan(matrix[0, 0]) and _counts(matrix[0, 1:]))
+    index = _counts(matrix[:, 0]) or _counts(matrix[1:, 0])
+    within = matrix[int(heading) :, int(index) :]
+    if not (heading or index) or not (np.mod(within, 1) != 0).any():
+        return
+    found = [f"its first row is a heading ({_beginning(matrix[0])})"] if heading else []
+    found += [f"its first column counts the rows ({_beginning(matrix[:, 0])})"] if index else []
+    raise InputError(f"{' and '.join(found)}, which would count as scores", where=path, cure=_NO_HEADING)
+
+
+def _counts(numbers: NDArray[np.floating]) -> bool:
+    """Whether numbers, at least 3, count from 0 or 1."""
+    return len(numbers) > 2 and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
+
+
+def _beginning(numbers: NDArray[np.floating]) -> str:
+    return ", ".join("empty" if np.isnan(number) else f"{number:g}" for number in numbers[:4]) + ", ..."
 
 
 def _of_several(path: Path, key: str | None) -> NDArray[Any]:
     arrays = _npz(path) if path.suffix == ".npz" else _pt(path)
     names = list(arrays)
+    if not names:
+        raise InputError(f"{path} holds no array; write it by numpy.savez(path, matrix).")
     if key is None:
         if len(names) != 1:
-            raise InputError(
-                f"{path} holds {len(names)} arrays ({', '.join(names[:8])}); name one, such as {path}:"
-                f"{names[0] if names else 'NAME'}."
-            )
+            listed = ", ".join(name[:40] for name in names[:8]) + (", ..." if len(names) > 8 else "")
+            raise InputError(f"{path} holds {len(names)} arrays ({listed}); name one, such as {path}:{names[0][:40]}.")
         key = names[0]
     if key not in arrays:
-        raise InputError(f"{path} holds no array '{key}'; it holds {', '.join(names[:8])}.")
+        raise InputError(f"{path} holds no array '{key}'; it holds {', '.join(name[:40] for name in names[:8])}.")
+    called = f"{path}:{key}" if key else str(path)
     try:
-        return np.asarray(arrays[key])
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: '{key}' is no whole array of numbers ({_first_line(error)}).") from None
+        values = arrays[key]
+    except Exception as error:  # a damaged member fails anywhere in zipfile, zlib or numpy's reader of headers
+        why = "it holds Python objects" if "pickle" in str(error) else _first_line(error)
+        raise InputError(f"{called}: this is no whole array of numbers ({why}); write it again.") from None
+    if isinstance(values, bytes):  # a file of another kind in the archive
+        raise InputError(f"{called}: this is no .npy array; write the archive by numpy.savez(path, matrix).")
+    return as_array(values, called)
 
 
-def _npz(path: Path) -> Any:
+def _npz(path: Path) -> Mapping[str, Any]:
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: this is not a whole .npz file ({_first_line(error)}).") from None
+        archive = np.load(path, allow_pickle=False)
+    except Exception as error:  # as damaged members do
+        why = "it is neither a .zip nor an array" if "pickle" in str(error) else _first_line(error)
+        raise InputError(f"{path}: this is not a whole .npz file ({why}); write it by numpy.savez.") from None
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise InputError(f"{path}: this is one .npy array under another name; rename it to {path.stem}.npy.")
+    return archive
 
 
-def _pt(path: Path) -> dict[str, NDArray[Any]]:
+def _pt(path: Path) -> Mapping[str, Any]:
     try:
         import torch
     except ImportError:
         raise InputError("reading .pt needs PyTorch", where=path, cure=install("train", "or save .npy")) from None
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # what a damaged file raises depends on where it is damaged
         raise InputError(
             f"{path}: it is damaged, or holds other objects than tensors, which are never loaded; write it with "
             "torch.save(tensor, path)."
         ) from None
-    several = content if isinstance(content, dict) else {"": content}
+    several = content if isinstance(content, Mapping) else {"": content}
     tensors = {str(name): value for name, value in several.items() if isinstance(value, torch.Tensor)}
     if not tensors:
-        raise InputError(f"{path} holds no tensor but {type(content).__name__}; write torch.save(tensor, path).")
-    whole = {name: value.detach().to_dense() for name, value in tensors.items()}
-    # numpy has no bfloat16
-    return {name: (v.float() if v.dtype == torch.bfloat16 else v).numpy() for name, v in whole.items()}
+        kind, inner = type(content).__name__, [value for value in several.values() if isinstance(value, Mapping)]
+        if any(isinstance(value, torch.Tensor) for values in inner for value in values.values()):
+            raise InputError(
+                f"{path} is a checkpoint (it holds {', '.join(str(name)[:40] for name in list(several)[:4])}), not a "
+                "similarity; let its model score images and captions, and save these scores with torch.save(tensor, "
+                "path)."
+            )
+        raise InputError(f"{path} holds no tensor but {kind}; write torch.save(tensor, path).")
+    return tensors
 
 
 def _first_line(error: BaseException) -> str:

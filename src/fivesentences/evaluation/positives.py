@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fivesentences.corpus.judgements import CXC_COLUMNS, cxc_ratings
+from fivesentences.corpus.judgements import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
 from fivesentences.errors import InputError
 from fivesentences.metrics.positives import Positives
 
@@ -26,6 +26,9 @@ def cxc_positives(
     At 3.0 there are 35,585 pairs of COCO's 5,000 test images and 25,000 captions, the same as in eccv_caption's files;
     28 captions have none, which leaves 24,972 captions as queries. Pairs outside the gallery are left out.
 
+    Every caption was rated with its own image, 29 of them below 3.0. The column ``sampling_method`` says which rating
+    that is, for the check of whose caption each one is; without it, the own image must be among the rated ones.
+
     Args:
         sits_csv: ``sits_test.csv`` (or ``sits_val.csv``) with the columns ``caption``, ``image`` and ``agg_score``.
         caption_ids: ``[captions]`` COCO annotation ids in the order of the similarity's columns, as numbers or text.
@@ -40,12 +43,17 @@ def cxc_positives(
         raise InputError(f"threshold is {threshold!r}; ratings lie in 0 to 5.")
     column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
     images, captions, seen = [], [], set()
+    own: list[tuple[int, int]] = []  # pairs among which each caption's own image is
     for rated in cxc_ratings(sits_csv, CXC_COLUMNS[:3]):
         pair = rated.image, rated.caption
         if pair in seen:
             raise InputError(f"{rated.where}: caption {pair[1]} and image {pair[0]} are rated a second time.")
         seen.add(pair)
-        if rated.score >= threshold and rated.image in row_of and rated.caption in column_of:
+        if rated.image not in row_of or rated.caption not in column_of:
+            continue
+        if rated.method in ("", CXC_ORIGINAL):
+            own.append((row_of[rated.image], column_of[rated.caption]))
+        if rated.score >= threshold:
             images.append(row_of[rated.image])
             captions.append(column_of[rated.caption])
     if not images:
@@ -53,7 +61,9 @@ def cxc_positives(
             f"{sits_csv}: no pair rated {threshold:g} or more is of these {len(row_of)} images and {len(column_of)} "
             "captions; are the ids those of COCO?"
         )
-    return Positives.symmetric(pairs(images, captions, (len(row_of), len(column_of))))
+    shape = len(row_of), len(column_of)
+    matches = pairs(images, captions, shape)
+    return Positives(matches, matches, own=pairs((row for row, _ in own), (column for _, column in own), shape))
 
 
 def places_of(ids: Ids, name: str) -> dict[int, int]:
@@ -70,8 +80,10 @@ def places_of(ids: Ids, name: str) -> dict[int, int]:
     for place, given in enumerate(ids):
         try:
             number = int(given)
-        except (TypeError, ValueError):
-            raise InputError(f"{name}[{place}] is {given!r}; COCO's ids are whole numbers.") from None
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is None or isinstance(given, bool) or (not isinstance(given, str) and number != given):
+            raise InputError(f"{name}[{place}] is {repr(given)[:40]}; COCO's ids are whole numbers.")
         if places.setdefault(number, place) != place:
             raise InputError(f"{name}[{place}] is {number}, which stands at {places[number]} already; ids are unique.")
     return places

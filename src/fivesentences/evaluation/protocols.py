@@ -281,7 +281,7 @@ def _part(
     """What belongs to the images or captions of a part."""
     if values is None:
         return None
-    array = as_array(values)
+    array = as_array(values, name)
     if array.ndim < 1 or len(array) != size:
         raise InputError(f"{name} is {list(array.shape)} but there are {size} {what}s; give one row per {what}.")
     return np.asarray(array[part])

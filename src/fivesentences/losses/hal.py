@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fivesentences.config.reading import check
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.hal_spec import HalSpec
 
 DEFAULT = HalSpec()
@@ -50,7 +51,11 @@ class HAL(nn.Module):
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal; cosines.
+
+        Raises:
+            InputError: If it is not square.
         """
+        checked_batch("HAL", similarity)
         own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
         negatives = self.gamma * (similarity.masked_fill(own, 0.0) - self.epsilon)
         # log(1 + sum exp(x)) = logsumexp over x and a 0, which cannot overflow.

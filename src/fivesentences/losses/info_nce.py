@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from fivesentences.config.reading import check
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.info_nce_spec import LOWEST, InfoNCESpec
 
 DEFAULT = InfoNCESpec()
@@ -68,7 +69,11 @@ class InfoNCE(nn.Module):
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal; cosines.
+
+        Raises:
+            InputError: If it is no square matrix of floating numbers.
         """
+        checked_batch("InfoNCE", similarity)
         if self.log_scale is None:
             scores = similarity / self._fixed
         else:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Negatives, Variant
-from fivesentences.errors import InputError
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.semantic_adaptive_margin_spec import PAPER, RELEASED, Margins, Rules, SamSpec, rules_of
 
 __all__ = ["PAPER", "RELEASED", "Chosen", "Rules", "SemanticAdaptiveMargin", "rules_of"]
@@ -102,14 +102,7 @@ class SemanticAdaptiveMargin(nn.Module):
         Raises:
             InputError: If the shapes disagree.
         """
-        batch = len(similarity)
-        given = "missing" if phi is None else str(list(phi.shape))
-        fits = phi.shape == (batch, batch) if phi is not None else self.fixed_margin is not None
-        if similarity.shape != (batch, batch) or not fits:
-            raise InputError(
-                f"SemanticAdaptiveMargin: similarity is {list(similarity.shape)} and phi {given}; "
-                "both must be square and equal, with one row and one column per pair of the batch."
-            )
+        batch = checked_batch("SemanticAdaptiveMargin", similarity, phi, needs_phi=self.fixed_margin is None)
         if batch < 2:
             return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fivesentences.config.reading import check
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
 from fivesentences.losses.soft_rank import CLAMP
 
@@ -39,7 +40,11 @@ class SmoothAPLoss(nn.Module):
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+
+        Raises:
+            InputError: If it is not square.
         """
+        checked_batch("SmoothAPLoss", similarity)
         return self.one_direction(similarity) + self.one_direction(similarity.T)
 
     def one_direction(self, scores: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from fivesentences.config.reading import check
 from fivesentences.config.types import Variant
-from fivesentences.errors import InputError
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.soft_rank_spec import SoftRankSpec
 
 DEFAULT = SoftRankSpec()
@@ -65,12 +65,7 @@ class SoftRankLoss(nn.Module):
         Raises:
             InputError: If the shapes disagree.
         """
-        batch = len(similarity)
-        if similarity.shape != (batch, batch) or phi.shape != (batch, batch):
-            raise InputError(
-                f"SoftRankLoss: similarity is {list(similarity.shape)} and phi {list(phi.shape)}; "
-                "both must be square and equal, with one row and one column per pair of the batch."
-            )
+        checked_batch("SoftRankLoss", similarity, phi, needs_phi=True)
         return self.one_direction(similarity, phi.T) + self.one_direction(similarity.T, phi)
 
     def one_direction(self, scores: Tensor, semantics: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fivesentences.config.reading import check
+from fivesentences.losses.batch import checked_batch
 from fivesentences.losses.triplet_spec import TripletNegatives, TripletSpec
 
 DEFAULT = TripletSpec()
@@ -39,7 +40,11 @@ class TripletLoss(nn.Module):
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+
+        Raises:
+            InputError: If it is not square.
         """
+        checked_batch("TripletLoss", similarity)
         return self._one_direction(similarity) + self._one_direction(similarity.T)
 
     def _one_direction(self, scores: Tensor) -> Tensor:

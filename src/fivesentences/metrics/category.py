@@ -123,7 +123,7 @@ def category_codes(
 
 
 def _checked_categories(what: str, categories: ArrayLike, size: int) -> NDArray[np.object_]:
-    values = as_array(categories)
+    values = as_array(categories, "categories")
     if values.ndim != 1:
         raise InputError(f"{what}_categories is {list(values.shape)}; give one category per {what}.")
     if len(values) != size:

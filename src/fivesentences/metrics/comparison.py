@@ -15,6 +15,7 @@ from fivesentences.retrieval.arguments import checked_choice, checked_count, che
 
 RESAMPLES = 10_000
 NUMBERS_PER_BATCH = 2_000_000  # signs or draws that are held at once
+NUMBERS_KEPT = 100_000_000  # differences, of every metric under every flip or draw: 0.8 GB, of which there are copies
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def paired_test(
         b: ``[queries]`` values of the other, NaN at the same queries.
         method: How p is computed, ``"permutation"`` or ``"bootstrap"``.
         clusters: ``[queries]`` label of each query's cluster; default every query is its own.
-        resamples: How many flips or draws, at least 1.
+        resamples: How many flips or draws, at least 1 and at most 100 million over the number of metrics.
         confidence: Of the interval, in (0, 1).
         seed: Of the resampling, at least 0.
 
@@ -114,6 +115,12 @@ def paired_tests(
     resamples, seed = checked_count("resamples", resamples), checked_count("seed", seed, least=0)
     difference = _difference(a, b)
     n_metrics, n_queries = difference.shape
+    if resamples > NUMBERS_KEPT // n_metrics:
+        raise InputError(
+            f"is {resamples:,}; the difference of each of {n_metrics} metrics under each of them is kept, for which at "
+            f"most {NUMBERS_KEPT // n_metrics:,} are possible, and 10,000 are usual.",
+            where=Argument("resamples"),
+        )
     label = _labels(clusters, n_queries)
     n_clusters = int(label.max()) + 1
     counts = np.isfinite(difference)

@@ -72,7 +72,9 @@ class Evaluator:
         category_cutoffs: Where rankings end for mAP: None for nowhere, "R", or a whole number, as in ``category_map``.
         caption_categories: ``[captions]``; default that of the caption's image.
         positives: Lists of positives by name, such as ``{"CxC": ..., "ECCV": ...}``: recall of each, and of all but
-            "CxC" R-precision and mAP@R. Queries without a positive are left out, whatever ``empty`` is.
+            "CxC" R-precision and mAP@R. Queries without a positive are left out, whatever ``empty`` is. A name is one
+            word, since "CxC R@1" is taken apart at its space. Lists in another order than the gallery are refused, see
+            ``Positives.check_owners``.
 
     Raises:
         InputError: If an argument is unknown.
@@ -123,7 +125,7 @@ class Evaluator:
             raise InputError("caption_categories need categories, those of the images, to be compared with.")
         self._phis, self._image_of_caption = phis, image_of_caption
         self._labels, self._categories, self._caption_categories = labels, categories, caption_categories
-        self._positives = dict(positives or {})
+        self._positives = _checked_positives(positives)
         self._known: _Known | None = None
 
     def __call__(self, similarity: Similarity, directions: Sequence[str] = DIRECTIONS) -> Evaluation:
@@ -187,7 +189,10 @@ class Evaluator:
 
     def _use(self, similarity: Similarity) -> tuple[NDArray, _Known]:
         """The matrix, checked, and what is known of its gallery; computed again only where the gallery changed."""
-        given, known = similarity if isinstance(similarity, Gallery) else as_array(similarity), self._known
+        given, known = (
+            similarity if isinstance(similarity, Gallery) else as_array(similarity, "similarity"),
+            self._known,
+        )
         if known is None or not known.fits(given, self._phis is None):
             pairing = None if isinstance(given, Gallery) else self._image_of_caption
             gallery = Gallery.of(given, pairing, self._phis, more_rows=self.ideal_pool == "given_rows")
@@ -208,6 +213,7 @@ class Evaluator:
                 known.semantic_ranks[name] = SemanticRanks(own, bytes_of_ranks <= KEPT_BYTES)
         for name, positives in self._positives.items():
             positives.check(gallery.shape, f"the positives {name}")
+            positives.check_owners(pairing, f"the positives {name}")
         if self._labels is not None:
             known.distances = LabelDistances(self._labels, pairing)
         if self._categories is not None:
@@ -320,6 +326,32 @@ class Evaluator:
                 metric = f"hubs {statistic}" if k == 1 else f"hubs {statistic}@{k}"
                 numbers.append(_Single(key_of(metric, ranking.direction), value))
         return numbers
+
+
+def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Positives]:
+    """Lists of positives whose names make names of metrics, such as "CxC R@1", that can be taken apart again."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise InputError(f"positives is {kind}; give the lists by name, such as {{'CxC': cxc_positives(...)}}.")
+    for name, positives in given.items():
+        if not isinstance(name, str) or not name or name != "".join(name.split()):
+            word = "-".join(name.split()) if isinstance(name, str) and name.split() else "CxC"
+            raise InputError(
+                f"a list of positives is named {name!r:.60}; its name stands before that of a metric, as in 'CxC R@1', "
+                f"so give it one without spaces, such as {word!r:.60}."
+            )
+        if (taken := metric_of(f"{name} R@1")).needs != "lists of positives":
+            raise InputError(
+                f"a list of positives is named '{name}', but '{taken.name}' is a metric already; give it another name."
+            )
+        if not isinstance(positives, Positives):
+            raise InputError(
+                f"the positives '{name}' are {type(positives).__name__}; give Positives, such as "
+                "Positives.symmetric(matches) of a matrix [images, captions]."
+            )
+    return dict(given)
 
 
 @dataclass

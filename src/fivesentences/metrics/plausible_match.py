@@ -61,7 +61,7 @@ class LabelDistances:
 
 
 def _checked_labels(labels: ArrayLike, n_images: int) -> NDArray[np.float32]:
-    table = as_array(labels)
+    table = as_array(labels, "labels")
     if table.ndim != 2 or table.dtype.kind not in "fiub" or not 0 < table.shape[1] < UNLABELLED:
         raise InputError(
             f"labels is {table.dtype} of shape {list(table.shape)}; a table [images, classes] of 0 and 1 is expected."

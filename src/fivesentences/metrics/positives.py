@@ -14,11 +14,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
 from fivesentences.metrics.ranking import best_first, blocks_of_queries
 from fivesentences.retrieval.arguments import checked_cutoffs, checked_direction
-from fivesentences.retrieval.gallery import Similarity, checked_similarity
+from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
@@ -34,6 +34,9 @@ class Positives:
         outside_i2t: ``[images]`` further positives of each image that are not in the gallery; they can never be
             retrieved but count in the number R of positives. Default none.
         outside_t2i: ``[captions]`` the same for captions as queries.
+        own: Sparse bool ``[images, captions]``, pairs among which the lists have each caption with its own image: a
+            gallery that gives the caption to another image is in another order, see ``check_owners``. Default t2i.
+            Captions without a pair are not checked; a matrix without any is for lists that leave own images out.
 
     Raises:
         InputError: If shapes disagree.
@@ -43,6 +46,7 @@ class Positives:
     t2i: scipy.sparse.csr_array
     outside_i2t: NDArray[np.int64] | None = None
     outside_t2i: NDArray[np.int64] | None = None
+    own: scipy.sparse.csr_array | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "i2t", _boolean(self.i2t, "i2t"))
@@ -52,6 +56,13 @@ class Positives:
                 f"the positives i2t are {list(self.i2t.shape)} but t2i {list(self.t2i.shape)}; both are "
                 "[images, captions]."
             )
+        if self.own is not None:
+            object.__setattr__(self, "own", _boolean(self.own, "own"))
+            if self.own.shape != self.i2t.shape:
+                raise InputError(
+                    f"own is {list(self.own.shape)} but the positives are {list(self.i2t.shape)}; both are "
+                    "[images, captions]."
+                )
         for name, given, size in (
             ("outside_i2t", self.outside_i2t, self.i2t.shape[0]),
             ("outside_t2i", self.outside_t2i, self.i2t.shape[1]),
@@ -103,6 +114,39 @@ class Positives:
                 f"{name} are of {images} images and {captions} captions but similarity is {list(shape)}, which is of "
                 "another gallery; score the whole split that the lists name, or leave them out."
             )
+
+    def check_owners(self, image_of_caption: NDArray[np.int64], name: str = "the positives") -> None:
+        """Refuse a gallery in another order than the lists: a caption's own image is among those they have for it.
+
+        Args:
+            image_of_caption: ``[captions]`` image index of each caption of the gallery, of the size of the lists.
+            name: What the message calls the positives.
+
+        Raises:
+            InputError: If the gallery gives a caption to another image.
+        """
+        by_caption = (self.t2i if self.own is None else self.own).T.tocsr()
+        by_caption.sort_indices()
+        checked = np.flatnonzero(np.diff(by_caption.indptr))
+        wrong = checked[~_contains(by_caption, checked, image_of_caption[checked, None])[:, 0]]
+        if not len(wrong):
+            return
+        caption = int(wrong[0])
+        listed = by_caption.indices[by_caption.indptr[caption] : by_caption.indptr[caption + 1]]
+        listed_words = f"image {listed[0]}" if len(listed) == 1 else f"images {', '.join(map(str, listed[:3]))}"
+        more = ", ..." if len(listed) > 3 else ""
+        own = "; Positives(..., own=...) is for lists that leave own images out" if self.own is None else ""
+        raise InputError(
+            f"{name} have caption {caption} with {listed_words}{more}, but the similarity has it as a caption of image "
+            f"{int(image_of_caption[caption])}, and so for {len(wrong):,} of {len(checked):,} captions: rows or "
+            "columns are in another order than the lists",
+            cure=Cure(
+                f"name the ids of the rows and columns in their own order, and image_of_caption where it is not in "
+                f"blocks{own}",
+                "give the COCO ids of the rows and columns in their own order by --image-ids FILE and --caption-ids "
+                "FILE, and --image-of-caption FILE where captions do not follow in equal blocks",
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,18 +227,20 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
     Equal scores are ordered by index, lower first.
 
     Args:
-        similarity: ``[images, captions]``, or a ``Gallery``.
+        similarity: ``[images, captions]``, or a ``Gallery``, whose pairing is compared with the lists.
         positives: Of this gallery.
         direction: ``"i2t"`` or ``"t2i"``.
         depth: How many items to look at.
         to_r: Whether to look at as many items as the query with the most positives has positives, if that is more.
 
     Raises:
-        InputError: If the shapes disagree or a value is not finite.
+        InputError: If the shapes disagree, a value is not finite, or a gallery is in another order than the lists.
     """
     side = checked_direction(direction)
     matrix = checked_similarity(similarity, positives.shape)
     positives.check(matrix.shape)
+    if isinstance(similarity, Gallery):
+        positives.check_owners(similarity.image_of_caption)
     wanted = positives.of_queries(side)
     number = positives.number(side)
     queries = np.flatnonzero(number)

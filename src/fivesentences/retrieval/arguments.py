@@ -12,6 +12,7 @@ from fivesentences.errors import Argument, InputError
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
+LARGEST = 1_000_000_000
 DIRECTIONS: tuple[Direction, Direction] = ("i2t", "t2i")
 
 
@@ -91,11 +92,13 @@ def checked_cutoffs(ks: Sequence[int], name: str = "ks") -> tuple[int, ...]:
     """Cut-offs as a tuple of ints, the argument ``name``.
 
     Raises:
-        InputError: If there is none, or one is not a whole number of at least 1.
+        InputError: If there is none, or one is not a whole number from 1 to ``LARGEST``.
     """
     if isinstance(ks, str | bytes) or not isinstance(ks, Sequence | np.ndarray) or not len(ks):
         raise InputError(f"is {ks!r}; give a list of cut-offs such as (1, 5, 10).", where=Argument(name))
     for k in ks:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"holds {k!r}; a cut-off is a whole number of at least 1.", where=Argument(name))
+            raise InputError(f"holds {repr(k)[:40]}; a cut-off is a whole number of at least 1.", where=Argument(name))
+        if k > LARGEST:
+            raise InputError(f"holds a number above {LARGEST:,}; no gallery is as large.", where=Argument(name))
     return tuple(int(k) for k in ks)

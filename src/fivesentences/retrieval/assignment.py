@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.arguments import checked_choice, checked_count
 from fivesentences.retrieval.auction import Auction, best_possible
-from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
-from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, range_of
+from fivesentences.retrieval.gallery import Gallery, Similarity, checked_similarity, name_of
 from fivesentences.semantics.validation import checked_pairing
 
 SOLVERS = ("auto", "exact", "auction")
@@ -92,7 +92,7 @@ def assignment(
             block[found.image_of_caption[captions] - part.start, captions] += lift
             result[part] = block
 
-    return filled(out, matrix.shape, fill, matrix)
+    return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 
 
 def best_assignment(
@@ -132,7 +132,12 @@ def _assigned(
     if isinstance(similarity, Gallery) and captions_per_image is None and image_of_caption is None:
         image_of_caption = similarity.image_of_caption
     places = _places(matrix.shape, captions_per_image, image_of_caption)
-    span = _range(matrix)
+    span = range_of(matrix)
+    if not np.isfinite(2 * span):
+        raise InputError(
+            f"{name_of(similarity)}: the scores range over {span:.2g}, too far to be added up; scale them down, "
+            "such as to -1 to 1."
+        )
     if solver == "exact" or (solver == "auto" and places.sum() <= LARGEST_EXACT):
         image_of_place = np.repeat(np.arange(len(matrix)), places)
         place, caption = scipy.optimize.linear_sum_assignment(matrix.astype(np.float64)[image_of_place], maximize=True)
@@ -177,11 +182,6 @@ def _places(
             where=Argument("captions_per_image"),
         )
     return np.full(n_images, min(each, n_captions))
-
-
-def _range(matrix: NDArray) -> float:
-    blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
-    return max(high for _, high in blocks) - min(low for low, _ in blocks)
 
 
 def _total(matrix: NDArray, image: NDArray[np.int64]) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
+from fivesentences.retrieval.gallery import first_not_finite
 from fivesentences.semantics.scoring import new_array
 from fivesentences.storage import check_npy, replacing
 
@@ -32,7 +33,9 @@ def blocks_of_rows(
     step = max(ROWS_PER_BLOCK, ELEMENTS_PER_BLOCK // matrix.shape[1])
     for start in range(0, len(matrix), step):
         part = slice(start, min(len(matrix), start + step))
-        yield part, np.array(matrix[part], dtype=dtype or kept_type(matrix), order="C")
+        with np.errstate(over="ignore"):  # of long doubles; what becomes infinite is refused where it is used
+            block = np.array(matrix[part], dtype=dtype or kept_type(matrix), order="C")
+        yield part, block
 
 
 def blocks_of_columns(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray]]:
@@ -49,8 +52,18 @@ def kept_type(matrix: NDArray[Any]) -> type[np.floating]:
     return np.float32 if matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 4 else np.float64
 
 
+def range_of(matrix: NDArray[Any]) -> float:
+    """The largest value less the smallest."""
+    blocks = [(float(block.min()), float(block.max())) for _, block in blocks_of_rows(matrix, dtype=None)]
+    return max(high for _, high in blocks) - min(low for low, _ in blocks)
+
+
 def filled(
-    out: Output, shape: tuple[int, ...], fill: Callable[[NDArray], None], given: NDArray | None = None
+    out: Output,
+    shape: tuple[int, ...],
+    fill: Callable[[NDArray], None],
+    given: NDArray | None = None,
+    name: str | Path = "similarity",
 ) -> NDArray[np.floating]:
     """A new matrix, or ``out``, after ``fill`` has written all of it.
 
@@ -59,12 +72,14 @@ def filled(
         shape: Of the matrix.
         fill: Writes into the array that it is called with.
         given: What ``fill`` reads; ``out`` may be exactly this array, but must not overlap it otherwise.
+        name: What messages call that which ``fill`` reads.
 
     Returns:
         float32, or what ``out`` names.
 
     Raises:
-        InputError: If ``out`` does not fit, cannot be written, or the disk has no room.
+        InputError: If ``out`` does not fit, cannot be written, the disk has no room, or a result is beyond the range of
+            its type; a file is then not written.
     """
     if out is None:
         out = np.empty(shape, dtype=np.float32)
@@ -75,16 +90,28 @@ def filled(
             raise InputError("out is read-only; open it for writing (mmap_mode='r+') or leave it out.")
         if given is not None and not _is_same(out, given) and np.may_share_memory(out, given):
             raise InputError("out overlaps the similarity without being the same array; pass another array.")
-        fill(out)
+        _fill(fill, out, name)
         return out
     path = Path(out)
     check_npy(path, "a matrix")
     with replacing(path) as temporary:
         array = new_array(temporary, np.float32, shape)
-        fill(array)
+        _fill(fill, array, name)
         array.flush()
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
     return matrix
+
+
+def _fill(fill: Callable[[NDArray], None], result: NDArray, name: str | Path) -> None:
+    """Fill an array, without numpy's warnings, and refuse results that it cannot hold."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fill(result)
+    if place := first_not_finite(result):
+        raise InputError(
+            f"{name}: the result at image {place[0]}, caption {place[1]} is {float(result[place])}, beyond the range "
+            f"of {result.dtype}, which ends at {np.finfo(result.dtype).max:.2g}; scale the scores down, such as to -1 "
+            "to 1, or choose a smaller beta where there is one."
+        )
 
 
 def _is_same(a: NDArray, b: NDArray) -> bool:

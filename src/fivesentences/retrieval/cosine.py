@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.retrieval.blocks import Output, filled
-from fivesentences.retrieval.gallery import checked_matrix, first_not_finite, not_finite, refuse_repeats, repeats
+from fivesentences.retrieval.gallery import (
+    checked_matrix,
+    first_not_finite,
+    not_finite,
+    refuse_repeats,
+    refuse_scattered_repeats,
+    refuse_tiles,
+    repeats,
+)
 
 IMAGES_PER_BLOCK, CAPTIONS_PER_BLOCK = 1024, 4096
 
@@ -26,17 +34,19 @@ def cosine_similarity(
             in float32, float64 in float64.
         captions: ``[captions, dim]``.
         out: None, the path of a ``.npy`` file, or a floating array ``[images, captions]`` to fill.
-        normalise: Whether vectors are first scaled to length 1 (a zero vector stays zero); if not, dot products.
+        normalise: Whether vectors are first scaled to length 1; if not, dot products.
 
     Returns:
         ``[images, captions]`` float32 (or what ``out`` names), in -1 to 1 where normalised.
 
     Raises:
-        InputError: If shapes disagree, a value is not finite, the images are repeated once for each caption (see
-            ``unique_images``), or ``out`` does not fit.
+        InputError: If shapes disagree, a value is not finite, a vector is zero (it has no cosine, and would be ranked
+            by index), the images are repeated once for each caption (see ``unique_images``), or ``out`` does not fit.
     """
     left, right = _checked_pair(images, captions, "images", "captions")
     refuse_repeats(left, "images")
+    if len(left) == len(right):
+        refuse_scattered_repeats(left, "images")
     return _products(left, right, out, normalise)
 
 
@@ -55,7 +65,8 @@ def cosine_of_rows(
         ``[images, captions]`` float32, and how many times each image was given.
 
     Raises:
-        InputError: If shapes disagree, a value is not finite, or the two look exchanged.
+        InputError: If shapes disagree, a value is not finite, a vector is zero, images are repeated in another order
+            than blocks, or the two look exchanged.
     """
     left, right = _checked_pair(images, captions, name_of_images, name_of_captions)
     often = repeats(left)
@@ -70,6 +81,8 @@ def cosine_of_rows(
     if len(left) > len(right):
         raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
     refuse_repeats(left, name_of_images)
+    if len(left) == len(right):
+        refuse_scattered_repeats(left, name_of_images)
     return _products(left, right), 1
 
 
@@ -85,7 +98,24 @@ def _checked_pair(
     for name, matrix in ((name_of_images, left), (name_of_captions, right)):
         if place := first_not_finite(matrix):
             raise not_finite(name, matrix, place, "row and column, from 0", "compute this embedding again")
+        _refuse_zeros(matrix, name)
     return left, right
+
+
+def _refuse_zeros(matrix: NDArray, name: str | Path) -> None:
+    """Refuse embeddings of zeros, whose scores are all equal, so that they would be ranked by index alone."""
+    zero = np.concatenate(
+        [~matrix[start : start + IMAGES_PER_BLOCK].any(axis=1) for start in range(0, len(matrix), IMAGES_PER_BLOCK)]
+    )
+    if zero.any():
+        rows = np.flatnonzero(zero)
+        which = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
+        raise InputError(
+            f"{len(rows)} of {len(matrix)} rows {'are' if len(rows) > 1 else 'is'} all zeros ({which}, from 0); an "
+            "embedding of zeros has no direction, so its rank would be that of its index",
+            where=name,
+            cure="compute it again, or leave out this image with its captions (or this caption)",
+        )
 
 
 def _products(left: NDArray, right: NDArray, out: Output = None, normalise: bool = True) -> NDArray[np.floating]:
@@ -118,10 +148,14 @@ def unique_images(rows: ArrayLike) -> NDArray:
         ``[images, ...]`` a view of every ``times``-th row; ``rows`` itself where nothing is repeated.
 
     Raises:
-        InputError: If it is no matrix of real numbers.
+        InputError: If it is no matrix of real numbers, or the images are repeated one after the other (a, b, c, a, b,
+            c) instead of in blocks.
     """
     matrix = checked_matrix(rows, "rows")
-    return matrix[:: repeats(matrix)]
+    times = repeats(matrix)
+    if times == 1:
+        refuse_tiles(matrix, "rows")
+    return matrix[::times]
 
 
 def _prepared(block: NDArray, normalise: bool, dtype: type[np.floating]) -> NDArray:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fivesentences.retrieval.arguments import checked_count
 from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
-from fivesentences.retrieval.gallery import Similarity, checked_similarity
+from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
 
 
@@ -44,7 +44,7 @@ def csls(similarity: Similarity, k: int = 10, out: Output = None) -> NDArray[np.
             block -= caption_means
             result[part] = block
 
-    return filled(out, matrix.shape, fill, matrix)
+    return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 
 
 def neighbourhood_means(matrix: NDArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,6 +6,7 @@ Whatever can be wrong with these matrices is refused here, once, with one senten
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.validation import checked_pairing
+from fivesentences.semantics.validation import checked_pairing, plain_array
 
 UNNAMED = "phi"  # name of a phi that is given without one
+CELLS_OF_SPARSE = 1 << 32  # of a tensor that is stored with fewer numbers than it has cells
+FEW_COLUMNS = 64
+EXACT = 1 << 53  # up to here float64 holds every integer
 CELLS_AT_ONCE = 1 << 18  # checked to be finite at a time, few enough to stay in the processor's cache
 
 
@@ -196,6 +200,11 @@ class Gallery:
 Similarity = ArrayLike | Gallery
 
 
+def name_of(similarity: Similarity) -> str | Path:
+    """What messages call a similarity."""
+    return similarity.name if isinstance(similarity, Gallery) else "similarity"
+
+
 def checked_similarity(
     similarity: Similarity, shape: tuple[int, ...] | None = None, name: str | Path = "similarity"
 ) -> NDArray[Any]:
@@ -249,7 +258,7 @@ def _checked_pair(
                 ),
             )
         return matrix, np.repeat(np.arange(n_images), n_captions // n_images)
-    owners = as_array(image_of_caption)
+    owners = as_array(image_of_caption, "image_of_caption")
     countable = owners.ndim == 1 and owners.size and owners.dtype.kind in "iuf" and np.isfinite(owners).all()
     named = (int(owners.max()) + 1, len(owners)) if countable else (0, 0)
     matrix = checked_similarity(similarity, named, name)
@@ -315,31 +324,86 @@ def words_of_phi(name: str) -> str:
 # --- matrices -----------------------------------------------------------------------------------------------
 
 
-def as_array(values: Any) -> NDArray[Any]:
+def as_array(values: Any, name: str | Path = "the array") -> NDArray[Any]:
     """A numpy array of the values; a torch tensor is detached and copied to the CPU, without importing torch.
 
-    A tensor on the CPU shares its memory with the array; bfloat16, which numpy lacks, becomes float32.
+    A dense tensor on the CPU shares its memory with the array. bfloat16 and float8, which numpy lacks, become float32;
+    sparse and quantised tensors become dense ones.
+
+    Args:
+        values: An array, a tensor, or lists.
+        name: What a message calls it.
+
+    Raises:
+        InputError: If a mask hides a value, rows differ in length, or it is a tensor without numbers for every cell.
     """
     if not isinstance(values, np.ndarray) and hasattr(values, "detach") and hasattr(values, "cpu"):
-        values = values.detach().cpu()
-        if str(values.dtype) == "torch.bfloat16":
-            values = values.float()
-        values = values.numpy()
-    return np.asarray(values)
+        values = _of_tensor(values, str(name))
+    return plain_array(values, str(name))
+
+
+def _of_tensor(tensor: Any, name: str) -> NDArray[Any]:
+    is_nested, is_meta = (getattr(tensor, flag, False) for flag in ("is_nested", "is_meta"))
+    shape = "?" if is_nested else str(list(getattr(tensor, "shape", ()))[:8])
+    kind = f"{tensor.dtype} of shape {shape}"
+    if is_nested or is_meta:
+        why = "nested: its rows differ in length" if is_nested else "on the device 'meta', where it has no values"
+        raise InputError(f"{name} is a tensor, {kind}, that is {why}; give a tensor with a number in every cell.")
+    is_sparse = str(getattr(tensor, "layout", "torch.strided")) != "torch.strided"
+    # Few numbers in a file can stand for more cells than any memory has.
+    if (is_sparse or (hasattr(tensor, "stride") and 0 in tensor.stride())) and tensor.numel() > CELLS_OF_SPARSE:
+        raise InputError(f"{name} is a sparse or expanded tensor, {kind}; at most {CELLS_OF_SPARSE:,} cells are read.")
+    try:
+        tensor = tensor.detach().cpu()
+        tensor = tensor.to_dense() if is_sparse else tensor
+        if getattr(tensor, "is_quantized", False):
+            tensor = tensor.dequantize()
+        elif str(tensor.dtype) == "torch.bfloat16" or str(tensor.dtype).startswith("torch.float8"):
+            tensor = tensor.float()
+        elif getattr(tensor, "is_neg", bool)():  # a view of negated values, which numpy has not
+            tensor = tensor.resolve_neg()
+        array: NDArray[Any] = tensor.numpy()
+        return array
+    except (TypeError, RuntimeError, NotImplementedError) as error:  # torch has many types that numpy lacks
+        why = str(error).strip().partition("\n")[0].rstrip(".")[:150]
+        raise InputError(f"{name} is {kind}, which is no matrix of real numbers ({why}); give float32.") from None
 
 
 def checked_matrix(values: ArrayLike, name: str | Path = "similarity") -> NDArray[Any]:
     """A matrix of real numbers, not yet known to be finite.
 
     Raises:
-        InputError: If it is something else.
+        InputError: If it is something else, or integers that no float64 holds exactly.
     """
-    matrix = as_array(values)
+    matrix = as_array(values, name)
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype.kind not in "fiub":
         raise InputError(
-            f"{name} is {matrix.dtype} of shape {list(matrix.shape)}; a matrix of real numbers is expected."
+            f"{name} is {str(matrix.dtype)[:80]} of shape {list(matrix.shape)[:8]}; a matrix of real numbers is "
+            "expected."
         )
+    if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8:
+        _refuse_rounding(matrix, name)
     return matrix
+
+
+def _refuse_rounding(matrix: NDArray[Any], name: str | Path) -> None:
+    """Refuse integers that are ranked as another number: everything is computed in float64 at most."""
+    step = max(1, CELLS_AT_ONCE // matrix.shape[1])
+    for start in range(0, len(matrix), step):
+        block = matrix[start : start + step]
+        if int(block.max()) <= EXACT and int(block.min()) >= -EXACT:
+            continue
+        # Not compared as arrays, since numpy would make float64 of both sides first.
+        for row, column in np.argwhere(
+            (block > EXACT) | (block < -EXACT) if block.dtype.kind == "i" else block > EXACT
+        ):
+            value = int(block[row, column])
+            if int(float(value)) != value:
+                raise InputError(
+                    f"{name}[{start + row}, {column}] is {value}, which float64 would round to {int(float(value))}, so "
+                    "that different scores could become equal; subtract a constant, or save the scores as float64 "
+                    "if that is exact enough."
+                )
 
 
 def first_not_finite(matrix: NDArray[Any]) -> tuple[int, int] | None:
@@ -378,21 +442,68 @@ def not_finite(called: str | Path, matrix: NDArray[Any], place: tuple[int, int],
 
 
 def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse a matrix whose rows come in blocks of equal rows, in which each image is repeated once per caption.
+    """Refuse a matrix in which each image is repeated once per caption.
 
-    VSE++ and its successors store image embeddings in this way. Rows that differ only by rounding count as equal; a
-    single image, or rows that are all equal, are accepted.
+    VSE++ and its successors store image embeddings in this way, in blocks of equal rows (a, a, b, b, c, c); tiles (a,
+    b, c, a, b, c) are refused too. Rows that differ only by rounding count as equal; a single image, rows that are all
+    equal, and a few equal rows among others are accepted.
 
     Raises:
         InputError: If every row is repeated equally often.
     """
+    variable = "matrix" if isinstance(name, Path) else name
     times = repeats(matrix)
     if times > 1:
         keep = f"every image counts once: keep one row per image, every {times}th"
-        variable = "matrix" if isinstance(name, Path) else name
         raise InputError(
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
             cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),
+        )
+    refuse_tiles(matrix, name)
+
+
+def refuse_tiles(matrix: NDArray[Any], name: str | Path) -> None:
+    """Refuse a matrix in which all images are repeated one after the other (a, b, c, a, b, c).
+
+    Raises:
+        InputError: If they are; which rows are the same image.
+    """
+    period = _period(matrix)
+    if not period:
+        return
+    n_rows, variable = len(matrix), "matrix" if isinstance(name, Path) else name
+    times = n_rows // period
+    more = f", {2 * period}, ..." if times > 2 else ""
+    keep = f"keep the first {period} rows, {variable}[:{period}], and say whose each caption is"
+    raise InputError(
+        f"{name} has {n_rows} rows but they repeat {period} images {times} times, one after the other: rows 0, "
+        f"{period}{more} are the same image",
+        cure=Cure(
+            f"{keep} by image_of_caption (numpy.tile(numpy.arange({period}), {times}) if captions are in this order)",
+            f"in Python {keep} by --image-of-caption FILE",
+        ),
+    )
+
+
+def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
+    """Refuse rows of which each one is there equally often, in whatever order.
+
+    Raises:
+        InputError: If they are; which rows are the same image.
+    """
+    for columns in (FEW_COLUMNS, matrix.shape[1]):  # rows that differ mostly do at the beginning
+        first = _first_of_equal(matrix[:, :columns])
+        counts = np.bincount(first, minlength=len(matrix))
+        counts = counts[counts > 0]
+        if counts.min() == 1:
+            return
+    if len(counts) > 1 and counts.min() == counts.max():
+        again = int(np.flatnonzero(first == 0)[1])
+        keep = "keep one row per image and say whose each caption is"
+        raise InputError(
+            f"{name} has {len(matrix)} rows but they are {len(counts)} images, {counts[0]} times each and in no "
+            f"blocks: rows 0 and {again} are the same image",
+            cure=Cure(f"{keep}, by image_of_caption", f"in Python {keep}, by --image-of-caption FILE"),
         )
 
 
@@ -410,6 +521,25 @@ def repeats(matrix: NDArray[Any]) -> int:
         if not _nearly_equal(matrix[start : start + 1], matrix[start + 1 : start + times]):
             return 1
     return times
+
+
+def _period(matrix: NDArray[Any]) -> int:
+    """After how many rows, at least 2, the rows begin again up to rounding; 0 if they do not."""
+    n_rows = len(matrix)
+    for period in range(2, n_rows // 2 + 1):
+        if n_rows % period or not _nearly_equal(matrix[:1], matrix[period : period + 1]):
+            continue
+        if all(_nearly_equal(matrix[row : row + 1], matrix[row + period :: period]) for row in range(period)):
+            # One row again and again, which is accepted, has every period.
+            return 0 if _nearly_equal(matrix[:1], matrix[1:period]) else period
+    return 0
+
+
+def _first_of_equal(matrix: NDArray[Any]) -> NDArray[np.int64]:
+    """``[rows]`` the first row that each one equals exactly."""
+    seen: dict[bytes, int] = {}
+    digests = (hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest() for row in matrix)
+    return np.array([seen.setdefault(digest, row) for row, digest in enumerate(digests)], dtype=np.int64)
 
 
 def _nearly_equal(row: NDArray[Any], others: NDArray[Any]) -> bool:

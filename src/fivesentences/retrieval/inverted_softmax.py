@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.retrieval.arguments import checked_direction
-from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
-from fivesentences.retrieval.gallery import Similarity, checked_similarity
+from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled, range_of
+from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
 from fivesentences.retrieval.largest import largest_of_columns, largest_of_rows
+
+LEAST_EXPONENT = 1e-6  # of beta times the range of the scores: float32 has steps of 1e-7 and results are about 1
 
 
 def inverted_softmax(
@@ -43,8 +45,9 @@ def inverted_softmax(
         ``[images, captions]`` float32 (or what ``out`` names), larger is more similar.
 
     Raises:
-        InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, there
-            is only one query and ``include_self`` is off, or ``out`` does not fit.
+        InputError: If ``similarity`` is transposed, repeats its images or is not finite, beta is not above 0, results
+            would be equal or infinite as float32, there is only one query and ``include_self`` is off, or ``out``
+            does not fit.
     """
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
@@ -60,6 +63,13 @@ def inverted_softmax(
             ),
         )
     beta = float(beta)
+    span = range_of(matrix)
+    if span > 0 and beta * span < LEAST_EXPONENT:
+        raise InputError(
+            f"is {beta}, but the scores range over {span:.2g} only, so that float32 would make most results equal; "
+            f"it must be at least {LEAST_EXPONENT / span:.1g}, and 30 is usual for cosines.",
+            where=Argument("beta"),
+        )
 
     def fill(result: NDArray) -> None:
         if side == "i2t":
@@ -72,7 +82,7 @@ def inverted_softmax(
                 columns = first[:, None], second[:, None], rest[:, None]
                 result[part] = _log_scores(block, *columns, beta, include_self)
 
-    return filled(out, matrix.shape, fill, matrix)
+    return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 
 
 # For every item: the largest of its scores with the queries, the second largest (equal to it in a tie), and the sum of

@@ -17,7 +17,7 @@ from fivesentences.retrieval.arguments import checked_choice, checked_direction
 from fivesentences.retrieval.assignment import assignment
 from fivesentences.retrieval.blocks import Output, blocks_of_rows, filled
 from fivesentences.retrieval.csls import csls
-from fivesentences.retrieval.gallery import Similarity, checked_similarity
+from fivesentences.retrieval.gallery import Similarity, checked_similarity, name_of
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
 
 
@@ -32,7 +32,7 @@ def naive(similarity: Similarity, out: Output = None) -> NDArray[np.floating]:
         for part, block in blocks_of_rows(matrix, dtype=None):
             result[part] = block
 
-    return filled(out, matrix.shape, fill, matrix)
+    return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 
 
 INFERENCE: dict[str, Callable[..., NDArray[np.floating]]] = {

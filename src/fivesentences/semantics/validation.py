@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
+
+
+def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
+    """``numpy.asarray``, which would drop a mask and count the values behind it.
+
+    Args:
+        values: An array, or lists.
+        name: What a message calls it.
+
+    Raises:
+        InputError: If a mask hides a value, or rows differ in length.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        hidden = np.flatnonzero(np.ma.getmaskarray(values).ravel())
+        first = [int(index) for index in np.unravel_index(hidden[0], values.shape)]
+        raise InputError(
+            f"{name} is a masked array that hides {len(hidden):,} of {values.size:,} values, the first at {first}; "
+            "nothing here reads masks: fill them with a score of your choice by .filled(value), or pass .data."
+        )
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        kind = type(values).__name__
+        raise InputError(f"{name} is {kind} whose rows differ in length or hold no numbers; give an array.") from None
 
 
 def checked_captions(captions: Sequence[str]) -> list[str]:
@@ -40,7 +65,7 @@ def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int 
         InputError: If the length is not ``n_captions``, an index is not a whole number or is out of range, or an
             image has no caption.
     """
-    pairing = np.asarray(image_of_caption)
+    pairing = plain_array(image_of_caption, "image_of_caption")
     if pairing.ndim != 1 or len(pairing) != n_captions:
         raise InputError(
             f"image_of_caption has shape {list(pairing.shape)} but there are {n_captions} captions; "
@@ -93,7 +118,7 @@ def checked_indices(name: str, indices: ArrayLike, limit: int) -> NDArray[np.int
     Raises:
         InputError: If this is not a list of whole numbers, or an index is out of range.
     """
-    given = np.asarray(indices)
+    given = plain_array(indices, name)
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
         raise InputError(f"{name} is {given.dtype} {list(given.shape)}; give a list of whole numbers.")
     wrong = np.flatnonzero((given < 0) | (given >= limit))
