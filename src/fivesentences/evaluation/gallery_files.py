@@ -105,8 +105,8 @@ def notes_on_constant_scores(gallery: Gallery) -> list[str]:
     ):
         if scores.shape[1] > 1 and (n := _constant_rows(scores)):
             notes.append(
-                f"{gallery.name}: {n:,} of {len(scores):,} {side} score all {others} equally, so that as queries they rank "
-                "by index alone."
+                f"{gallery.name}: {n:,} of {len(scores):,} {side} score all {others} equally, so that as queries they "
+                "rank by index alone."
             )
     return notes
 
