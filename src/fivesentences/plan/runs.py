@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.config.types import CaptionsPerImage, Fraction, Name, Strict
+from fivesentences.config.types import CaptionsPerImage, Fraction, Name, RunSeed, Strict
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
 
@@ -26,7 +26,7 @@ class RunSpec(Strict):
     captions_per_image: CaptionsPerImage | None = Field(
         default=None, description="only so many first captions of each training image; null: all"
     )
-    seed: int = Field(default=0, ge=0)
+    seed: RunSeed = 0
     training: Hyperparameters = Hyperparameters()
     features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
 
