@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 
 @dataclass(frozen=True)
@@ -13,23 +13,17 @@ class IsWidth:
     """Marks a setting of a model as a width: a scale sets it, and it does not show in folder names."""
 
 
-def _no_truth(value: Any) -> Any:
-    """Python counts true as 1; who writes ``epochs: yes`` means something else."""
-    if isinstance(value, bool):
-        raise ValueError(f"it is {str(value).lower()}; give a whole number")
-    return value
-
-
 Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
 # A number of things: epochs, captions of a batch, minutes. Nobody has a million of them, but a typing error soon has.
-Count = Annotated[int, BeforeValidator(_no_truth), Field(ge=1, le=1_000_000)]
-Layers = Annotated[int, BeforeValidator(_no_truth), Field(ge=1, le=100)]
+# Strict, since Python counts true as 1: `epochs: yes` is a mistake.
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Layers = Annotated[int, Field(strict=True, ge=1, le=100)]
 LARGEST_SEED = 2**32 - 1  # as far as every generator takes it
-Seed = Annotated[int, BeforeValidator(_no_truth), Field(ge=0, le=LARGEST_SEED)]
+Seed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)]
 # A second member of an ensemble with the same model has a seed that may lie beyond those of a scale.
-RunSeed = Annotated[int, BeforeValidator(_no_truth), Field(ge=0, le=LARGEST_SEED + 1_000_000)]
-Width = Annotated[int, BeforeValidator(_no_truth), Field(ge=1, le=65536), IsWidth()]
+RunSeed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED + 1_000_000)]
+Width = Annotated[int, Field(strict=True, ge=1, le=65536), IsWidth()]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest"]
