@@ -33,6 +33,12 @@ def schema(
     from fivesentences.plan.options_page import options_page
     from fivesentences.plan.schemas import schema_texts
 
+    if not (root / "config").is_dir() or not (root / "docs").is_dir():
+        raise InputError(
+            "it has no folders config and docs, into which a checkout of the project gets its schemas and pages",
+            where=root.resolve(),
+            cure="run it in a checkout, or name one by --root",
+        )
     texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(PaperStudy).items()}
     texts |= {root / "docs" / "options.md": options_page(), root / "docs" / "metrics.md": metrics_page()}
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

@@ -71,9 +71,7 @@ def train(
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
         scale = check(Scale, content, str(what))
-        # Studies are beside the scale; elsewhere, as in the workflow, those of the project.
-        folder = what.parent if (what.parent / "studies").is_dir() else Path("config")
-        plan = plan_of(scale, folder, Catalogue(datasets={}), places)
+        plan = plan_of(scale, what.parent, Catalogue(datasets={}), places)
         specs = _fitting(plan.runs, only, what)
         if list_only:
             print("\n".join(specs))

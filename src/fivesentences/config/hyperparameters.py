@@ -15,7 +15,7 @@ class Hyperparameters(Strict):
     """How a run is trained."""
 
     epochs: Epochs = Field(default=30, description="passes over the training captions")
-    batch_size: Count = Field(default=128, ge=2, description="pairs of a batch")
+    batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000, description="pairs of a batch")
     learning_rate: float = Field(default=2e-4, gt=0, le=100, description="of Adam, until it falls tenfold")
     drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
@@ -31,8 +31,12 @@ class Hyperparameters(Strict):
     draw: Literal["first", "seeded"] = Field(
         default="first", description="captions of a fraction: the first ones, as released, or drawn by the run's seed"
     )
-    threads: Count = Field(
-        default=1, le=1024, description="CPU threads; they affect the result, since sums depend on them"
+    threads: int = Field(
+        default=1,
+        strict=True,
+        ge=1,
+        le=1024,
+        description="CPU threads; they affect the result, since sums depend on them",
     )
 
 
