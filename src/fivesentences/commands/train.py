@@ -66,6 +66,12 @@ def train(
         need("safetensors", "train", "training")
     content = extended(read_yaml(what), what)
     places = Places(results)
+    if not isinstance(content, dict):
+        raise InputError(
+            "it is empty" if content is None else "it holds no keys and values",
+            where=what,
+            cure="give a scale (its first keys are scale, title, roles, datasets) or a run (dataset, features, model)",
+        )
     if isinstance(content, dict) and "scale" in content:
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:

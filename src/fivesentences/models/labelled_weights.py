@@ -74,5 +74,10 @@ def check_finite(tensors: Mapping[str, Tensor], where: Path | str, cure: str) ->
             bad[name] = (count, tensor.numel())
     if bad:
         name, (count, of) = next(iter(bad.items()))
-        more = f", and {len(bad) - 1} further weights are like it" if len(bad) > 1 else ""
+        further = len(bad) - 1
+        more = (
+            f", and so {'does' if further == 1 else 'do'} {further} further weight{'s'[: further > 1]}"
+            if further
+            else ""
+        )
         raise InputError(f"{name} holds {count:,} NaN or inf among {of:,} numbers{more}", where=where, cure=cure)

@@ -160,11 +160,8 @@ def _check_model(
             f"{cure.python}{further} options={{'bidirectional': False}}",
             f"{cure.shell}{further} --option bidirectional=false",
         )
-    raise InputError(
-        f"its weights look like those of {here} ({by or 'no weight is of another model'}), not of {there}",
-        where=path,
-        cure=cure,
-    )
+    why = f"by {by}" if by else "no weight is of another model"
+    raise InputError(f"its weights look like those of {here} ({why}), not of {there}", where=path, cure=cure)
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
