@@ -46,6 +46,7 @@ def score_split(
     folder = Path(run)
     if not (folder / "weights.safetensors").is_file():
         raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
+    need("torch", "train", "scoring by a trained run")
     for name in ("vocabulary.json", "run.yaml"):
         if not (folder / name).is_file():
             raise InputError(
@@ -53,7 +54,6 @@ def score_split(
                 where=folder,
                 cure="copy the whole folder of the run; run.yaml is needed even where corpus and features are named",
             )
-    need("torch", "train", "scoring by a trained run")
 
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable
