@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fivesentences.corpus import load_folder
+from fivesentences.errors import InputError
 
 HEADER = "filename,caption,split\n"
 
