@@ -108,7 +108,6 @@ SCALES = {
     "batch": training(("training.batch_size is 1000000", "at most 1,000,000"), batch_size=HUGE),
     "rate_inf": training(("training.learning_rate is inf", "a finite number"), learning_rate=float("inf")),
     "rate_nan": training(("training.learning_rate is nan", "a finite number"), learning_rate=float("nan")),
-    "rate_huge": training(("training.learning_rate is 1e+300", "at most 100"), learning_rate=1e300),
     "width": training(("widths.embedding is 1000000000000", "at most 65,536"), widths={"embedding": 10**12}),
     "minutes": training(("training.minutes is -5", "at least 1"), minutes=-5),
     "fraction_key": training(("training.epochs has the key 25", "Did you mean 0.25?"), epochs={25: 3}),

@@ -16,7 +16,7 @@ class Hyperparameters(Strict):
 
     epochs: Epochs = Field(default=30, description="passes over the training captions")
     batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000, description="pairs of a batch")
-    learning_rate: float = Field(default=2e-4, gt=0, le=100, description="of Adam, until it falls tenfold")
+    learning_rate: float = Field(default=2e-4, gt=0, description="of Adam, until it falls tenfold")
     drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
     min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")

@@ -184,7 +184,7 @@ def _expected(mistake: Any, keys: list[str]) -> str:
         case "dict_type" | "model_type" | "model_attributes_type":
             return "a mapping of keys to values"
         case "literal_error" | "enum":
-            return f"one of {context['expected']}" if "," in context["expected"] else str(context["expected"])
+            return str(context["expected"])
         case "too_short":
             return f"at least {_entries_of(context['min_length'])}"
         case "too_long":

@@ -139,7 +139,9 @@ def _check_settings(path: Path, spec: RunSpec) -> None:
     if key == "model":
         named, trained = noted.model.folder, spec.model.folder
         if named == trained:
-            key, named, trained = "widths of the model", str(theirs[key]), str(ours[key])
+            of_theirs, of_ours = noted.model.model_dump(), spec.model.model_dump()
+            key = next((one for one in of_ours if of_theirs.get(one) != of_ours[one]), "model")
+            named, trained = str(of_theirs.get(key)), str(of_ours.get(key))
     else:
         named, trained = str(theirs[key]), str(ours[key])
     raise InputError(
