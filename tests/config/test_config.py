@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import PaperStudy
@@ -61,15 +62,15 @@ RSUM = [{"metric": "Rsum"}]
             for content, said in (
                 (changed(sseds=[1]), "sseds .*Did you mean 'seeds'"),
                 (changed(training__learning_rat=0.1), r"training\.learning_rat .*Did you mean 'learning_rate'"),
-                (changed(training__batch_size="many"), r"training\.batch_size .*'many'.*integer"),
-                (changed(training__drop_after=25), r"training\.drop_after .*25.*less than or equal to 1"),
+                (changed(training__batch_size="many"), r"training\.batch_size .*'many'.*whole number"),
+                (changed(training__drop_after=25), r"training\.drop_after .*25.*at most 1"),
                 (changed(roles={"flickr30k": "nothing"}), r"roles\.flickr30k .*'nothing'.*scenes"),
                 (changed(seeds=[1, 1]), r"seeds .*\[1, 1\]"),
                 (changed(seeds=[]), "seeds .*at least 1"),
                 (changed(datasets={"scenes": {"loader": "flickr9k"}}), r"datasets\.scenes.*flickr8k"),
                 (changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}), r"datasets\.scenes\.trian .*train"),
                 (changed(leave_out={"fractions": [25]}), "fractions.* 25"),
-                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is None"),
+                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is null"),
                 (except_for(loss="a", drop_after=2), r"exceptions\.0\.drop_after is 2"),
                 (except_for(loss="a", threads=2), "threads is not a known key"),
                 (except_for(epochs=1), "an exception names a model, a loss"),
@@ -198,3 +199,36 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path: Path, content: bytes | None,
     with pytest.raises(InputError, match=sentence) as error:
         read(Scale, path)
     assert str(path) in str(error.value)
+
+
+def test_a_study_beside_the_scale_goes_before_the_projects_and_is_the_same_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies/knn_margin.yaml").write_text("paper: mine")
+    (tmp_path / "elsewhere").mkdir()
+    for folder in (tmp_path, tmp_path / "elsewhere", CONFIG.parent):
+        monkeypatch.chdir(folder)
+        assert study_file("knn_margin", tmp_path, "s").resolve() == tmp_path / "studies/knn_margin.yaml"
+        assert study_file("daa_supp", tmp_path, "s").resolve() == CONFIG / "studies/daa_supp.yaml"
+        assert config_file("datasets.yaml", tmp_path).resolve() == CONFIG / "datasets.yaml"
+        with pytest.raises(InputError, match=r"scale s: studies names 'daa_sup'.*nor in.*did you mean 'daa_supp'\?"):
+            study_file("daa_sup", tmp_path, "s")
+    # In the checkout paths are relative, so that results do not depend on where it is.
+    assert study_file("daa_supp", Path("config"), "s") == Path("config/studies/daa_supp.yaml")
+
+
+def test_the_wheel_holds_what_commands_look_for() -> None:
+    """``pyproject.toml`` names every file and folder of config/ that ``config_file`` is asked for."""
+    project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    shipped = "fivesentences/config/shipped"
+    assert forced == {f"config/{name}": f"{shipped}/{name}" for name in ("datasets.yaml", "published", "studies")}
+    assert all((CONFIG.parent / name).exists() for name in forced)
+
+
+def test_many_mistakes_are_told_in_a_few_lines() -> None:
+    with pytest.raises(InputError) as error:
+        check(Scale, changed(seeds=[-1] * 1000), "x.yaml")
+    lines = str(error.value).splitlines()
+    assert len(lines) == 11 and lines[-1] == "x.yaml: there are 990 further mistakes."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fivesentences.corpus import load_folder
+from fivesentences.errors import InputError
 
 HEADER = "filename,caption,split\n"
 
@@ -72,3 +73,12 @@ def test_quotes_line_breaks_other_columns_categories_and_a_byte_order_mark(load)
 def test_a_wrong_csv_is_one_sentence(load, refused, content, sentence):
     with refused(sentence, "captions.csv"):
         load(content)
+
+
+@pytest.mark.parametrize(("split", "said"), [("Train", "did you mean 'train'"), ("holdout", "give train, dev")])
+def test_a_split_that_nothing_reads_is_refused_before_features_are_extracted(tmp_path, split, said):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.jpg").write_bytes(b"")
+    (tmp_path / "c.csv").write_text(f"filename,caption,split\na.jpg,A dog.,{split}\n")
+    with pytest.raises(InputError, match=rf"c\.csv, line 2: split is '{split}'; {said}"):
+        load_folder(tmp_path / "images", tmp_path / "c.csv", "mine")

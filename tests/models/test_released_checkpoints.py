@@ -66,7 +66,7 @@ def test_an_imported_checkpoint_scores_as_the_released_weights(released_of, tmp_
 def test_an_option_outside_its_range_ends_in_a_sentence(released_of, tmp_path):
     file = tmp_path / "model.pth.tar"
     torch.save(checkpoint_of(released_of("sgr"), "sgr"), file)
-    with pytest.raises(InputError, match=r"SGR: dropout is 3; input should be less than or equal to 1"):
+    with pytest.raises(InputError, match=r"SGR: dropout is 3; expected a number of at most 1"):
         import_checkpoint(file, tmp_path / "out", "sgr", {"dropout": 3})
 
 

@@ -141,15 +141,15 @@ def test_targets_have_a_short_name_where_it_is_unique(plans):
 
 def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
     scale = plans["demo"].scale
-    plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+recall"]}), CONFIG)
+    plan = plan_of(scale.model_copy(update={"evaluation_phis": ["cider+tfidf", "tfidf+rouge_l"]}), CONFIG)
     read = plan.inputs_of("evaluate", job=next(iter(plan.evaluations)))["phi"]
-    assert [path.stem for path in read] == ["cider", "tfidf", "recall"]
-    assert {"cider", "tfidf", "recall"} <= set(plan.matrices)
+    assert [path.stem for path in read] == ["cider", "tfidf", "rouge_l"]
+    assert {"cider", "tfidf", "rouge_l"} <= set(plan.matrices)
 
 
 @pytest.mark.parametrize(("metric", "read"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, read):
-    scale = plans["demo"].scale.model_copy(update={"studies": ["knn_margin"], "other_seeds": [], "keep": []})
+    scale = plans["demo"].scale.model_copy(update={"studies": ["knn_margin"], "other_seeds": [], "keep": None})
     study = plans["demo"].studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     columns = [column.model_copy(update={"metric": metric}) for column in table.columns]
@@ -199,5 +199,5 @@ def test_a_dataset_may_be_called_like_a_target_and_ensembles_are_not_trained():
 
 def test_an_unknown_phi_ends_the_plan(plans):
     scale = plans["demo"].scale.model_copy(update={"matrices": ["spise"]})
-    with pytest.raises(InputError, match="semantic metric is 'spise'"):
+    with pytest.raises(InputError, match=r"matrices names 'spise'.*did you mean 'spice'"):
         jobs_for(plan_of(scale, CONFIG), [Path("results/semantics/scenes/test/spise.npy")])

@@ -236,19 +236,19 @@ SCAN = {"i2t": {"name": "scan", "direction": "i2t"}}
         ({"loss": ["a", "b"]}, {"losses": {"a": SAM, "b": SAM | {"margin": 0.3}}}, {}, "runs are both named.*loss is"),
         ({"fraction": 0.25}, {}, {"training": {"epochs": {1.0: 3, 0.1: 2}}}, r"fraction 0\.25 \(only 1, 0\.1\)"),
         ({"model": "scann"}, {}, {}, "'scann' is not a model; did you mean 'scan'"),
-        ({}, {}, {"keep": [{"model": "boht"}]}, r"keep\[0\].*but the studies have only"),
-        ({}, {}, {"keep": [{"loss": "c"}]}, r"keep\[0\].*but the studies have only"),
+        ({}, {}, {"keep": [{"model": "boht"}]}, r"keep\[0\].*of its studies"),
+        ({}, {}, {"keep": [{"loss": "c"}]}, r"keep\[0\].*of its studies"),
         (
             {},
             {},
             {"other_seeds": [{"model": "sgrr", "seeds": [1]}]},
-            r"other_seeds\[0\].model is 'sgrr', but the studies have only",
+            r"other_seeds\[0\].model names 'sgrr', which is no model of its studies; did you mean 'sgr'",
         ),
         *(
             ({}, {"models": SCAN}, {"training": {"epochs": 1} | training}, said)
             for training, said in (
-                ({"exceptions": [{"model": "srg", "epochs": 3}]}, r"exceptions\[0\].*but the studies have only"),
-                ({"exceptions": [{"loss": "c", "epochs": 3}]}, r"exceptions\[0\].*but the studies have only"),
+                ({"exceptions": [{"model": "srg", "epochs": 3}]}, r"exceptions\[0\].*of its studies"),
+                ({"exceptions": [{"loss": "c", "epochs": 3}]}, r"exceptions\[0\].*of its studies"),
                 (
                     {"widths": {"embeding": 8}},
                     r"widths\.embeding is a width that no model has; did you mean 'embedding'\?",

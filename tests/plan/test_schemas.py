@@ -90,6 +90,10 @@ def test_an_editor_is_offered_the_registered_models_and_their_widths() -> None:
 def test_what_is_checked_in_is_up_to_date_and_what_is_not_is_named(run, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(ROOT)
     assert run("schema", "--check").code == 0
+    said = run("schema", "--root", tmp_path)
+    assert said.code == 1 and "no folders config and docs" in said.err and not list(tmp_path.iterdir())
+    for name in ("config", "docs"):
+        (tmp_path / name).mkdir()
     assert run("schema", "--root", tmp_path).code == 0
     assert sorted(path.stem for path in (tmp_path / "config" / "schemas").iterdir()) == sorted(SCHEMAS)
     assert (tmp_path / "docs" / "options.md").read_text(encoding="utf-8") == options_page()

@@ -117,7 +117,7 @@ def inputs_of(inputs, grid_inputs):
     return lambda name: inputs if small_model(name).layout == "global" else grid_inputs
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def spec_of():
     return make_spec
 

@@ -151,6 +151,10 @@ def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_pa
     other = model_spec("vsepp", embedding=4, word=8)
     train_run(spec_of(epochs=1, model=other), *inputs, tmp_path / "other")
     weights.write_bytes((tmp_path / "other/weights.safetensors").read_bytes())
+    with pytest.raises(InputError, match=r"its embedding is 12, but weights\.safetensors beside it was trained as 4"):
+        load_trained(tmp_path)
+    for name in ("run.yaml", "finished.json"):
+        (tmp_path / name).unlink()
     load_trained(tmp_path)  # the settings travel with the weights
     weights.unlink()
     with pytest.raises(InputError, match="no such file"):

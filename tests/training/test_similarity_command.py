@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_imported, score_split
 from fivesentences.features import FeatureTable
+from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
 from fivesentences.training import data as data_module
 from fivesentences.training import scoring as scoring_module
@@ -82,7 +84,8 @@ def checkpoint(tmp_path, monkeypatch):
         text["embed.weight"] = torch.randn(len(NUMBER), 3)
         image = {"fc.weight": torch.randn(6, 20), "fc.bias": torch.randn(6)}
         torch.save({"model": [image, text]}, "model_best.pth.tar")
-        import_checkpoint("model_best.pth.tar", name, name)
+        # Without its command line, a SCAN that reads captions in one direction looks like VSE++.
+        import_checkpoint("model_best.pth.tar", name, name, {"bidirectional": False} if name == "scan" else {})
         Path("words.json").write_text(json.dumps({"word2idx": NUMBER, "idx2word": {}, "idx": len(NUMBER)}))
         return name
 
@@ -149,3 +152,72 @@ def test_a_run_of_ours_takes_no_other_vocabulary(inputs, spec_of, tmp_path, run)
     train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
     said = run("similarity", tmp_path / "run", "-o", tmp_path / "s.npy", "--vocabulary", "words.json")
     assert said.code == 1 and "leave --vocabulary out" in said.err
+
+
+# --- folders whose files are of two runs --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_runs(inputs, spec_of, tmp_path_factory):
+    """Two finished runs of one corpus: another seed, a vocabulary of other words of the same number."""
+
+    folder = tmp_path_factory.mktemp("runs")
+    train_run(spec_of(epochs=1), *inputs, folder / "first")
+    train_run(spec_of(epochs=1, seed=1), *inputs, folder / "second")
+    train_run(spec_of(epochs=1, min_word_count=9), *inputs, folder / "fewer")
+    return folder
+
+
+@pytest.mark.parametrize("record", [True, False], ids=["with record", "without record"])
+def test_a_copied_folder_scores_as_long_as_its_files_are_of_one_run(two_runs, tmp_path, record):
+    folder = tmp_path / "copy"
+    shutil.copytree(two_runs / "first", folder)
+    if not record:
+        (folder / "finished.json").unlink()
+    np.testing.assert_array_equal(score_split(folder)[1], np.load(folder / "similarity_test.npy"))
+    for name, what in (
+        ("run.yaml", "its seed is 1, but weights.safetensors beside it was trained as 0"),
+        ("weights.safetensors", "its seed is 0, but weights.safetensors beside it was trained as 1"),
+    ):
+        shutil.copy(two_runs / "second" / name, folder)
+        with pytest.raises(InputError, match=rf"run\.yaml: {what}.*files are of two runs"):
+            score_split(folder)
+        shutil.copy(two_runs / "first" / name, folder)
+
+
+def test_a_vocabulary_of_another_length_is_noticed_without_a_record(two_runs, tmp_path):
+    shutil.copytree(two_runs / "first", tmp_path / "copy")
+    (tmp_path / "copy" / "finished.json").unlink()
+    shutil.copy(two_runs / "fewer" / "vocabulary.json", tmp_path / "copy")
+    with pytest.raises(InputError, match=r"vocabulary\.json: it has \d+ words, but weights\.safetensors .* with \d+"):
+        score_split(tmp_path / "copy")
+
+
+def test_the_record_notices_a_vocabulary_of_the_same_length(two_runs, tmp_path):
+    shutil.copytree(two_runs / "first", tmp_path / "copy")
+    path = tmp_path / "copy" / "vocabulary.json"
+    content = json.loads(path.read_text())
+    content["words"][-2:] = content["words"][:-3:-1]
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"vocabulary\.json: it is not the file that finished\.json lists"):
+        score_split(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("name", ["run.yaml", "vocabulary.json"])
+def test_a_run_without_one_of_its_files_is_refused_even_where_corpus_and_features_are_named(
+    two_runs, inputs, tmp_path, name
+):
+    shutil.copytree(two_runs / "first", tmp_path / "copy")
+    (tmp_path / "copy" / name).unlink()
+    with pytest.raises(InputError, match=f"there is no {name} in it.*even where corpus and features are named"):
+        score_split(tmp_path / "copy", corpus=inputs.corpus, features=inputs.features)
+
+
+def test_weights_that_are_not_finite_score_nothing(two_runs, tmp_path):
+    shutil.copytree(two_runs / "first", tmp_path / "copy")
+    path = tmp_path / "copy" / "weights.safetensors"
+    label, tensors = read_labelled(path, "a run", 2, "")
+    tensors["model.image_projection.bias"][2] = float("nan")
+    write_labelled(path, tensors, label)
+    with pytest.raises(InputError, match=r"model\.image_projection\.bias holds 1 NaN or inf among 12 numbers"):
+        score_split(tmp_path / "copy")

@@ -1,16 +1,14 @@
 # What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
-import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from fivesentences.config import Scale, check, extended
+from fivesentences.config import Scale, check, extended, nearby
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
 
-# Relative to the working folder, so that a run elsewhere (`--directory`) finds the project's own files.
-FOLDER = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1])) / "config"
-CONFIG = str(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else "config/demo.yaml")
+DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
+CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
 
 
 def ask(question):
@@ -21,7 +19,7 @@ def ask(question):
         raise WorkflowError(f"{error}") from None
 
 
-PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), CONFIG), FOLDER))
+PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), str(CONFIG)), CONFIG.parent))
 made_by = PLAN.outputs_of
 
 

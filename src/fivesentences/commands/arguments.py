@@ -59,7 +59,10 @@ Transposed = Annotated[bool, typer.Option("--transposed", help="rows of the simi
 Mirror = Annotated[
     Path | None, typer.Option(help="a folder with copies of the downloads, used first", envvar="FIVESENTENCES_MIRROR")
 ]
-Catalogue = Annotated[Path, typer.Option(metavar="FILE", help="list of downloads")]
+Catalogue = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="list of downloads (default: config/datasets.yaml here, or the project's own)"),
+]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write JSON; - is standard output")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write one row per number; - as above")]
 Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="write the table; - as above")]

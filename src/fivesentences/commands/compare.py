@@ -42,7 +42,7 @@ def compare(
     ] = Test.PERMUTATION,
     resamples: Annotated[int, typer.Option(min=1, help="how many sign flips or draws")] = 10_000,
     confidence: Annotated[float, typer.Option(min=0.0, max=1.0, help="of the interval")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="of the resampling")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the resampling")] = 0,
     transposed: given.Transposed = False,
     json_out: given.Json = None,
     csv: given.Csv = None,

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,20 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
 
-OK, MISSING, BROKEN = "ok", "missing", "broken"
-SIGN = {OK: "ok", MISSING: "--", BROKEN: "BROKEN"}
+OK, MISSING, WRONG, BROKEN = "ok", "missing", "wrong", "broken"
+SIGN = {OK: "ok", MISSING: "optional", WRONG: "WRONG", BROKEN: "BROKEN"}
+# What each part is for, as it is shown.
+SERVES = {
+    "core": "evaluate, compare, rescore, phi, metrics",
+    "extra train": "features, train, similarity, checkpoint import",
+    "extra workflow": "Snakemake: every table and figure",
+    "extra java": "SPICE of new captions, METEOR, PTB tokens",
+    "extra eccv": "evaluate --eccv and --cxc",
+    "extra hdf5": "features in HDF5, such as DAA's",
+    "extra tensorboard": "train --tensorboard",
+}
 PYTHONS = ((3, 11), (3, 14))
+ABSENT = "not installed"
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
 
 
@@ -34,7 +46,8 @@ class Finding:
     Attributes:
         part: Core, extras, Java, data or machine.
         name: What.
-        state: "ok", "missing" (nothing that all commands need) or "broken" (the core does not work).
+        state: "ok", "missing" (optional: nobody needs it before a command asks for it), "wrong" (it is there, but not
+            as it should be) or "broken" (the core does not work).
         found: In words.
         cure: What to type; empty where nothing is to be done.
     """
@@ -51,14 +64,14 @@ def doctor(
     mirror: Annotated[
         Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
     ] = None,
-    catalogue: given.Catalogue = Path("config/datasets.yaml"),
+    catalogue: given.Catalogue = None,
     json_out: given.Json = None,
     quiet: given.Quiet = False,
 ) -> None:
-    """Say what is installed, found and missing, and what to type about it.
+    """Say what works, what is wrong, and what is optional, and what to type about it.
 
     Exit code 0 unless the core is broken: what an extra, a download or a GPU
-    would add may be missing.
+    would add is optional. --json writes every package and file looked at.
 
     Example:
 
@@ -69,11 +82,7 @@ def doctor(
     content = {"findings": [asdict(finding) for finding in findings]}
     broken = [finding for finding in findings if finding.state == BROKEN]
     if not quiet or outputs.files:
-        rows = [[f.part, f.name, SIGN[f.state], f.found, f.cure] for f in findings]
-        missing = sum(finding.state == MISSING for finding in findings)
-        last = "The core is broken." if broken else f"The core works; {missing} further things are missing."
-        notes = [last, 'pip install ".[...]" is typed in a checkout.']
-        sheet = Sheet(["part", "what", "state", "found", "cure"], [], rows, notes=notes)
+        sheet = Sheet(["part", "what", "state", "found", "to do"], [], _rows(findings), notes=_summary(findings))
         outputs.write([sheet], None, content)
     if broken:
         first, others = broken[0], len(broken) - 1
@@ -81,7 +90,61 @@ def doctor(
         raise InputError(f"the core is broken: {first.name}{more}: {first.found}; cure: {first.cure}.")
 
 
-def examine(data: Path, mirror: Path | None, catalogue: Path) -> list[Finding]:
+def _rows(findings: list[Finding]) -> list[list[str]]:
+    """The table: one row for the core and for each extra, one for all data sets that are not here, one for the rest."""
+    rows = []
+    for part, group in groupby(findings, key=lambda finding: finding.part):
+        of_part = list(group)
+        absent = [one for one in of_part if part == "data" and one.state == MISSING and one.name != "mirror"]
+        for one in of_part if part not in SERVES else ():
+            if one not in absent:
+                rows.append([part, one.name, SIGN[one.state], one.found, one.cure])
+        if absent:
+            names = ", ".join(one.name for one in absent)
+            rows.append([part, "data sets", SIGN[MISSING], f"not here: {names}", "fivesentences download NAME"])
+        if part in SERVES:
+            rows.append([part, SERVES[part], *_state_of(of_part)])
+    return rows
+
+
+def _state_of(findings: list[Finding]) -> list[str]:
+    """State, what was found, and what to do, of the packages of the core or of an extra."""
+    bad = [one for one in findings if one.state != OK]
+    if not bad:
+        about = [f"{one.name} {one.found}" for one in findings if one.name in ("Python", "fivesentences")]
+        packages = len(findings) - len(about)
+        return [SIGN[OK], ", ".join([*about, f"{packages} package{'s' if packages > 1 else ''}"]), ""]
+    worst = max(bad, key=lambda one: list(SIGN).index(one.state))
+    absent = [one.name for one in bad if one.found == ABSENT]
+    told = [f"{one.name}: {one.found}" for one in bad if one.found != ABSENT]
+    found = "; ".join([*told, *([f"{ABSENT}: {', '.join(absent)}"] if absent else [])])
+    return [SIGN[worst.state], found, worst.cure]
+
+
+def _summary(findings: list[Finding]) -> list[str]:
+    """The last lines: what works, what is wrong, what is optional."""
+    parts: dict[str, list[Finding]] = {}
+    for finding in findings:
+        parts.setdefault(finding.part, []).append(finding)
+    broken = any(finding.state == BROKEN for finding in findings)
+    whole = [part for part in SERVES if part in parts and all(one.state == OK for one in parts[part])]
+    extras = [part.removeprefix("extra ") for part in whole if part != "core"]
+    wrong = [one.name for one in findings if one.state in (WRONG, BROKEN)]
+    optional = [
+        part
+        for part in SERVES
+        if part in parts and part != "core" and part not in whole and all(one.state != WRONG for one in parts[part])
+    ]
+    optional += [one.name for one in findings if one.part not in SERVES and one.state == MISSING]
+    with_extras = f", and so do the extras {', '.join(extras)}" if extras and not broken else ""
+    core = "The core is broken." if broken else f"The core works{with_extras}."
+    notes = ['pip install ".[...]" is typed in a checkout.'] if any('".[' in one.cure for one in findings) else []
+    if optional:
+        notes.append(f"Optional, until a command asks for it: {', '.join(optional)}.")
+    return [*notes, f"{core} {'To correct: ' + ', '.join(wrong) if wrong else 'Nothing is wrong'}."]
+
+
+def examine(data: Path, mirror: Path | None, catalogue: Path | None = None) -> list[Finding]:
     """Everything that ``doctor`` looks at, in the order it is shown."""
     parts: list[Callable[[], Iterator[Finding]]] = [
         _core,
@@ -124,9 +187,15 @@ def _package(part: str, wanted: Requirement, otherwise: str, cure: str) -> Findi
     try:
         installed = importlib.metadata.version(wanted.name)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(part, wanted.name, otherwise, "not installed", cure)
+        return Finding(part, wanted.name, otherwise, ABSENT, cure)
     if not _satisfies(installed, wanted.specifier):
-        return Finding(part, wanted.name, otherwise, f"{installed}, but {wanted.specifier} is needed", cure)
+        return Finding(
+            part,
+            wanted.name,
+            BROKEN if otherwise == BROKEN else WRONG,
+            f"{installed}, but {wanted.specifier} is needed",
+            cure,
+        )
     return Finding(part, wanted.name, OK, installed)
 
 
@@ -155,29 +224,26 @@ def _java(mirror: Path | None) -> Iterator[Finding]:
             yield Finding("Java", artifact.name, OK, str(whole[0].parent))
         else:
             found = f"{held[0]} is not whole" if held else "not fetched; SPICE of unparsed captions needs it"
-            yield Finding("Java", artifact.name, MISSING, found, "fivesentences jars")
+            yield Finding("Java", artifact.name, WRONG if held else MISSING, found, "fivesentences jars")
 
 
-def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
-    from fivesentences.config import Catalogue, read
+def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[Finding]:
+    from fivesentences.config import CATALOGUE, Catalogue, config_file, read
     from fivesentences.corpus.catalogue import at_hand
 
     if mirror is None:
         cure = "export FIVESENTENCES_MIRROR=FOLDER, if you have one"
         yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", cure)
     elif not mirror.is_dir():
-        yield Finding("data", "mirror", MISSING, f"{mirror} is no folder", "correct FIVESENTENCES_MIRROR or unset it")
+        yield Finding("data", "mirror", WRONG, f"{mirror} is no folder", "correct FIVESENTENCES_MIRROR or unset it")
         mirror = None
     else:
         yield Finding("data", "mirror", OK, str(mirror))
-    if not catalogue.is_file():
-        cure = "work in a checkout of the project, or give --catalogue FILE"
-        yield Finding("data", "list of datasets", MISSING, f"{catalogue} is not here", cure)
-        return
+    catalogue = catalogue or config_file(CATALOGUE, Path("config"))
     try:
         entries = read(Catalogue, catalogue).datasets
     except InputError as error:
-        yield Finding("data", "list of datasets", MISSING, str(error), f"git checkout {catalogue}")
+        yield Finding("data", "list of downloads", WRONG, str(error), "correct it, or name another: --catalogue FILE")
         return
     folders = [data, *([] if mirror is None else [mirror])]
     for name, entry in entries.items():
@@ -202,7 +268,7 @@ def _machine(data: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     enough = free >= ROOM
     cure = "" if enough else "make room, or work in a folder on another disk"
-    yield Finding("machine", "disk", OK if enough else MISSING, f"{free / 1e9:.1f} GB free at {folder.resolve()}", cure)
+    yield Finding("machine", "disk", OK if enough else WRONG, f"{free / 1e9:.1f} GB free at {folder.resolve()}", cure)
 
 
 def _gpu() -> Finding:

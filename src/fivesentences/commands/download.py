@@ -9,26 +9,28 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
 
 def download(
     dataset: Annotated[str, typer.Argument(help="a dataset of the catalogue, such as flickr8k")],
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
     mirror: given.Mirror = None,
-    catalogue: given.Catalogue = Path("config/datasets.yaml"),
+    catalogue: given.Catalogue = None,
     quiet: given.Quiet = False,
 ) -> None:
     """Fetch the files of a dataset; they are checked, and a stopped download is resumed.
 
     Example: fivesentences download flickr8k
     """
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config import CATALOGUE, Catalogue, config_file, read
     from fivesentences.corpus.download import fetch
 
+    catalogue = catalogue or config_file(CATALOGUE, Path("config"))
     entries = read(Catalogue, catalogue).datasets
     if dataset not in entries:
-        raise InputError(f"there is no dataset '{dataset}'; known: {', '.join(entries)}.", where=catalogue)
+        hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."
+        raise InputError(f"there is no dataset '{dataset}'; {hint}", where=catalogue)
     for file in entries[dataset].files:
         with quietly(quiet):
             path = fetch(entries[dataset], dataset, file, data, mirror)

@@ -34,6 +34,12 @@ def schema(
     from fivesentences.plan.options_page import options_page
     from fivesentences.plan.schemas import schema_texts
 
+    if not (root / "config").is_dir() or not (root / "docs").is_dir():
+        raise InputError(
+            "it has no folders config and docs, into which a checkout of the project gets its schemas and pages",
+            where=root.resolve(),
+            cure="run it in a checkout, or name one by --root",
+        )
     texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(PaperStudy).items()}
     pages = {"options.md": options_page(), "metrics.md": metrics_page(), "glossary.md": glossary_page()}
     texts |= {root / "docs" / name: text for name, text in pages.items()}

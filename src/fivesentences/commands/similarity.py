@@ -62,7 +62,9 @@ def similarity(
     """Score every image of a split with every caption of it, by a trained run or an imported checkpoint.
 
     The matrix is float32 with one row per image and one column per caption, in
-    the order of the corpus. RUN is a folder such as results/training/SOME/RUN.
+    the order of the corpus. RUN is a folder such as results/training/SOME/RUN;
+    its weights.safetensors, vocabulary.json and run.yaml must be of one run, and
+    all three are read even where --corpus and --features are given.
 
     RUN may also be a folder that "fivesentences checkpoint import" made. It
     names neither corpus nor features nor the authors' vocabulary: give all

@@ -71,14 +71,18 @@ def train(
         need("safetensors", "train", "training")
     content = extended(read_yaml(what), what)
     places = Places(results)
+    if not isinstance(content, dict):
+        raise InputError(
+            "it is empty" if content is None else "it holds no keys and values",
+            where=what,
+            cure="give a scale (its first keys are scale, title, roles, datasets) or a run (dataset, features, model)",
+        )
     if isinstance(content, dict) and "scale" in content:
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
         scale = check(Scale, content, str(what))
-        # Studies are beside the scale; elsewhere, as in the workflow, those of the project.
-        folder = what.parent if (what.parent / "studies").is_dir() else Path("config")
-        plan = plan_of(scale, folder, Catalogue(datasets={}), places)
+        plan = plan_of(scale, what.parent, Catalogue(datasets={}), places)
         specs = _fitting(plan.runs, only, what)
         if list_only:
             print("\n".join(specs))

@@ -17,6 +17,7 @@ from fivesentences.config.datasets import (
     ScenesData,
 )
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.files import CATALOGUE, config_file, nearby, project_folder, study_file
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import (
@@ -51,6 +52,7 @@ from fivesentences.config.types import (
 )
 
 __all__ = [
+    "CATALOGUE",
     "INFERENCES",
     "JUDGED_LOADER",
     "CaptionsPerImage",
@@ -89,6 +91,10 @@ __all__ = [
     "Width",
     "as_list",
     "check",
+    "config_file",
     "extended",
+    "nearby",
+    "project_folder",
     "read",
+    "study_file",
 ]

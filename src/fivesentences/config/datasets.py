@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Name, Split, Strict
+from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
 
 CatalogueLoader = Literal["flickr8k", "karpathy"]
 
@@ -16,10 +16,10 @@ class ScenesData(Strict):
     """The embedded corpus of drawn scenes."""
 
     loader: Literal["scenes"]
-    seed: int = Field(default=2022, ge=0)
-    train: int = Field(default=800, ge=1)
-    dev: int = Field(default=100, ge=1)
-    test: int = Field(default=200, ge=1)
+    seed: Seed = 2022
+    train: Count = 800
+    dev: Count = 100
+    test: Count = 200
 
 
 class CatalogueData(Strict):
@@ -60,7 +60,7 @@ class CatalogueFile(Strict):
     splits: list[Split] = Field(default=[], description="the splits of an excerpt")
     version: str
     url: str | None = Field(description="null if a person must accept a licence")
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    sha256: Sha256 | None
     size: int | None = Field(description="bytes; null if unknown")
     licence: str
     fetch_by_hand: str | None = Field(default=None, description="what a person must do if url is null")

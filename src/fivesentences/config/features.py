@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Layout, Name, Strict
+from fivesentences.config.types import Count, Layout, Name, Strict
 
 
 class FeatureSpec(Strict):
@@ -16,11 +16,11 @@ class FeatureSpec(Strict):
     extractor: Name
     layout: Layout = "global"
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
-    regions: Annotated[int, Field(ge=1)] | None = Field(
+    regions: Count | None = Field(
         default=None,
         description="the cells of a grid are pooled to so many regions, a square number; null: the cells themselves",
     )
-    dimensions: Annotated[int, Field(ge=1)] | None = Field(
+    dimensions: Count | None = Field(
         default=None, description="principal components of the training images' features; null: all dimensions"
     )
 

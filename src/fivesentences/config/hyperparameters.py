@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Fraction, Strict
+from fivesentences.config.types import Count, Fraction, Strict
 
-Epochs = Annotated[int, Field(ge=1)]
+Epochs = Count
 
 
 class Hyperparameters(Strict):
     """How a run is trained."""
 
     epochs: Epochs = Field(default=30, description="passes over the training captions")
-    batch_size: int = Field(default=128, ge=2, description="pairs of a batch")
+    batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000, description="pairs of a batch")
     learning_rate: float = Field(default=2e-4, gt=0, description="of Adam, until it falls tenfold")
     drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
-    min_word_count: int = Field(default=4, ge=1, description="words seen less often in training captions are `<unk>`")
+    min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")
     selection: Literal["rsum", "ncs"] = Field(
         default="rsum",
         description="dev score by which an epoch's weights are kept: the sum of recalls, or of NCS by CIDEr",
     )
-    selection_images: Annotated[int, Field(ge=1)] | None = Field(
+    selection_images: Count | None = Field(
         default=None, description="only so many first dev images are scored after each epoch; null: all"
     )
     bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
     draw: Literal["first", "seeded"] = Field(
         default="first", description="captions of a fraction: the first ones, as released, or drawn by the run's seed"
     )
-    threads: int = Field(default=1, ge=1, description="CPU threads; they affect the result, since sums depend on them")
+    threads: int = Field(
+        default=1,
+        strict=True,
+        ge=1,
+        le=1024,
+        description="CPU threads; they affect the result, since sums depend on them",
+    )
 
 
 class HyperparametersOfScale(Hyperparameters):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
@@ -12,6 +12,7 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import HyperparametersOfScale
 from fivesentences.config.types import (
     CaptionsPerImage,
+    Count,
     EvaluationPhi,
     Fraction,
     Inference,
@@ -19,13 +20,16 @@ from fivesentences.config.types import (
     Layout,
     Name,
     PhiName,
+    Seed,
+    Split,
     Strict,
     Width,
     as_list,
 )
 
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+Seeds = Annotated[list[Seed], Field(min_length=1)]
 Widths = dict[Name, Width]
+TRAINED_ON: tuple[Split, ...] = get_args(Split)  # the splits that a run reads
 
 
 class CellSpec(Strict):
@@ -120,9 +124,9 @@ class TrainingScale(HyperparametersOfScale):
     """How runs are trained at a scale, and how they are given to a scheduler."""
 
     widths: Widths = Field(default={}, description="of the models that have them, such as embedding and word")
-    minutes: int = Field(default=30, ge=1, description="time that a scheduler should grant one run")
+    minutes: Count = Field(default=30, description="time that a scheduler should grant one run")
     gpu: bool = Field(default=False, description="runs are trained on a GPU")
-    runs_per_job: int = Field(default=1, ge=1, description="the most runs that one process trains one after the other")
+    runs_per_job: Count = Field(default=1, description="the most runs that one process trains one after the other")
     tensorboard: bool = Field(default=False, description="a run's history as TensorBoard events too")
     exceptions: list[TrainingException] = Field(default=[], description="other settings for some models or losses")
 
@@ -183,9 +187,13 @@ class Scale(Strict):
     other_seeds: list[OtherSeeds] = Field(default=[], description="of some models or losses")
     training: TrainingScale = TrainingScale()
     studies: list[Name] = Field(min_length=1)
-    only: list[Name] | None = Field(default=None, description="tables and figures to make; null: all of the studies")
+    only: list[Name] | None = Field(
+        default=None, min_length=1, description="tables and figures to make; null: all of the studies"
+    )
     keep: list[CellSpec] | None = Field(
-        default=None, description="the only rows that are made, except by the target `complete`; null: all"
+        default=None,
+        min_length=1,
+        description="the only rows that are made, except by the target `complete`; null: all",
     )
     leave_out: LeaveOut = LeaveOut()
 
@@ -239,8 +247,31 @@ class Scale(Strict):
                 raise ValueError(
                     f"judges: {spec.judge} judges a dataset with the loader {loader}, not '{spec.dataset}'"
                 )
+            self._has_splits(spec.dataset, f"{spec.judge} judges it", ("test",))
         if len({spec.judge for spec in self.judges}) < len(self.judges):
             raise ValueError("judges: every judge may occur only once")
+        return self
+
+    @model_validator(mode="after")
+    def _studies_are_named_once(self) -> Scale:
+        for study in self.studies:
+            if self.studies.count(study) > 1:
+                raise ValueError(f"studies names '{study}' twice; name it once")
+        return self
+
+    def _has_splits(self, dataset: str, why: str, needed: tuple[str, ...]) -> None:
+        """A split that is not read would be missed only after features have been extracted."""
+        splits = getattr(self.datasets[dataset], "splits", None)
+        lacking = [split for split in needed if splits is not None and split not in splits]
+        if lacking:
+            raise ValueError(
+                f"datasets.{dataset}.splits has no {' and no '.join(lacking)}, but {why}; add it, or leave splits out"
+            )
+
+    @model_validator(mode="after")
+    def _matrices_have_captions(self) -> Scale:
+        for dataset in self.datasets if self.matrices else ():
+            self._has_splits(dataset, "matrices are of every dataset's test split", ("test",))
         return self
 
     @model_validator(mode="after")
@@ -249,6 +280,7 @@ class Scale(Strict):
             if dataset not in self.datasets:
                 known = ", ".join(self.datasets)
                 raise ValueError(f"roles.{role} is '{dataset}', but datasets has only: {known}")
+            self._has_splits(dataset, f"it plays the role {role}, for which models are trained", TRAINED_ON)
         of_scale = list(self.seeds.values()) if isinstance(self.seeds, dict) else [self.seeds]
         for seeds in (*of_scale, *(other.seeds for other in self.other_seeds)):
             if len(set(seeds)) != len(seeds):

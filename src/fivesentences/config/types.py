@@ -15,18 +15,35 @@ class IsWidth:
 
 Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
-Width = Annotated[int, Field(ge=1, le=65536), IsWidth()]
+# A number of things: epochs, captions of a batch, minutes. Nobody has a million of them, but a typing error soon has.
+# Strict, since Python counts true as 1: `epochs: yes` is a mistake.
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Layers = Annotated[int, Field(strict=True, ge=1, le=100)]
+LARGEST_SEED = 2**32 - 1  # as far as every generator takes it
+Seed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED)]
+# A second member of an ensemble with the same model has a seed that may lie beyond those of a scale.
+RunSeed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED + 1_000_000)]
+Width = Annotated[int, Field(strict=True, ge=1, le=65536), IsWidth()]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest"]
 Variant = Literal["paper", "released"]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+_NAME, _SHA256 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$"
+Name = Annotated[str, Field(pattern=_NAME)]
+Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
-CaptionsPerImage = Annotated[int, Field(ge=1)]
+CaptionsPerImage = Count
 _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi with which runs are evaluated: one matrix, or the mean of several (`tfidf+bleu_daa`), as in DAA.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
+# What a text that does not match a pattern should have been.
+PATTERNS = {
+    _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
+    _SHA256: "64 hexadecimal digits in lower case",
+    rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
+    rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
+}
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Split = Literal["train", "dev", "test"]

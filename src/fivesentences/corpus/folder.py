@@ -11,8 +11,9 @@ from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_name
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.table import Corpus
 from fivesentences.documents import read_bytes, text_of
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 
+READ_SPLITS = ("train", "dev", "test")
 NEEDED = ("filename", "caption", "split")
 
 
@@ -40,6 +41,9 @@ def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str,
         filename, split = values["filename"].strip(), split_named(values["split"])
         if not filename or not split:
             raise InputError(f"{where}: {'split' if filename else 'filename'} is empty.")
+        if split not in READ_SPLITS:
+            hint = did_you_mean(split.lower(), READ_SPLITS) or "give train, dev (or val) or test."
+            raise InputError(f"{where}: split is '{split}'; {hint}")
         if filename not in images and filename not in archive:
             raise InputError(f"{where}: there is no photograph '{filename}' in {archive.paths[0]}.")
         rows = images.setdefault(filename, [])

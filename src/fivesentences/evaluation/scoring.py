@@ -28,8 +28,8 @@ def score_split(
     """Similarities of every image of a split with every caption of it, by the weights of a finished run.
 
     Args:
-        run: The run's folder: ``weights.safetensors``, ``vocabulary.json`` and, unless corpus and features are both
-            named, ``run.yaml``.
+        run: The run's folder: ``weights.safetensors``, ``vocabulary.json`` and ``run.yaml``, which must be of one
+            run; ``finished.json`` is compared with them where it is present.
         split: "train", "dev" or "test"; all of it is scored.
         corpus: A corpus as parquet; default the one that ``run.yaml`` names.
         features: Its features; default those that ``run.yaml`` names.
@@ -40,12 +40,20 @@ def score_split(
         The split and ``[images, captions]`` float32 in its order; on the CPU the same numbers that training wrote.
 
     Raises:
-        InputError: If a file is missing or damaged, the features are not of the run's kind, or PyTorch is missing.
+        InputError: If a file is missing, damaged or of another run, the features are not of the run's kind, or
+            PyTorch is missing.
     """
     folder = Path(run)
     if not (folder / "weights.safetensors").is_file():
         raise InputError(f"{folder}: there is no weights.safetensors in it; name the folder of a finished run.")
     need("torch", "train", "scoring by a trained run")
+    for name in ("vocabulary.json", "run.yaml"):
+        if not (folder / name).is_file():
+            raise InputError(
+                f"there is no {name} in it, which its weights are compared with",
+                where=folder,
+                cure="copy the whole folder of the run; run.yaml is needed even where corpus and features are named",
+            )
 
     from fivesentences.corpus import Corpus
     from fivesentences.features import FeatureTable
@@ -53,9 +61,8 @@ def score_split(
     from fivesentences.training.data import Split, check_layout
     from fivesentences.training.run import read_run
 
-    if corpus is None or features is None:
-        _, noted_corpus, noted_features = read_run(folder / "run.yaml")
-        corpus, features = corpus or noted_corpus, features or noted_features
+    _, noted_corpus, noted_features = read_run(folder / "run.yaml")
+    corpus, features = corpus or noted_corpus, features or noted_features
     _check_files("run.yaml is read from where you are: ", corpus=corpus, features=features)
     trained = load_trained(folder)
     gallery, table = Corpus.read(corpus).split(split), FeatureTable.open(features)

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from fivesentences.config.types import Count
 from fivesentences.losses.term import LossTerm
 
-TripletNegatives = Literal["all", "hardest"] | Annotated[int, Field(ge=1)]
+TripletNegatives = Literal["all", "hardest"] | Count
 Margin = Annotated[float, Field(ge=0)]
 MARGIN = 0.2  # in every release
 

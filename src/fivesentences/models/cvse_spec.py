@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Layout, Share, Variant, Width
+from fivesentences.config.types import Layers, Layout, Share, Variant, Width
 from fivesentences.models.spec import ConceptOptions, ModelSpec
 
 # Settings of the fork of "Is An Image Worth Five Sentences?" where they are not CVSE's: it scores by the fused vectors
@@ -29,7 +29,7 @@ class CVSESpec(ModelSpec):
     embedding: Width = Field(default=1024, multiple_of=2, description="length of the common space; even")
     word: Width = Field(default=300, description="length of a word vector")
     most_concepts: Width = Field(default=ConceptOptions.most, description="the most concepts; small corpora give fewer")
-    layers: int = Field(default=1, ge=1, description="GRU layers")
+    layers: Layers = Field(default=1, description="GRU layers")
     bidirectional: bool = Field(default=True, description="captions are read in both directions")
     dropout: Share = Field(default=0.4, description="of word vectors and of both sides of the attention, in training")
     alpha: Share = Field(default=0.85, description="share of the instance level in the fused vectors, in training")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -40,7 +41,7 @@ def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[
         cure: What to do about any other file, for the error: "train the run again".
 
     Raises:
-        InputError: If the file is missing, damaged or of another format.
+        InputError: If the file is missing, damaged or of another format, or a tensor is not finite.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -50,6 +51,33 @@ def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[
         raise InputError(f"{path}: there is no such file.") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path} is not a whole safetensors file ({error}); {cure}.") from None
-    if label.get("format") != version:
+    if not isinstance(label, dict) or label.get("format") != version:
         raise InputError(f"{path} is not {what} of format {version}; {cure}.")
+    check_finite(tensors, path, cure)
     return label, tensors
+
+
+def check_finite(tensors: Mapping[str, Tensor], where: Path | str, cure: str) -> None:
+    """Check that every number of some tensors is finite.
+
+    Args:
+        tensors: By name, in any numeric type.
+        where: The file that they come from.
+        cure: What to do about it, for the error.
+
+    Raises:
+        InputError: The first tensor with NaN or inf, and how many of its numbers are.
+    """
+    bad = {}
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and (count := int(torch.count_nonzero(~torch.isfinite(tensor)))):
+            bad[name] = (count, tensor.numel())
+    if bad:
+        name, (count, of) = next(iter(bad.items()))
+        further = len(bad) - 1
+        more = (
+            f", and so {'does' if further == 1 else 'do'} {further} further weight{'s'[: further > 1]}"
+            if further
+            else ""
+        )
+        raise InputError(f"{name} holds {count:,} NaN or inf among {of:,} numbers{more}", where=where, cure=cure)

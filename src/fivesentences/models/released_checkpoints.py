@@ -19,9 +19,10 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from fivesentences.errors import InputError
+from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.models import Matcher, from_released, spec_class
-from fivesentences.models.labelled_weights import read_labelled, write_labelled
+from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
+from fivesentences.models.recognising import recognised
 from fivesentences.storage import sha256_of, write_json
 
 FORMAT = 1
@@ -54,7 +55,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "Multi_feature_fusing",
     ),
 }
-
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 OPTIONAL = frozenset({"Multi_feature_fusing"})
 
 
@@ -73,21 +74,29 @@ class ReleasedCheckpoint:
     facts: dict[str, Any]
 
 
-def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
+def read_checkpoint(path: Path | str, name: str, options: Mapping[str, Any] | None = None) -> ReleasedCheckpoint:
     """Read a checkpoint of a released code.
 
     Args:
         path: The file, in torch's zip format or the older one, written by Python 2 or 3.
         name: The model: a key of ``PARTS``.
+        options: Settings that a caller states. Weights of SCAN that read captions in one direction are named like
+            those of VSE++; without a command line in the file they are taken for SCAN's only with
+            ``bidirectional=False``.
 
     Raises:
-        InputError: If the file is missing or damaged, contains a class that is not allowed, or is no such checkpoint.
+        InputError: If the file is missing or damaged, contains a class that is not allowed, is of another model, or
+            holds weights that are not finite.
     """
     spec_class(name)  # an error if there is no such model
     if name not in PARTS:
         raise InputError(f"'{name}' has no released checkpoints that can be imported; there are: {', '.join(PARTS)}.")
     content = _plain(Path(path))
     parts = content.get("model") if isinstance(content, Mapping) else None
+    settings = content.get("opt") if isinstance(content, Mapping) else None
+    settings = vars(settings) if isinstance(settings, argparse.Namespace) else settings
+    settings = settings if isinstance(settings, Mapping) else {}
+    _check_model(path, name, parts, settings, options or {})
     expected = PARTS[name]
     if isinstance(parts, Mapping):  # one state dict with the parts in its names
         weights = {_bare(str(key)): value for key, value in parts.items()}
@@ -108,16 +117,51 @@ def read_checkpoint(path: Path | str, name: str) -> ReleasedCheckpoint:
     odd = [key for key, value in weights.items() if not isinstance(value, Tensor)]
     if odd or not weights:
         raise InputError(f"{path}: {odd[0] if odd else 'the model'} holds no weights; is it a checkpoint of {name}?")
-    settings = content.get("opt")
-    settings = vars(settings) if isinstance(settings, argparse.Namespace) else settings
+    for key, value in weights.items():
+        if not _is_plain(value):
+            kind = str(value.dtype).removeprefix("torch.")
+            raise InputError(
+                f"{key} is a {'quantised' if value.is_quantized else value.device.type} tensor of {kind}",
+                where=path,
+                cure="save it as an ordinary tensor of float32",
+            )
+    check_finite(weights, path, "import another file: a model with such weights ranks nothing")
     try:
         return ReleasedCheckpoint(
             weights,
-            {str(key): _value(value) for key, value in settings.items()} if isinstance(settings, Mapping) else {},
+            {str(key): _value(value) for key, value in settings.items()},
             {key: _value(content[key]) for key in ("epoch", "best_rsum", "Eiters") if key in content},
         )
     except RecursionError:  # a pickle can make a list that holds itself
         raise InputError(f"{path}: a setting is lists within lists without end; no released code saves that.") from None
+
+
+def _check_model(
+    path: Path | str, name: str, parts: Any, settings: Mapping[str, Any], options: Mapping[str, Any]
+) -> None:
+    """Refuse a checkpoint whose weights are recognised as those of another model.
+
+    Raises:
+        InputError: Which model they look like, and by what.
+    """
+    states = [parts] if isinstance(parts, Mapping) else parts if isinstance(parts, Sequence) else []
+    names = [str(key) for state in states if isinstance(state, Mapping) for key in state]
+    if isinstance(parts, Mapping):
+        names = [_bare(key) for key in names]
+    found, by = recognised([name.removeprefix("module.") for name in names], settings)
+    ambiguous = name == "scan" and found == "vsepp" and not by
+    if found is None or found == name or (ambiguous and options.get("bidirectional") is False):
+        return
+    here, there = spec_class(found).title, spec_class(name).title
+    cure = Cure(f'pass name="{found}"', f"give --model {found}")
+    if ambiguous:
+        further = f", or, if it is a {there} that reads captions in one direction,"
+        cure = Cure(
+            f"{cure.python}{further} options={{'bidirectional': False}}",
+            f"{cure.shell}{further} --option bidirectional=false",
+        )
+    why = f"by {by}" if by else "no weight is of another model"
+    raise InputError(f"its weights look like those of {here} ({why}), not of {there}", where=path, cure=cure)
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +186,16 @@ def import_checkpoint(
         concept_vectors: ``[C, dim]`` of CVSE, which no checkpoint contains.
 
     Raises:
-        InputError: As ``read_checkpoint``, or if the weights or options do not fit the model.
+        InputError: As ``read_checkpoint``, or if the weights, options or vectors do not fit the model.
     """
-    checkpoint = read_checkpoint(path, name)
+    if concept_vectors is not None and not np.isfinite(concept_vectors).all():
+        bad = int(np.count_nonzero(~np.isfinite(concept_vectors)))
+        raise InputError(
+            f"holds {bad:,} NaN or inf among {np.size(concept_vectors):,} numbers",
+            where=Argument("concept_vectors"),
+            cure="give the vectors that the model was trained with",
+        )
+    checkpoint = read_checkpoint(path, name, options)
     chosen = options_of(name, checkpoint.settings) | dict(options or {})
     extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
     model = from_released(name, checkpoint.weights, **chosen, **extra)
@@ -199,6 +250,12 @@ def _plain(path: Path) -> Any:
     except Exception as error:  # a damaged file can fail in any way
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is not a checkpoint that torch can read ({reason}).") from None
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor holds numbers of a usual type in the usual layout."""
+    usual = (*FLOATS, torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+    return tensor.device.type == "cpu" and tensor.layout == torch.strided and tensor.dtype in usual
 
 
 def _bare(key: str) -> str:

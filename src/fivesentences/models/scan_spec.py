@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Direction, Layout, Positive, Width
+from fivesentences.config.types import Direction, Layers, Layout, Positive, Width
 from fivesentences.models.spec import ModelSpec
 
 RawNorm = Literal["clipped_l2norm", "l2norm", "softmax", "clipped", "no_norm"]
@@ -25,7 +25,7 @@ class SCANSpec(ModelSpec):
     name: Literal["scan"] = "scan"
     embedding: Width = Field(default=1024, description="length of the common space")
     word: Width = Field(default=300, description="length of a word vector")
-    layers: int = Field(default=1, ge=1, description="GRU layers")
+    layers: Layers = Field(default=1, description="GRU layers")
     bidirectional: bool = Field(default=True, description="captions are read in both directions")
     normalise_images: bool = Field(
         default=True, description="off: region vectors keep their length (released option `no_imgnorm`)"

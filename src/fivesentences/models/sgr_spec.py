@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Positive
+from fivesentences.config.types import Layers, Positive
 from fivesentences.models.similarity_vectors_spec import SimilarityVectorsSpec, attention_temperature
 
 
@@ -17,5 +17,5 @@ class SGRSpec(SimilarityVectorsSpec):
     title: ClassVar[str] = "SGR"
 
     name: Literal["sgr"] = "sgr"
-    steps: int = Field(default=3, ge=1, description="steps of reasoning, each with its own weights")
+    steps: Layers = Field(default=3, description="steps of reasoning, each with its own weights")
     temperature: Positive = attention_temperature()

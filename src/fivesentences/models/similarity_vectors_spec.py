@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from fivesentences.config.types import Layout, Share, Width
+from fivesentences.config.types import Layers, Layout, Share, Width
 from fivesentences.models.spec import ModelSpec
 
 
@@ -19,7 +19,7 @@ class SimilarityVectorsSpec(ModelSpec):
     embedding: Width = Field(default=1024, description="length of the common space")
     word: Width = Field(default=300, description="length of a word vector")
     similarity_dim: Width = Field(default=256, description="length of a similarity vector")
-    layers: int = Field(default=1, ge=1, description="GRU layers")
+    layers: Layers = Field(default=1, description="GRU layers")
     bidirectional: bool = Field(default=True, description="captions are read in both directions")
     dropout: Share = Field(default=0.4, description="of word vectors and of the poolings, in training")
 

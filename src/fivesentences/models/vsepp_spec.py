@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from fivesentences.config.types import Layout, Width
+from fivesentences.config.types import Layers, Layout, Width
 from fivesentences.models.spec import ModelSpec
 
 
@@ -20,7 +20,7 @@ class VSEPPSpec(ModelSpec):
     name: Literal["vsepp"] = "vsepp"
     embedding: Width = Field(default=1024, description="length of the common space")
     word: Width = Field(default=300, description="length of a word vector")
-    layers: int = Field(default=1, ge=1, description="GRU layers")
+    layers: Layers = Field(default=1, description="GRU layers")
     measure: Literal["cosine", "order"] = Field(
         default="cosine",
         description="`cosine`, or `order`: minus the length of the part of the caption that exceeds the image",

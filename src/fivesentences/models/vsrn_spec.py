@@ -33,6 +33,6 @@ class VSRNSpec(ModelSpec):
         description="weight of the captioning loss; 0: no captioner at all (the authors' checkpoints have none)",
     )
     caption_longest: int = Field(
-        default=60, ge=2, description="most words that the captioner writes, `<start>` and `<end>` included"
+        default=60, ge=2, le=10_000, description="most words that the captioner writes, `<start>` and `<end>` included"
     )
     caption_dropout: Share = Field(default=0.2, description="of the input of both GRUs of the captioner")

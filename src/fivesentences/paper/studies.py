@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
@@ -63,14 +63,18 @@ def plan_of(
 ) -> Plan:
     """The plan of a scale, with the studies that it names.
 
+    The workflow and ``fivesentences train`` both ask here, so that they find the same studies from any folder.
+
     Args:
         scale: What is made.
-        config: The folder with ``studies/`` and ``published/``.
-        catalogue: Every file to download; default ``datasets.yaml`` of that folder.
+        config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
+            project's, file by file; see ``config_file``.
+        catalogue: Every file to download; default the ``datasets.yaml`` that is found so.
         places: Where files are kept.
 
     Raises:
         InputError: If a file is missing or wrong, or does not fit the scale.
     """
-    known = read(Catalogue, config / "datasets.yaml") if catalogue is None else catalogue
-    return Plan(scale, read_studies(scale.studies, config / "studies"), known, places=places, config=config)
+    known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
+    studies = {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
+    return Plan(scale, studies, known, places=places, config=config)

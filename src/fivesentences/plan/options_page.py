@@ -115,5 +115,5 @@ def _range(schema: dict[str, Any]) -> str:
     if above is not None:
         return f" above {above:g}" + ("" if high is None else f", at most {high:g}") + step
     if low is not None and high is not None:
-        return f" from {low:g} to {high:g}" + step
+        return f" from {low:,} to {high:,}" + step
     return ("" if low is None else f" from {low:g}") + step

@@ -30,7 +30,8 @@ class Resolved:
         studies: The tables and figures, by the names of their files.
         catalogue: Every file to download.
         places: Where files are kept.
-        config: The folder that holds ``studies/``, ``published/`` and ``datasets.yaml``.
+        config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
+            project's; see ``config_file``.
         mirror: A folder that holds downloads already; default the scale's, else FIVESENTENCES_MIRROR.
 
     Attributes:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from fivesentences.config import INFERENCES, CellSpec, FeatureSpec, Hyperparameters, Inference, Scale, as_list
+from fivesentences.config import INFERENCES, FeatureSpec, Hyperparameters, Inference, Scale, as_list
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.models import MODELS, ModelSpec, model_spec
+from fivesentences.models import ModelSpec, model_spec
+from fivesentences.plan.checks import check_scale
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, Trained, members_of
 from fivesentences.plan.exhibits import Exhibit, RowSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
-from fivesentences.plan.widths import check_widths
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
@@ -86,11 +86,9 @@ def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
     """Rows of runs of all tables and figures that a scale makes.
 
     Raises:
-        InputError: If an exception or a kept row of the scale names a model or loss that no study has, or a width that
-            no model has.
+        InputError: If the scale names something that no study has; see ``check_scale``.
     """
-    _check_cells(studies, scale)
-    check_widths(studies, scale)
+    check_scale(studies, scale)
     return [
         row
         for study in studies.values()
@@ -244,27 +242,6 @@ def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> Lef
     if cell.fraction in scale.leave_out.fractions:
         return "fraction"
     return None if cell.is_kept else "cell"
-
-
-def _check_cells(studies: Mapping[str, Study], scale: Scale) -> None:
-    """An exception or a kept row with a mistaken name would hold for no run, and nobody would see it."""
-    models = {*MODELS, *(name for study in studies.values() for name in study.models)}
-    losses = {name for study in studies.values() for name in study.losses}
-    ensembles = {name for study in studies.values() for name in study.ensembles}
-    given: list[tuple[str, Sequence[CellSpec], set[str]]] = [
-        ("training.exceptions", scale.training.exceptions, models),
-        ("other_seeds", scale.other_seeds, models),
-        ("keep", scale.keep or [], models | ensembles),
-    ]
-    for where, cells, of_model in given:
-        for number, cell in enumerate(cells):
-            for key, names in (("model", of_model), ("loss", losses)):
-                for name in as_list(getattr(cell, key) or []):
-                    if name not in names:
-                        raise InputError(
-                            f"scale {scale.scale}: {where}[{number}].{key} is '{name}', but the studies have "
-                            f"only: {', '.join(sorted(names))}."
-                        )
 
 
 def _model(study: Study, name: str) -> ModelSpec:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
@@ -158,7 +159,7 @@ class Rules:
     def download(self, file: str) -> Step:
         """One file of the catalogue."""
         dataset, name = self._downloads[file]
-        catalogue = str(self.plan.config / "datasets.yaml")
+        catalogue = str(config_file(CATALOGUE, self.plan.config))
         return Step(params={"dataset": dataset, "name": name, "catalogue": catalogue, "mirror": self._mirror})
 
     def draw_scenes(self, dataset: str) -> Step:
@@ -319,12 +320,13 @@ class Rules:
         """A table of a paper."""
         exhibit = self.plan.tables[table]
         published = exhibit.published_table()
-        folder = self.plan.config / "published"
+        file = None if published is None else config_file(f"published/{published}.csv", self.plan.config)
+        folder = self.plan.config / "published" if file is None else file.parent
         return Step(
             {
                 "numbers": self._numbers(scale, table, exhibit),
                 "study": self._study_file(table),
-                "published": [] if published is None else [folder / f"{published}.csv"],
+                "published": [] if file is None else [file],
             },
             {"scale": self._settings(scale), "folder": str(folder)},
         )
@@ -467,7 +469,7 @@ class Rules:
         return next(iter(self.plan.scale.datasets))
 
     def _study_file(self, exhibit: str) -> Path:
-        return self.plan.config / "studies" / f"{exhibit.partition('/')[0]}.yaml"
+        return config_file(f"studies/{exhibit.partition('/')[0]}.yaml", self.plan.config)
 
     def _settings(self, scale: str) -> dict[str, Any]:
         return self.plan.scales[scale].model_dump(mode="json", exclude_unset=True)

@@ -8,9 +8,10 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
-from fivesentences.config.types import CaptionsPerImage, Fraction, Name, Strict
+from fivesentences.config.types import CaptionsPerImage, Fraction, Name, RunSeed, Strict
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
+from fivesentences.plan.phis import check_phi
 
 FORMAT = 2  # of run.yaml
 
@@ -26,7 +27,7 @@ class RunSpec(Strict):
     captions_per_image: CaptionsPerImage | None = Field(
         default=None, description="only so many first captions of each training image; null: all"
     )
-    seed: int = Field(default=0, ge=0)
+    seed: RunSeed = 0
     training: Hyperparameters = Hyperparameters()
     features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
 
@@ -41,6 +42,12 @@ class RunSpec(Strict):
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
         part = f"fraction={self.fraction:g}{captions}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
+
+    @model_validator(mode="after")
+    def _phis_are_known(self) -> RunSpec:
+        for phi in self.loss.phis:
+            check_phi(phi, "loss: phi")
+        return self
 
 
 class RunFile(Strict):

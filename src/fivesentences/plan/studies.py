@@ -10,6 +10,7 @@ from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelVariant
 from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.phis import check_phi
 
 
 class Study(Strict):
@@ -80,6 +81,21 @@ class Study(Strict):
             for member in members:
                 if member in self.ensembles:
                     raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are models")
+        return self
+
+    @model_validator(mode="after")
+    def _phis_are_known(self) -> Study:
+        for name, loss in self.losses.items():
+            for phi in loss.phis:
+                check_phi(phi, f"losses.{name}: phi")
+        for exhibit in self.exhibits:
+            for column in exhibit.metrics():
+                if column.phi is not None:
+                    check_phi(column.phi, f"{exhibit.name}: phi of the column {column.metric}")
+            for phi in exhibit.matrices():
+                check_phi(phi, f"{exhibit.name}: phi")
+            for phi, _ in exhibit.judged():
+                check_phi(phi, f"{exhibit.name}: phi", whole=False)
         return self
 
     @model_validator(mode="after")

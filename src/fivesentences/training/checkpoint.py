@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,21 @@ import numpy as np
 import torch
 
 from fivesentences.config import check
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.extras import extras_of
 from fivesentences.training.fingerprint import differences
+from fivesentences.training.finished import check_record
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2
+WEIGHTS, VOCABULARY = "weights.safetensors", "vocabulary.json"
 MODEL, PREPARATION, CONCEPTS = "model.", "preparation.", "concepts."
 GRAPH = ("vectors", "together", "totals")  # parts of a concept graph that are stored as tensors
 
@@ -84,13 +87,21 @@ def write_weights(
 def load_trained(folder: Path | str) -> TrainedModel:
     """Load a finished run from its folder (``weights.safetensors`` and ``vocabulary.json``).
 
+    Where the folder also has ``run.yaml`` and ``finished.json``, they must be of the same run.
+
     Raises:
-        InputError: If a file is missing, damaged or of another format, or the weights do not fit the settings.
+        InputError: If a file is missing, damaged, of another format or of another run, or the weights are not finite
+            or do not fit the settings.
     """
-    path = Path(folder) / "weights.safetensors"
-    vocabulary = Vocabulary.read(Path(folder) / "vocabulary.json")
+    folder = Path(folder)
+    path = folder / WEIGHTS
+    vocabulary = Vocabulary.read(folder / VOCABULARY)
     label, tensors = read_labelled(path, "a run", FORMAT, "train the run again")
+    if not isinstance(label.get("spec"), dict) or not isinstance(label.get("image_dim"), int):
+        raise InputError("it does not say with which settings it was trained", where=path, cure="train the run again")
     spec = check(RunSpec, label["spec"], str(path))
+    _check_settings(folder / "run.yaml", spec)
+    check_record(folder, (WEIGHTS, VOCABULARY))
 
     def beginning(prefix: str) -> dict[str, torch.Tensor]:
         return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
@@ -108,11 +119,60 @@ def load_trained(folder: Path | str) -> TrainedModel:
         regions=label.get("regions"),
         concepts=concepts,
     )
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        raise InputError(f"{path}: the weights do not fit the run's settings ({error}).") from None
+    _check_shapes(weights, model, path, len(vocabulary))
+    model.load_state_dict(weights)
     return TrainedModel(spec, model.eval(), vocabulary, preparation, concepts)
+
+
+def _check_settings(path: Path, spec: RunSpec) -> None:
+    """Check that a ``run.yaml``, if there is one, has the settings that the weights were trained with.
+
+    Raises:
+        InputError: The first setting that differs.
+    """
+    if not path.is_file():
+        return
+    noted = check(RunFile, read_yaml(path), str(path)).run
+    if noted == spec:
+        return
+    theirs, ours = noted.model_dump(mode="json"), spec.model_dump(mode="json")
+    key = next((key for key in ours if ours[key] != theirs[key]), "model")
+    if key == "model":
+        named, trained = noted.model.folder, spec.model.folder
+        if named == trained:
+            of_theirs, of_ours = noted.model.model_dump(), spec.model.model_dump()
+            key = next((one for one in of_ours if of_theirs.get(one) != of_ours[one]), "model")
+            named, trained = str(of_theirs.get(key)), str(of_ours.get(key))
+    else:
+        named, trained = str(theirs[key]), str(ours[key])
+    raise InputError(
+        f"its {key} is {named}, but {WEIGHTS} beside it was trained as {trained}",
+        where=path,
+        cure="copy the whole folder of the run again: its files are of two runs",
+    )
+
+
+def _check_shapes(weights: Mapping[str, torch.Tensor], model: Matcher, path: Path, words: int) -> None:
+    """Check that weights are those of a model, by name and shape.
+
+    Raises:
+        InputError: The first that is missing, too many or of another shape; the vocabulary, if its length is why.
+    """
+    wanted = {name: list(value.shape) for name, value in model.state_dict().items()}
+    found = {name: list(value.shape) for name, value in weights.items()}
+    for name in {**wanted, **found}:
+        ours, theirs = wanted.get(name), found.get(name)
+        if ours == theirs:
+            continue
+        if ours and theirs and ours[0] == words and ours[1:] == theirs[1:]:
+            raise InputError(
+                f"it has {words:,} words, but {WEIGHTS} beside it was trained with {theirs[0]:,}",
+                where=path.parent / VOCABULARY,
+                cure="copy the whole folder of the run again: its files are of two runs",
+            )
+        what = f"the weight {name} is {'missing' if theirs is None else theirs}"
+        expected = "the run's settings have no such weight" if ours is None else f"its settings ask for {ours}"
+        raise InputError(f"{what}; {expected}", where=path, cure="train the run again")
 
 
 # --- the state of an unfinished run -------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,31 @@ def finish(folder: Path, fingerprint: dict[str, str]) -> dict[str, str]:
     outputs = {name: sha256_of(folder / name) for name in OUTPUTS}
     write_json(folder / RECORD, {"made_from": fingerprint, "outputs": outputs})
     return outputs
+
+
+def check_record(folder: Path, names: Collection[str]) -> None:
+    """Check that some outputs in a folder are those that its record lists.
+
+    Without a record (a folder copied in part, or trained on elsewhere) there is nothing to compare.
+
+    Args:
+        folder: Of the run.
+        names: Of ``OUTPUTS``.
+
+    Raises:
+        InputError: If the record is damaged, or a file is not the one that the run ended with.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        return
+    record: Any = read_json(path)
+    outputs = record.get("outputs") if isinstance(record, dict) else None
+    cure = "copy the whole folder of the run again, or train it again"
+    if not isinstance(outputs, dict):
+        raise InputError("it does not list the outputs of a run", where=path, cure=cure)
+    for name in names:
+        if sha256_of(folder / name) != outputs.get(name):
+            raise InputError(f"it is not the file that {RECORD} lists for this run", where=folder / name, cure=cure)
 
 
 def begin(folder: Path) -> None:

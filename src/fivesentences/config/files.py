@@ -1,0 +1,61 @@
+"""Where the files of ``config/`` are: the catalogue, the studies and the published tables.
+
+In a checkout they are in ``config/``. An installed package has a copy of them (``pyproject.toml`` puts it there), so
+that commands find them in any folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fivesentences.errors import InputError, did_you_mean
+
+CATALOGUE = "datasets.yaml"
+_SHIPPED = Path(__file__).parent / "shipped"
+_CHECKOUT = Path(__file__).resolve().parents[3] / "config"
+
+
+def project_folder() -> Path:
+    """The folder of the project's own files: ``config/`` of the checkout, or its copy in an installed package."""
+    return nearby(_SHIPPED if _SHIPPED.is_dir() else _CHECKOUT)
+
+
+def nearby(path: Path | str) -> Path:
+    """A path, relative to the working folder if it lies below that: results must not depend on where a checkout is."""
+    path, here = Path(path), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def config_file(name: str, beside: Path) -> Path:
+    """A file of the configuration, looked for in one folder and then in the project's.
+
+    Args:
+        name: Such as ``studies/knn_margin.yaml`` or ``datasets.yaml``.
+        beside: The folder of the scale, whose files go before the project's.
+
+    Returns:
+        The first that there is; that of the project if there is none.
+    """
+    own = beside / name
+    return own if own.is_file() else project_folder() / name
+
+
+def study_file(study: str, beside: Path, scale: str) -> Path:
+    """The file of a study that a scale names: in ``studies`` beside the scale, or else in the project's.
+
+    Args:
+        study: Its name.
+        beside: The folder of the scale.
+        scale: The name of the scale, for the error.
+
+    Raises:
+        InputError: If it is in neither.
+    """
+    path = config_file(f"studies/{study}.yaml", beside)
+    if path.is_file():
+        return path
+    folders = {folder.resolve(): folder / "studies" for folder in (beside, project_folder())}.values()
+    known = sorted({file.stem for folder in folders for file in folder.glob("*.yaml")})
+    hint = did_you_mean(study, known) or f"there are: {', '.join(known) or 'none'}."
+    places = " nor in ".join(map(str, folders))
+    raise InputError(f"scale {scale}: studies names '{study}', but there is no {study}.yaml in {places}; {hint}")

@@ -1,0 +1,133 @@
+"""What a scale names must be in its studies: a mistaken name would hold for nothing, and nobody would see it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fivesentences.config import CellSpec, Scale, as_list
+from fivesentences.errors import InputError, did_you_mean
+from fivesentences.models import MODELS
+from fivesentences.plan.phis import mistake_in
+from fivesentences.plan.studies import Study
+from fivesentences.plan.widths import check_widths
+
+
+@dataclass(frozen=True)
+class NamedCell:
+    """A cell of models x losses x training sets that a row of a study names.
+
+    Attributes:
+        models: The names of its model: the study's, and the registry's.
+        loss: The study's name of the loss.
+        fraction: Of the training captions.
+        captions: How many first captions of each image; None: all.
+        features: Of the scale's further features; None: the scale's own.
+        role: The dataset's role.
+    """
+
+    models: frozenset[str]
+    loss: str
+    fraction: float
+    captions: int | None
+    features: str | None
+    role: str
+
+    @property
+    def names(self) -> tuple[set[str], str, float, int | None]:
+        """What ``Scale.keeps`` asks for."""
+        return set(self.models), self.loss, self.fraction, self.captions
+
+
+def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
+    """Check what a scale names against its studies.
+
+    Raises:
+        InputError: If it names a role, table, model, loss, fraction, phi, features or width that no study has, or keeps
+            none of their rows.
+    """
+    cells = [cell for study in studies.values() for cell in _cells(study)]
+    _check_phis(scale)
+    names = {exhibit.name for study in studies.values() for exhibit in study.exhibits}
+    for name in scale.only or ():
+        _known(scale, "only", name, names, "table or figure")
+    roles = {cell.role for cell in cells}
+    for role in scale.roles:
+        _known(scale, "roles", role, roles, "role", "no row of its studies has it, so nothing would be made of it")
+    for features in scale.further_features:
+        known = {cell.features for cell in cells if cell.features is not None}
+        _known(scale, "further_features", features, known, "name of features", "no row of its studies names it")
+    losses = {name for study in studies.values() for name in study.losses}
+    fractions = {cell.fraction for cell in cells}
+    for loss in scale.leave_out.losses:
+        _known(scale, "leave_out.losses", loss, losses, "loss")
+    for fraction in scale.leave_out.fractions:
+        _known_number(scale, "leave_out.fractions", fraction, fractions)
+    models = {*MODELS, *(name for study in studies.values() for name in study.models)}
+    ensembles = {name for study in studies.values() for name in study.ensembles}
+    picked: list[tuple[str, Sequence[CellSpec], set[str]]] = [
+        ("training.exceptions", scale.training.exceptions, models),
+        ("other_seeds", scale.other_seeds, models),
+        ("keep", scale.keep or [], models | ensembles),
+    ]
+    for key, specs, of_model in picked:
+        for number, spec in enumerate(specs):
+            where = f"{key}[{number}]"
+            for model in as_list(spec.model or []):
+                _known(scale, f"{where}.model", model, of_model, "model")
+            for loss in as_list(spec.loss or []):
+                _known(scale, f"{where}.loss", loss, losses, "loss")
+            for fraction in as_list(spec.fraction or []):
+                _known_number(scale, f"{where}.fraction", fraction, fractions)
+    if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in cells):
+        raise InputError(
+            f"scale {scale.scale}: keep picks none of the {len(cells)} rows of its studies, so nothing would be made; "
+            "name rows that they have, or remove keep."
+        )
+    check_widths(studies, scale)
+
+
+def _cells(study: Study) -> Iterator[NamedCell]:
+    """Every cell that a study names, of every role."""
+
+    def named(model: str) -> frozenset[str]:
+        return frozenset({model, study.models[model].name} if model in study.models else {model})
+
+    for exhibit in study.exhibits:
+        for row in exhibit.row_specs():
+            parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss)
+            for features, model, fraction, captions, loss in itertools.product(*map(as_list, parts)):
+                yield NamedCell(named(model), loss, fraction, captions, features, row.role)
+
+
+def _check_phis(scale: Scale) -> None:
+    given = [
+        ("evaluation_phi", [scale.evaluation_phi], True),
+        ("evaluation_phis", scale.evaluation_phis, True),
+        ("matrices", scale.matrices, True),
+        ("leave_out.phis", scale.leave_out.phis, False),
+    ]
+    for key, phis, whole in given:
+        for phi in phis:
+            if (mistake := mistake_in(phi, whole=whole)) is not None:
+                end = "" if mistake.endswith("?") else "."
+                raise InputError(
+                    f"scale {scale.scale}: {key} {'is' if key == 'evaluation_phi' else 'names'} '{phi}', {mistake}{end}"
+                )
+
+
+def _known(scale: Scale, where: str, name: str, known: Collection[str], what: str, why: str = "") -> None:
+    if name in known:
+        return
+    hint = did_you_mean(name, sorted(known)) or f"they have: {', '.join(sorted(known)) or 'none'}."
+    why = f" ({why})" if why else ""
+    raise InputError(f"scale {scale.scale}: {where} names '{name}', which is no {what} of its studies{why}; {hint}")
+
+
+def _known_number(scale: Scale, where: str, fraction: float, known: Collection[float]) -> None:
+    if fraction not in known:
+        have = ", ".join(f"{one:g}" for one in sorted(known)) or "none"
+        raise InputError(
+            f"scale {scale.scale}: {where} names {fraction:g}, which is no fraction of its studies; they have: {have}."
+        )

@@ -1,0 +1,40 @@
+"""Names of phi in scales, studies and runs: each must be one that can be computed."""
+
+from __future__ import annotations
+
+from fivesentences.errors import InputError, did_you_mean
+from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, parse_name
+
+
+def mistake_in(phi: str, *, whole: bool = True) -> str | None:
+    """What is wrong with the name of a phi, or of a mean of several, to be said behind "is 'cidre'"; None if nothing.
+
+    Args:
+        phi: Such as ``cider``, ``bleu4-ptb`` or ``tfidf+bleu_daa``.
+        whole: Whether a whole matrix of it is needed, which METEOR has not.
+    """
+    for part in phi.split("+"):
+        name, _, tokenisation = part.partition("-")
+        if name not in SEMANTIC_METRICS:
+            hint = did_you_mean(name, SEMANTIC_METRICS) or f"there are: {', '.join(sorted(SEMANTIC_METRICS))}"
+            return f"but there is no phi '{name}'; {hint}"
+        try:
+            parse_name(part)
+        except InputError as error:
+            return f"but {str(error).removesuffix('.')}" if tokenisation else str(error)
+        if whole:
+            try:
+                check_whole(part)
+            except InputError:
+                return f"but {name} takes over a millisecond per pair, so there is no matrix of it; name another phi"
+    return None
+
+
+def check_phi(phi: str, where: str, *, whole: bool = True) -> None:
+    """Check the name of a phi; see ``mistake_in``.
+
+    Raises:
+        ValueError: "``where`` is 'cidre', but there is no phi 'cidre'; did you mean 'cider'?"
+    """
+    if (mistake := mistake_in(phi, whole=whole)) is not None:
+        raise ValueError(f"{where} is '{phi}', {mistake}")

@@ -1,0 +1,99 @@
+"""Edges of released checkpoints as users download, rename and mix them up."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from edge_cases import Case, ids, refused, right
+from fivesentences.models.released_checkpoints import load_imported
+
+
+def parts_of(two_ways: bool, **changed: torch.Tensor) -> list[dict[str, torch.Tensor]]:
+    """The parts of VSE++, or of SCAN, whose captions are read two ways; some weights are changed."""
+    torch.manual_seed(0)
+    gru = torch.nn.GRU(3, 4, bidirectional=two_ways)
+    text = {f"rnn.{name}": value.detach() for name, value in gru.named_parameters()}
+    parts = [{"fc.weight": torch.randn(4, 5), "fc.bias": torch.randn(4)}, text | {"embed.weight": torch.randn(9, 3)}]
+    return [{name: changed.get(name.replace(".", "_"), value) for name, value in part.items()} for part in parts]
+
+
+def write_files(folder: Path) -> None:
+    bad = torch.randn(4, 5)
+    bad[1, :3] = torch.tensor([float("nan"), float("inf"), float("-inf")])
+    checkpoints = {
+        "vsepp": {"model": parts_of(False)},
+        "scan": {"model": parts_of(True)},
+        "vsepp_by_option": {"model": parts_of(False), "opt": Namespace(measure="cosine", use_abs=False)},
+        "scan_by_option": {"model": parts_of(False), "opt": Namespace(cross_attn="t2i", agg_func="Mean")},
+        "nan": {"model": parts_of(False, fc_weight=bad)},
+        "two_nan": {"model": parts_of(False, fc_weight=bad, fc_bias=bad[1, :4])},
+        "half": {"model": parts_of(False, fc_weight=torch.randn(4, 5).half())},
+        "float8": {"model": parts_of(False, fc_weight=torch.randn(4, 5).to(torch.float8_e4m3fn))},
+        "complex": {"model": parts_of(False, fc_weight=torch.randn(4, 5, dtype=torch.complex64))},
+        "meta": {"model": parts_of(False, fc_weight=torch.randn(4, 5, device="meta"))},
+        "quantised": {
+            "model": parts_of(False, fc_weight=torch.quantize_per_tensor(torch.randn(4, 5), 0.1, 0, torch.qint8))
+        },
+        "sparse": {"model": parts_of(False, fc_weight=torch.eye(4, 5).to_sparse())},
+    }
+    for name, content in checkpoints.items():
+        torch.save(content, folder / f"{name}.pth.tar")
+    vectors = np.zeros((3, 2), dtype=np.float32)
+    vectors[1] = np.nan
+    np.save(folder / "vectors.npy", vectors)
+    (folder / "run").mkdir()
+    (folder / "run" / "weights.safetensors").write_bytes(b"")
+    (folder / "whole").mkdir()
+    for name in ("weights.safetensors", "run.yaml", "vocabulary.json"):
+        (folder / "whole" / name).write_bytes(b"")
+
+
+def imported(name: str, model: str, *said: str, more: str = "") -> Case:
+    return refused(f"checkpoint import {name}.pth.tar -o out --model {model} {more}", f"{name}.pth.tar: ", *said)
+
+
+OUT = ("out",)
+CASES = [
+    right("checkpoint import vsepp.pth.tar -o out --model vsepp", "vsepp, ", makes=OUT),
+    right("checkpoint import half.pth.tar -o out --model vsepp", "vsepp, ", makes=OUT),
+    right("checkpoint import scan.pth.tar -o out --model scan", "scan, ", makes=OUT),
+    right("checkpoint import scan_by_option.pth.tar -o out --model scan", "scan, ", makes=OUT),
+    right("checkpoint import vsepp.pth.tar -o out --model scan --option bidirectional=false", "scan, ", makes=OUT),
+    imported("vsepp", "scan", "look like those of VSE++", "--option bidirectional=false"),
+    imported("vsepp_by_option", "scan", "the option measure", more="--option bidirectional=false"),
+    imported("scan_by_option", "vsepp", "look like those of SCAN (by the option cross_attn", "give --model scan"),
+    *(
+        imported("vsepp", model, "look like those of VSE++", "--model vsepp")
+        for model in ("vsrn", "cvse", "sgr", "saf")
+    ),
+    *(
+        imported("scan", model, "those of SCAN", "weight_ih_l0_reverse", "--model scan")
+        for model in ("vsepp", "vsrn", "cvse", "sgr", "saf")
+    ),
+    imported("nan", "vsepp", "img_enc.fc.weight holds 3 NaN or inf among 20 numbers"),
+    imported("two_nan", "vsepp", "img_enc.fc.weight holds 3 NaN", "1 further weight"),
+    imported("float8", "vsepp", "img_enc.fc.weight is a", "float8"),
+    imported("complex", "vsepp", "img_enc.fc.weight is a", "complex64"),
+    imported("quantised", "vsepp", "img_enc.fc.weight is a"),
+    imported("sparse", "vsepp", "img_enc.fc.weight is a"),
+    refused("checkpoint import meta.pth.tar -o out --model vsepp", "meta.pth.tar"),
+    refused(
+        "checkpoint import vsepp.pth.tar -o out --model cvse --concept-vectors vectors.npy",
+        "--concept-vectors holds 2 NaN or inf among 6 numbers",
+    ),
+    refused("similarity run -o s.npy", "run: there is no vocabulary.json in it", "copy the whole folder"),
+    refused("similarity run -o s.npy --corpus c.parquet --features f.npy", "run: there is no vocabulary.json in it"),
+    refused("similarity whole -o s.npy", "run.yaml: it is empty"),
+    refused("similarity nowhere -o s.npy", "there is no weights.safetensors"),
+    refused(lambda folder: load_imported(folder / "whole"), "released.safetensors: there is no such file", name="load"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_trained_weights(case, carry_out):
+    carry_out(case)
