@@ -1,23 +1,18 @@
-"""Photographs in zip archives or folders: reading them one by one, and decoding them."""
+"""Photographs in zip archives or folders, read one by one."""
 
 from __future__ import annotations
 
-import io
 import os
 import threading
-import warnings
 import zipfile
 from pathlib import Path, PurePosixPath
-
-from PIL import Image, UnidentifiedImageError
 
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
 from fivesentences.errors import InputError
 
-# For some formats (EPS) Pillow starts other programs; photographs need none of those.
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm"})
-MOST_PIXELS = 100_000_000  # per photograph; anything larger is considered a decompression bomb
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"}
+)
 
 
 class Photographs:
@@ -127,30 +122,3 @@ class Photographs:
         if not names:
             raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
-
-
-def decode(data: bytes, where: str) -> Image.Image:
-    """Decode a photograph completely, as RGB; orientation tags are ignored, as in the usual pipelines.
-
-    Args:
-        data: Bytes of a JPEG, PNG, WebP, BMP, GIF, TIFF or PPM file.
-        where: What to call the photograph in an error.
-
-    Raises:
-        InputError: If the bytes are not such an image or are truncated, or the image has more than ``MOST_PIXELS``.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(data), formats=FORMATS)
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            raise InputError(f"{where}: {width} x {height} pixels are more than {MOST_PIXELS}; the image is refused.")
-        return image.convert("RGB")
-    except InputError:
-        raise
-    except Image.DecompressionBombError:
-        raise InputError(f"{where}: more than {MOST_PIXELS} pixels; the image is refused.") from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
-        reason = "not an image" if isinstance(error, UnidentifiedImageError) else str(error).rstrip(".")
-        raise InputError(f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again.") from None
