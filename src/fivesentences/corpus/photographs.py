@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import unicodedata
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
+from fivesentences.documents import similar_name
 from fivesentences.errors import InputError
 
 SUFFIXES = frozenset(
@@ -54,11 +56,7 @@ class Photographs:
         return len(self._look())
 
     def __contains__(self, filename: str) -> bool:
-        try:
-            self._find(filename)
-        except InputError:
-            return False
-        return True
+        return len(self._matches(filename)) == 1
 
     def names(self) -> list[str]:
         """Paths of all photographs inside, in archive order; those of a folder are sorted."""
@@ -79,22 +77,37 @@ class Photographs:
         except OSError as error:
             raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
 
+    def problem(self, filename: str, place: str = "") -> str:
+        """What is wrong with a name that is not ``in`` the photographs; a similar name is suggested if there is one.
+
+        Args:
+            filename: The name.
+            place: Words behind the name, such as " in photographs.zip".
+        """
+        found = self._matches(filename)
+        if len(found) > 1:
+            return f"'{filename}'{place} could be '{found[0]}' or '{found[1]}'; name its folder too."
+        wanted = PurePosixPath(filename.replace("\\", "/")).name
+        close = [name for name in self._by_basename if wanted and _folded(name) == _folded(wanted)][:1]
+        hint = (similar_name(Path(wanted), close) or f"did you mean '{close[0]}'?") if close else None
+        return f"there is no photograph '{filename}'{place}{f'; {hint}' if hint else '.'}"
+
     def _find(self, filename: str) -> tuple[Path, str]:
-        places = self._look()
-        if filename in places:
-            return places[filename]
+        found = self._matches(filename)
+        if len(found) != 1:
+            raise InputError(self.problem(filename), where=" and ".join(str(path) for path in self.paths))
+        return self._places[found[0]]
+
+    def _matches(self, filename: str) -> list[str]:
+        """The names that a filename may stand for: itself, or else every name that ends in it."""
+        if filename in self._look():
+            return [filename]
         wanted = PurePosixPath(filename).parts
-        found = [
+        return [
             name
             for name in self._by_basename.get(wanted[-1] if wanted else "", [])
             if PurePosixPath(name).parts[-len(wanted) :] == wanted
         ]
-        shown = " and ".join(str(path) for path in self.paths)
-        if not found:
-            raise InputError(f"{shown}: there is no photograph '{filename}'.")
-        if len(found) > 1:
-            raise InputError(f"{shown}: '{filename}' could be '{found[0]}' or '{found[1]}'; name its folder too.")
-        return places[found[0]]
 
     def _look(self) -> dict[str, tuple[Path, str]]:
         """The place of each photograph; a new process looks for itself."""
@@ -122,3 +135,9 @@ class Photographs:
         if not names:
             raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
+
+
+def _folded(name: str) -> str:
+    """What names have in common that differ in case, in the composition of accents or in the kind of image."""
+    path = PurePosixPath(unicodedata.normalize("NFC", name).casefold())
+    return path.stem if path.suffix in SUFFIXES else path.name

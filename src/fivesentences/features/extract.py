@@ -18,8 +18,8 @@ from PIL import Image
 
 from fivesentences.config import Layout
 from fivesentences.console import Bar
-from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus import decoding
+from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.decoding import decode, words_of
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
