@@ -173,7 +173,7 @@ def _of_8_bits(image: Image.Image, where: str, treated: Counter[str]) -> Image.I
 def _on_white(image: Image.Image, treated: Counter[str]) -> Image.Image:
     """The image as RGB, blended with white where it is transparent."""
     opaque = image.convert("RGBA")
-    if opaque.getextrema()[3] == (255, 255):
+    if opaque.getchannel("A").getextrema() == (255, 255):
         return image.convert("RGB")
     treated[ON_WHITE] += 1
     return Image.alpha_composite(Image.new("RGBA", image.size, "white"), opaque).convert("RGB")

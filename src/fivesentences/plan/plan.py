@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.plan.resolved import Resolved
-from fivesentences.plan.rules import Files, Rules, outputs
+from fivesentences.plan.rules import SETTINGS_OF_CONTENT, Files, Rules, outputs
 
 
 class Plan(Resolved):
@@ -29,6 +29,14 @@ class Plan(Resolved):
     def params_of(self, rule: str, **wildcards: str) -> dict[str, Any]:
         """The settings of a job of a rule, as plain data, by name."""
         return Rules(self).step(rule, **wildcards).params
+
+    def by_content(self, rule: str, **wildcards: str) -> frozenset[str]:
+        """Names of the inputs of a job whose times say nothing, since one of its settings tells their content."""
+        return Rules(self).step(rule, **wildcards).by_content
+
+    def settings_of_content(self, rule: str) -> list[str]:
+        """Settings that a rule has only at a scale with a user's own photographs, which may change at any time."""
+        return SETTINGS_OF_CONTENT.get(rule, []) if self.own else []
 
     def outputs_of(self, rule: str) -> dict[str, Path]:
         """The files that a rule writes, by name; wildcards are in braces."""
