@@ -22,6 +22,7 @@ def ask(question):
 
 
 PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), CONFIG), FOLDER))
+ask(PLAN.check_own)
 made_by = PLAN.outputs_of
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 import unicodedata
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
@@ -126,15 +127,24 @@ class Photographs:
 
     def _names_in(self, path: Path) -> list[str]:
         if path.is_dir():
-            names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
-            names = [name for name in names if not is_litter(name)]
+            names = sorted(_files_below(path))
         else:
             self._archives[path] = open_zip(path)
             names = entries(self._archives[path])
-        names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
+            names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
         if not names:
             raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """Paths of the photographs below a folder; pathlib would take five times as long, which 30,000 files make felt."""
+    for above, _, names in os.walk(folder):
+        within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
+        for name in names:
+            inside = f"{within}{name}"
+            if Path(name).suffix.lower() in SUFFIXES and not is_litter(inside) and Path(above, name).is_file():
+                yield inside
 
 
 def _folded(name: str) -> str:

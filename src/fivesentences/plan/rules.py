@@ -431,9 +431,13 @@ class Rules:
         return {"photographs": identity and identity.content}
 
     def _identity(self, dataset: str) -> Identity | None:
-        """What identifies a user's own photographs; None if they are not there, of which Snakemake will complain."""
+        """What identifies a user's own photographs; None for others.
+
+        Raises:
+            InputError: If they are missing or cannot be read.
+        """
         data = self.plan.scale.datasets[dataset]
-        if data.loader != "folder" or not data.photographs.exists():
+        if data.loader != "folder":
             return None
         known = self.plan.identities
         if dataset not in known:
