@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from fivesentences.commands.captions import captions
 from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
@@ -22,7 +23,7 @@ from fivesentences.commands.train import train
 from fivesentences.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, help=__doc__)
-for command in (train, evaluate, similarity, rescore, compare, metrics, doctor, download, phi, jars, schema):
+for command in (train, evaluate, similarity, rescore, compare, metrics, doctor, download, captions, phi, jars, schema):
     app.command()(command)
 app.add_typer(checkpoint, name="checkpoint")
 
