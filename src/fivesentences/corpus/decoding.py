@@ -79,8 +79,6 @@ def decode(data: bytes, where: str, treated: Counter[str] | None = None) -> Imag
     except InputError:
         raise
     except _WRONG as error:
-        if "conversion from" in str(error):
-            raise InputError(f"holds {image.mode} colours, which are not read", where=where, cure=_SAVE) from None
         raise _undecodable(data, where, str(error)) from None
 
 

@@ -89,8 +89,11 @@ class Photographs:
         if len(found) > 1:
             return f"'{filename}'{place} could be '{found[0]}' or '{found[1]}'; name its folder too."
         wanted = PurePosixPath(filename.replace("\\", "/")).name
-        close = [name for name in self._by_basename if wanted and _folded(name) == _folded(wanted)][:1]
-        hint = (similar_name(Path(wanted), close) or f"did you mean '{close[0]}'?") if close else None
+        close = [name for name in self._by_basename if wanted and _folded(name) == _folded(wanted)]
+        if wanted in close:  # in another folder than the one that was named
+            hint: str | None = f"did you mean '{self._by_basename[wanted][0]}'?"
+        else:
+            hint = (similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?") if close else None
         return f"there is no photograph '{filename}'{place}{f'; {hint}' if hint else '.'}"
 
     def _find(self, filename: str) -> tuple[Path, str]:
