@@ -13,7 +13,7 @@ from fivesentences.config.types import Split
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import read_bytes, text_of
+from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError, did_you_mean
 
 NEEDED = ("filename", "caption", "split")
