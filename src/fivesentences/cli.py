@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from fivesentences.commands import arguments as given
+from fivesentences.commands.captions import captions
 from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for command in (
     *(train, evaluate, similarity, rescore, compare, metrics, glossary),
-    *(doctor, download, phi, jars, schema),
+    *(doctor, download, captions, phi, jars, schema),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")

@@ -50,6 +50,40 @@ def test_quotes_line_breaks_other_columns_categories_and_a_byte_order_mark(load)
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "filename;caption;split\r\na.jpg;A dog, a cat;train\r\nb.jpg;two;test\r\n",
+        "\ufefffilename;caption;split\r\na.jpg;A dog, a cat;train\r\n;;\r\nb.jpg;two;test\r\n",
+        "filename\tcaption\tsplit\na.jpg\tA dog, a cat\ttrain\nb.jpg\ttwo\ttest\n",
+        'Filename,Caption,Split,,\na.jpg,"A dog, a cat",Train,,\nb.jpg,two,TEST,,\n,,,,\n',
+        'filename,caption,split\ra.jpg,"A dog, a cat",train\rb.jpg,two,test\r',
+    ],
+    ids=["semicolons", "mark", "tabs", "capitals", "returns"],
+)
+def test_a_csv_is_read_as_spreadsheets_write_it(load, content):
+    corpus = load(content.encode())
+    assert corpus.captions == ["A dog, a cat", "two"] and corpus.splits == ["train", "test"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("A.JPG", "did you mean 'a.jpg'?"),
+        ("a.jpeg", "did you mean 'a.jpg'?"),
+        ("a", "did you mean 'a.jpg'?"),
+        ("photographs/a.jpg", "did you mean 'a.jpg'?"),
+        ("more\\c.png", "did you mean 'more/c.png'?"),
+        ("caf\u00e9.jpg", "there is 'cafe\u0301.jpg', whose accents are composed otherwise"),
+        ("z.jpg", "in {folder}."),
+    ],
+)
+def test_a_missing_photograph_suggests_the_one_that_is_there(load, photographs, refused, name, hint):
+    (photographs / "cafe\u0301.jpg").write_bytes(b"")
+    with refused(f"line 2: there is no photograph '{name}' in {photographs}", hint.format(folder=photographs)):
+        load(HEADER + f"{name},x,train\n")
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (None, "there is no such file"),
@@ -64,6 +98,18 @@ def test_quotes_line_breaks_other_columns_categories_and_a_byte_order_mark(load)
         (HEADER + ",x,train\n", "line 2: filename is empty"),
         (HEADER + "a.jpg,A dog, a cat,train\n", "line 2: 4 values for 3 columns; put captions that contain a comma"),
         (HEADER + 'a.jpg,"x\ny",train\nb.jpg,x\n', "line 4: 2 values for 3 columns"),
+        (
+            "image,caption,split\n",
+            "the header must name the column 'filename' once; it is image, caption, split; re",
+        ),
+        (
+            HEADER + "a.jpg,x,Training\n",
+            "line 2: the split is 'Training'; it must be train, dev (or val) or test; did",
+        ),
+        (
+            HEADER + "a.jpg,x,holdout\n",
+            "the split is 'holdout'; it must be train, dev (or val) or test; leave out",
+        ),
         (HEADER + "a.jpg,x,train\na.jpg,y,test\n", "line 3: split of 'a.jpg' is 'test' but 'train' in an earlier row"),
         (HEADER + 'a.jpg,"never closed,train\n', "is not CSV"),
         (HEADER.encode() + b"a.jpg,caf\xe9,train\n", "byte 32 (line 2) is not UTF-8"),

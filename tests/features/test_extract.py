@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from fivesentences.corpus import Photographs, decode
 from fivesentences.errors import InputError
@@ -200,3 +201,20 @@ def test_long_rows_are_stored_as_float16_and_an_overflow_is_an_error():
     large[0, 0] = np.nan
     with pytest.raises(InputError, match="'a' is not finite"):
         extract._stored(large, "float32", ids, "x")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_log_says_how_many_photographs_were_turned_or_put_on_white(tmp_path, capfd, workers):
+    (tmp_path / "images").mkdir()
+    exif = Image.Exif()
+    exif[0x112] = 6
+    for number in range(3):
+        Image.new("RGB", (20, 30), "red").save(tmp_path / f"images/{number}.jpg", exif=exif if number else b"")
+    Image.new("RGBA", (20, 30), (255, 0, 0, 100)).save(tmp_path / "images/3.png")
+    names = sorted(path.name for path in (tmp_path / "images").iterdir())
+    table, photographs = pd.DataFrame({"image_id": names, "filename": names}), Photographs(tmp_path / "images")
+    extract_features(
+        photographs, table, "grid_descriptors", "global", tmp_path / "f.npy", workers=workers, chunk_size=2
+    )
+    said = capfd.readouterr().err
+    assert "Of 4 photographs: 2 turned upright by the EXIF orientation; 1 with transparency, put on white." in said

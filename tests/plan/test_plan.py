@@ -11,6 +11,7 @@ import pytest
 from fivesentences.config import Catalogue, Scale, read
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
+from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rules import outputs
 
@@ -20,8 +21,31 @@ TINY = Path(__file__).parents[1] / "workflow" / "tiny.yaml"
 
 
 @pytest.fixture(scope="module")
-def plans() -> dict[str, Plan]:
-    return {name: plan_of(read(Scale, CONFIG / f"{name}.yaml"), CONFIG) for name in SCALES}
+def own(tmp_path_factory) -> Path:
+    """A folder with what a user would bring: photographs and a CSV."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "images").mkdir()
+    (folder / "images" / "a.jpg").write_bytes(b"not looked at here")
+    (folder / "captions.csv").write_text("filename,caption,split\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plans(own) -> dict[str, Plan]:
+    scales = {name: scale_named(name, own) for name in SCALES}
+    places = {name: Places(own / "results") if name == "my_images" else None for name in SCALES}
+    return {name: plan_of(scale, CONFIG, places=places[name]) for name, scale in scales.items()}
+
+
+def scale_named(name: str, own: Path) -> Scale:
+    """A scale of ``config``, in which the paths that a user must edit are those of ``own``."""
+    scale = read(Scale, CONFIG / f"{name}.yaml")
+    paths = {"photographs": own / "images", "captions": own / "captions.csv"}
+    datasets = {
+        dataset: data.model_copy(update=paths) if data.loader == "folder" else data
+        for dataset, data in scale.datasets.items()
+    }
+    return scale.model_copy(update={"datasets": datasets})
 
 
 @pytest.fixture
@@ -76,10 +100,12 @@ def jobs_for(plan: Plan, targets: list[Path]) -> tuple[Counter[str], set[Path]]:
 
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)
-def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downloaded(plans, plan):
+def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downloaded(plans, plan, own):
     jobs, sources = jobs_for(plan, plan.targets["page"])
     assert plan is plans[plan.scale.scale]
-    assert all(path.is_relative_to(CONFIG) and path.is_file() for path in sources)
+    brought = {own / "images", own / "captions.csv"} if plan.own else set()
+    assert all(path.is_relative_to(CONFIG) and path.is_file() for path in sources - brought)
+    assert brought <= sources
     assert jobs["train"] == len([name for name in plan.jobs if not name.startswith("complete/")])
     assert jobs["evaluate"] == jobs["train"] + len({spec.dataset for spec in plan.ensembles.values()})
     assert jobs["average_similarities"] == len(plan.ensembles)
@@ -201,3 +227,38 @@ def test_an_unknown_phi_ends_the_plan(plans):
     scale = plans["demo"].scale.model_copy(update={"matrices": ["spise"]})
     with pytest.raises(InputError, match=r"matrices names 'spise'.*did you mean 'spice'"):
         jobs_for(plan_of(scale, CONFIG), [Path("results/semantics/scenes/test/spise.npy")])
+
+
+def test_a_users_own_photographs_are_known_by_content_and_others_by_their_files(plans, own):
+    scale = scale_named("my_images", own)
+    wildcards = {"dataset": "my_images", "extractor": "grid_descriptors", "layout": "global"}
+
+    def told() -> tuple[object, object]:
+        plan = plan_of(scale, CONFIG, places=Places(own / "results"))
+        assert plan.by_content("extract_features", **wildcards) == {"photographs"}
+        corpus, features = (
+            plan.params_of("load_corpus", dataset="my_images"),
+            plan.params_of("extract_features", **wildcards),
+        )
+        assert corpus["needs"] == ["train", "dev", "test"]
+        for rule, params in (("load_corpus", corpus), ("extract_features", features)):
+            assert set(plan.settings_of_content(rule)) <= set(params)
+        return corpus["photographs"], features["photographs"]
+
+    names, content = told()
+    (own / "images" / "a.jpg").write_bytes(b"edited")
+    assert told()[0] == names and told()[1] != content
+    (own / "images" / "b.jpg").write_bytes(b"new")
+    assert told()[0] != names
+    (own / "images" / "b.jpg").unlink()
+    demo = plans["demo"]
+    wildcards["dataset"] = "scenes"
+    assert demo.params_of("extract_features", **wildcards) == {} and not demo.settings_of_content("extract_features")
+    assert not demo.by_content("extract_features", **wildcards)
+
+
+def test_a_path_that_a_user_forgot_to_edit_is_named(own):
+    plan = plan_of(read(Scale, CONFIG / "my_images.yaml"), CONFIG)
+    with pytest.raises(InputError, match=r"^datasets.my_images.photographs: is 'path/to/images', which does not exist"):
+        plan.check_own()
+    plan_of(scale_named("my_images", own), CONFIG).check_own()

@@ -4,6 +4,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from fivesentences.config import Scale, check, extended, nearby
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
 
@@ -19,18 +20,37 @@ def ask(question):
         raise WorkflowError(f"{error}") from None
 
 
+# Snakemake has read these files already, and takes the last of two equal keys.
+for file in workflow.overwrite_configfiles or [DEMO]:
+    ask(lambda: read_yaml(nearby(file)))
 PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), str(CONFIG)), CONFIG.parent))
+ask(PLAN.check_own)
 made_by = PLAN.outputs_of
 
 
 def read_by(rule):
     """The input function of a rule, to be unpacked."""
-    return lambda wildcards: ask(lambda: PLAN.inputs_of(rule, **dict(wildcards.items())))
+
+    def files(wildcards):
+        known = dict(wildcards.items())
+        by_content = ask(lambda: PLAN.by_content(rule, **known))
+        inputs = ask(lambda: PLAN.inputs_of(rule, **known))
+        return {
+            name: ancient([str(path) for path in paths]) if name in by_content else paths
+            for name, paths in inputs.items()
+        }
+
+    return files
 
 
 def param(rule, name):
     """The function that gives one parameter of a rule its value."""
-    return lambda wildcards: PLAN.params_of(rule, **dict(wildcards.items()))[name]
+    return lambda wildcards: ask(lambda: PLAN.params_of(rule, **dict(wildcards.items()))[name])
+
+
+def content(rule):
+    """Parameters that tell the content of a user's own photographs; none at other scales."""
+    return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
 
 
 wildcard_constraints:

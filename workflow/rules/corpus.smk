@@ -57,6 +57,7 @@ rule load_corpus:
         mem_mb=4000,
         runtime="10m",
     params:
+        **content("load_corpus"),
         data=param("load_corpus", "data"),
     message:
         "Read images, captions and splits of {wildcards.dataset}"

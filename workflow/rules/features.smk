@@ -17,6 +17,8 @@ rule extract_features:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="4h",
         gpu=int(PLAN.scale.training.gpu),
+    params:
+        **content("extract_features"),
     message:
         "{wildcards.extractor} ({wildcards.layout}) features of {wildcards.dataset}"
     script:

@@ -51,6 +51,7 @@ rule plot_figure:
         mem_mb=1000,
         runtime="10m",
     params:
+        **content("plot_figure"),
         scale=param("plot_figure", "scale"),
         pictured=param("plot_figure", "pictured"),
     message:
@@ -71,6 +72,8 @@ rule show_examples:
     resources:
         mem_mb=1000,
         runtime="10m",
+    params:
+        **content("show_examples"),
     message:
         "Some photographs of {wildcards.dataset} with their captions"
     script:

@@ -10,4 +10,5 @@ from fivesentences.corpus import load
 
 with log_to(snakemake.log[0]):
     data = TypeAdapter(Dataset).validate_python(snakemake.params.data)
-    load(snakemake.wildcards.dataset, data, Path(snakemake.input.captions[0])).write(snakemake.output.corpus)
+    needs = snakemake.params.get("needs", ())
+    load(snakemake.wildcards.dataset, data, Path(snakemake.input.captions[0]), needs).write(snakemake.output.corpus)

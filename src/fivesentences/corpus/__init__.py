@@ -1,5 +1,6 @@
 """Datasets as one typed table of images and captions, and the photographs beside it."""
 
+from fivesentences.corpus.decoding import decode
 from fivesentences.corpus.download import fetch, find_mirror
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
@@ -15,7 +16,7 @@ from fivesentences.corpus.judgements import (
 )
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.loading import load
-from fivesentences.corpus.photographs import Photographs, decode
+from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
+from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 
 # Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
@@ -29,9 +30,9 @@ def caption_at(text: str, where: str) -> str:
     """A caption on one line.
 
     Raises:
-        InputError: If it is blank; the sentence begins with ``where``.
+        InputError: If it is blank or holds half of a surrogate pair; the sentence begins with ``where``.
     """
-    caption = clean_caption(text)
+    caption = clean_caption(check_text(text, where))
     if not caption:
         raise InputError(f"{where} is empty; give the caption or leave the image out.")
     return caption

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, PrecompData
@@ -11,6 +11,7 @@ from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
+from fivesentences.errors import InputError
 
 # A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.
 LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus]] = {
@@ -19,17 +20,35 @@ LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus
 }
 
 
-def load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
+def load(
+    name: str,
+    data: CatalogueData | PrecompData | FolderData,
+    captions: Path | str,
+    needs: Iterable[str] = (),
+) -> Corpus:
     """Read a dataset according to its block of the configuration.
 
     Args:
         name: What to call the corpus.
         data: The dataset's block.
         captions: The downloaded captions, or the folder or CSV that the block names.
+        needs: Splits that must have images; default: any will do.
 
     Raises:
-        InputError: As raised by the loader, or if a split that the block names has no images.
+        InputError: As raised by the loader, or if a split that is needed or that the block names has no images.
     """
+    corpus = _load(name, data, captions)
+    for split in needs:
+        if split not in corpus.splits:
+            raise InputError(
+                f"no image of '{name}' is in the split '{split}' (there are {', '.join(corpus.splits)})",
+                where=captions,
+                cure=f"training needs images for train, dev and test: put some into '{split}'",
+            )
+    return corpus
+
+
+def _load(name: str, data: CatalogueData | PrecompData | FolderData, captions: Path | str) -> Corpus:
     if isinstance(data, PrecompData):
         return load_precomp(captions, data.prefix, name=name, testall=data.testall)
     if isinstance(data, FolderData):

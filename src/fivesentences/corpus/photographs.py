@@ -1,23 +1,21 @@
-"""Photographs in zip archives or folders: reading them one by one, and decoding them."""
+"""Photographs in zip archives or folders, read one by one."""
 
 from __future__ import annotations
 
-import io
 import os
 import threading
-import warnings
+import unicodedata
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from PIL import Image, UnidentifiedImageError
-
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
+from fivesentences.documents import similar_name
 from fivesentences.errors import InputError
 
-# For some formats (EPS) Pillow starts other programs; photographs need none of those.
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm"})
-MOST_PIXELS = 100_000_000  # per photograph; anything larger is considered a decompression bomb
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"}
+)
 
 
 class Photographs:
@@ -59,11 +57,7 @@ class Photographs:
         return len(self._look())
 
     def __contains__(self, filename: str) -> bool:
-        try:
-            self._find(filename)
-        except InputError:
-            return False
-        return True
+        return len(self._matches(filename)) == 1
 
     def names(self) -> list[str]:
         """Paths of all photographs inside, in archive order; those of a folder are sorted."""
@@ -84,22 +78,40 @@ class Photographs:
         except OSError as error:
             raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
 
+    def problem(self, filename: str, place: str = "") -> str:
+        """What is wrong with a name that is not ``in`` the photographs; a similar name is suggested if there is one.
+
+        Args:
+            filename: The name.
+            place: Words behind the name, such as " in photographs.zip".
+        """
+        found = self._matches(filename)
+        if len(found) > 1:
+            return f"'{filename}'{place} could be '{found[0]}' or '{found[1]}'; name its folder too."
+        wanted = PurePosixPath(filename.replace("\\", "/")).name
+        close = [name for name in self._by_basename if wanted and _folded(name) == _folded(wanted)]
+        if wanted in close:  # in another folder than the one that was named
+            hint: str | None = f"did you mean '{self._by_basename[wanted][0]}'?"
+        else:
+            hint = (similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?") if close else None
+        return f"there is no photograph '{filename}'{place}{f'; {hint}' if hint else '.'}"
+
     def _find(self, filename: str) -> tuple[Path, str]:
-        places = self._look()
-        if filename in places:
-            return places[filename]
+        found = self._matches(filename)
+        if len(found) != 1:
+            raise InputError(self.problem(filename), where=" and ".join(str(path) for path in self.paths))
+        return self._places[found[0]]
+
+    def _matches(self, filename: str) -> list[str]:
+        """The names that a filename may stand for: itself, or else every name that ends in it."""
+        if filename in self._look():
+            return [filename]
         wanted = PurePosixPath(filename).parts
-        found = [
+        return [
             name
             for name in self._by_basename.get(wanted[-1] if wanted else "", [])
             if PurePosixPath(name).parts[-len(wanted) :] == wanted
         ]
-        shown = " and ".join(str(path) for path in self.paths)
-        if not found:
-            raise InputError(f"{shown}: there is no photograph '{filename}'.")
-        if len(found) > 1:
-            raise InputError(f"{shown}: '{filename}' could be '{found[0]}' or '{found[1]}'; name its folder too.")
-        return places[found[0]]
 
     def _look(self) -> dict[str, tuple[Path, str]]:
         """The place of each photograph; a new process looks for itself."""
@@ -118,39 +130,27 @@ class Photographs:
 
     def _names_in(self, path: Path) -> list[str]:
         if path.is_dir():
-            names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
-            names = [name for name in names if not is_litter(name)]
+            names = sorted(_files_below(path))
         else:
             self._archives[path] = open_zip(path)
             names = entries(self._archives[path])
-        names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
+            names = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
         if not names:
             raise InputError(f"{path} contains no photographs (files such as .jpg or .png).")
         return names
 
 
-def decode(data: bytes, where: str) -> Image.Image:
-    """Decode a photograph completely, as RGB; orientation tags are ignored, as in the usual pipelines.
+def _files_below(folder: Path) -> Iterator[str]:
+    """Paths of the photographs below a folder; pathlib would take five times as long, which 30,000 files make felt."""
+    for above, _, names in os.walk(folder):
+        within = "" if Path(above) == folder else f"{Path(above).relative_to(folder).as_posix()}/"
+        for name in names:
+            inside = f"{within}{name}"
+            if Path(name).suffix.lower() in SUFFIXES and not is_litter(inside) and Path(above, name).is_file():
+                yield inside
 
-    Args:
-        data: Bytes of a JPEG, PNG, WebP, BMP, GIF, TIFF or PPM file.
-        where: What to call the photograph in an error.
 
-    Raises:
-        InputError: If the bytes are not such an image or are truncated, or the image has more than ``MOST_PIXELS``.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(data), formats=FORMATS)
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            raise InputError(f"{where}: {width} x {height} pixels are more than {MOST_PIXELS}; the image is refused.")
-        return image.convert("RGB")
-    except InputError:
-        raise
-    except Image.DecompressionBombError:
-        raise InputError(f"{where}: more than {MOST_PIXELS} pixels; the image is refused.") from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
-        reason = "not an image" if isinstance(error, UnidentifiedImageError) else str(error).rstrip(".")
-        raise InputError(f"{where} cannot be decoded ({reason}, {len(data)} bytes); fetch it again.") from None
+def _folded(name: str) -> str:
+    """What names have in common that differ in case, in the composition of accents or in the kind of image."""
+    path = PurePosixPath(unicodedata.normalize("NFC", name).casefold())
+    return path.stem if path.suffix in SUFFIXES else path.name

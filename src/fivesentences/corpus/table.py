@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -37,8 +38,8 @@ class Corpus:
 
     Raises:
         InputError: If a column is missing or unknown, a value is missing, a caption is blank or contains a line break,
-            a caption_id occurs twice, the captions of an image are not adjacent or disagree about its filename, split
-            or category, or there is no image at all.
+            a text holds half of a surrogate pair, a caption_id occurs twice, the captions of an image are not adjacent
+            or disagree about its filename, split or category, or there is no image at all.
     """
 
     name: str
@@ -183,6 +184,7 @@ def _check_texts(name: str, table: pd.DataFrame, column: str) -> None:
             raise InputError(f"'{name}', row {row}: {column} is {value!r}; it must be text.")
         if column != "caption" and not value.strip():
             raise InputError(f"'{name}', row {row}: {column} is empty{_beside(table, row, column)}.")
+        check_text(value, f"'{name}', row {row}, {column}")
 
 
 def _beside(table: pd.DataFrame, row: int, column: str) -> str:

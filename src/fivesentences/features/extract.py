@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +18,10 @@ from PIL import Image
 
 from fivesentences.config import Layout
 from fivesentences.console import Bar
+from fivesentences.corpus import decoding
 from fivesentences.corpus.archives import open_zip
-from fivesentences.corpus.photographs import Photographs, decode
+from fivesentences.corpus.decoding import decode, words_of
+from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import grid_descriptors
 from fivesentences.features.chunks import Chunks
@@ -69,6 +73,18 @@ class Task:
     recipe: Recipe
 
 
+class Chunk(NamedTuple):
+    """What a worker makes of a task.
+
+    Attributes:
+        array: ``[images, ...]``, prepared images or their features.
+        treated: How many photographs were turned, put on white and so on, see ``corpus.decoding``.
+    """
+
+    array: npt.NDArray[Any]
+    treated: Counter[str]
+
+
 def extract_features(
     photographs: Photographs,
     images: pd.DataFrame,
@@ -89,7 +105,9 @@ def extract_features(
     used only for the extractor, layout, weights, list of images and content of photographs that it was made from.
 
     On a CPU each worker decodes and describes whole chunks on one thread; with a CUDA device the workers decode and
-    this process describes. The numbers do not depend on the number of workers.
+    this process describes. The numbers do not depend on the number of workers. A last line on standard error says how
+    many photographs were turned upright, put on white, scaled from 16 bits or had several frames (see
+    ``corpus.decoding.decode``), if any; chunks of an earlier call are not counted.
 
     Args:
         photographs: Where the images are.
@@ -109,7 +127,7 @@ def extract_features(
     out = Path(out)
     ids, filenames = _check(photographs, images, layout, storage, out)
     recipe, built, identity = _resolve(extractor, layout, weights)
-    identity |= {"extractor": extractor, "layout": layout, "storage": storage}
+    identity |= {"extractor": extractor, "layout": layout, "storage": storage, "decoding": decoding.VERSION}
     identity |= {"images": _digest(zip(ids, filenames, strict=True)), "photographs": _digest(_contents(photographs))}
     chunks = Chunks(out, identity, len(ids), chunk_size)
     missing = chunks.missing()
@@ -120,12 +138,16 @@ def extract_features(
     tasks = [Task(chunk, filenames[chunks.rows_of(chunk)], photographs.paths, recipe) for chunk in missing]
     done = len(ids) - sum(rows.stop - rows.start for rows in map(chunks.rows_of, missing))
     with Workers(workers) as pool, Bar(f"{extractor} {layout} features", len(ids), done) as bar:
-        work: Callable[[Task], npt.NDArray[Any]] = prepare_chunk if on_accelerator else describe_chunk
-        for task, array in pool.map(work, tasks):
-            features = built.describe(array) if built is not None and on_accelerator else array
+        work: Callable[[Task], Chunk] = prepare_chunk if on_accelerator else describe_chunk
+        treated: Counter[str] = Counter()
+        for task, chunk in pool.map(work, tasks):
+            features = built.describe(chunk.array) if built is not None and on_accelerator else chunk.array
+            treated += chunk.treated
             chunks.save(task.chunk, _stored(features, storage, ids[chunks.rows_of(task.chunk)], extractor))
             bar.advance(len(features))
     _extractor.cache_clear()  # with workers=0 the network would stay in memory
+    if treated:
+        print(f"Of {len(ids) - done:,} photographs: {words_of(treated)}.", file=sys.stderr, flush=True)
 
     write_images(out, pd.DataFrame({"image_id": ids, "filename": filenames}))
     chunks.assemble()
@@ -135,21 +157,22 @@ def extract_features(
 # --- in a worker --------------------------------------------------------------------------------------------
 
 
-def prepare_chunk(task: Task) -> npt.NDArray[np.uint8]:
-    """Read, decode and prepare a chunk of photographs for the extractor: ``[images, ...]``."""
+def prepare_chunk(task: Task) -> Chunk:
+    """Read, decode and prepare a chunk of photographs for the extractor: uint8 ``[images, ...]``."""
     extractor, photographs = _extractor(task.recipe), _photographs(task.photographs)
     shown = " and ".join(str(path) for path in task.photographs)
-    return np.stack(
-        [
-            extractor.prepare(decode(photographs.read(filename), f"{shown}: photograph '{filename}'"))
-            for filename in task.filenames
-        ]
-    )
+    treated: Counter[str] = Counter()
+    images = [
+        extractor.prepare(decode(photographs.read(filename), f"{shown}: photograph '{filename}'", treated))
+        for filename in task.filenames
+    ]
+    return Chunk(np.stack(images), treated)
 
 
-def describe_chunk(task: Task) -> npt.NDArray[np.float32]:
-    """Features of a chunk of photographs: ``[images, ...]``."""
-    return _extractor(task.recipe).describe(prepare_chunk(task))
+def describe_chunk(task: Task) -> Chunk:
+    """Features of a chunk of photographs: float32 ``[images, ...]``."""
+    prepared = prepare_chunk(task)
+    return prepared._replace(array=_extractor(task.recipe).describe(prepared.array))
 
 
 @lru_cache(maxsize=1)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fivesentences.errors import InputError
 from fivesentences.plan.resolved import Resolved
-from fivesentences.plan.rules import Files, Rules, outputs
+from fivesentences.plan.rules import SETTINGS_OF_CONTENT, Files, Rules, outputs
 
 
 class Plan(Resolved):
@@ -29,6 +30,30 @@ class Plan(Resolved):
     def params_of(self, rule: str, **wildcards: str) -> dict[str, Any]:
         """The settings of a job of a rule, as plain data, by name."""
         return Rules(self).step(rule, **wildcards).params
+
+    def by_content(self, rule: str, **wildcards: str) -> frozenset[str]:
+        """Names of the inputs of a job whose times say nothing, since one of its settings tells their content."""
+        return Rules(self).step(rule, **wildcards).by_content
+
+    def check_own(self) -> None:
+        """Check that a user's own photographs and captions are there, before any file is planned.
+
+        Raises:
+            InputError: If not; which setting names the path, and where it begins if it is relative.
+        """
+        for name in self.own:
+            data = self.scale.datasets[name]
+            for key in ("photographs", "captions"):
+                path = Path(getattr(data, key))
+                if not path.exists():
+                    begins = "" if path.is_absolute() else f", seen from {Path.cwd()}"
+                    raise InputError(
+                        f"is '{path}', which does not exist{begins}", where=f"datasets.{name}.{key}", cure="name yours"
+                    )
+
+    def settings_of_content(self, rule: str) -> list[str]:
+        """Settings that a rule has only at a scale with a user's own photographs, which may change at any time."""
+        return SETTINGS_OF_CONTENT.get(rule, []) if self.own else []
 
     def outputs_of(self, rule: str) -> dict[str, Path]:
         """The files that a rule writes, by name; wildcards are in braces."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
+from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
@@ -63,6 +64,7 @@ class Resolved:
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
         self.places, self.config = places or Places(), config
         self.mirror = mirror or scale.mirror or _environment_mirror()
+        self.identities: dict[str, Identity] = {}  # of the photographs of `own` datasets, as far as asked for
         self.scales = {one.scale: one for one in (scale, scale.complete)}
         rows, all_rows = rows_of_scale(studies, scale), rows_of_scale(studies, scale.complete)
         self.runs: dict[str, RunSpec] = runs_of_rows(rows)
@@ -132,6 +134,11 @@ class Resolved:
         return {spec.stem: spec for spec in specs if spec.stem != spec.source}
 
     # --- datasets and phi -----------------------------------------------------------------------------------
+
+    @property
+    def own(self) -> list[str]:
+        """Datasets of a user's own photographs, which change without a rule that makes them."""
+        return [name for name, data in self.scale.datasets.items() if data.loader == "folder"]
 
     @property
     def drawn(self) -> list[str]:

@@ -16,6 +16,7 @@ from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
+from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.places import Places, captions_of
@@ -26,6 +27,12 @@ from fivesentences.semantics.registry import needs_tuples
 
 Files = dict[str, Path | list[Path]]
 TEST = "test"
+SETTINGS_OF_CONTENT = {
+    "load_corpus": ["photographs", "needs"],
+    "extract_features": ["photographs"],
+    "show_examples": ["photographs"],
+    "plot_figure": ["photographs"],
+}
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,12 @@ class Step:
     Attributes:
         inputs: The files that it reads, by the names under which the rule's script knows them.
         params: Its settings, as plain data.
+        by_content: Names of inputs whose times say nothing, since a setting tells their content.
     """
 
     inputs: Files = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
+    by_content: frozenset[str] = frozenset()
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -169,7 +178,12 @@ class Rules:
     def load_corpus(self, dataset: str) -> Step:
         """A corpus of files."""
         data = self.plan.scale.datasets[dataset].model_dump(mode="json")
-        return Step({"captions": self._captions(dataset)}, {"data": data})
+        told: dict[str, Any] = {}
+        if self.plan.own:  # the names alone: captions are read again when a photograph comes or goes
+            identity = self._identity(dataset)
+            needs = get_args(Split) if dataset in self.plan.scale.roles.values() else []
+            told = {"photographs": identity and identity.names, "needs": list(needs)}
+        return Step({"captions": self._captions(dataset)}, {"data": data, **told})
 
     def label_images(self, dataset: str) -> Step:
         """Labels of the test images, from object annotations."""
@@ -182,13 +196,12 @@ class Rules:
         # Weights come from the mirror if it has them; otherwise timm downloads its own.
         file = f"weights/{extractor}.safetensors"
         known = file in self._downloads and at_hand(file, self._folders)
-        return Step(
-            {
-                "corpus": self.places.corpus(dataset),
-                "photographs": self._photographs(dataset),
-                "weights": [self.places.data / file] if known else [],
-            }
-        )
+        inputs: Files = {
+            "corpus": self.places.corpus(dataset),
+            "photographs": self._photographs(dataset),
+            "weights": [self.places.data / file] if known else [],
+        }
+        return Step(inputs, self._content(dataset), self._by_content(dataset))
 
     def reduce_features(self, dataset: str, reduced: str) -> Step:
         """Features with fewer regions or dimensions."""
@@ -341,12 +354,14 @@ class Rules:
                 "photographs": [] if pictured is None else self._photographs(pictured),
                 "study": self._study_file(figure),
             },
-            {"scale": self._settings(scale), "pictured": pictured},
+            {"scale": self._settings(scale), "pictured": pictured, **self._content(pictured)},
+            self._by_content(pictured),
         )
 
     def show_examples(self, scale: str, dataset: str) -> Step:
         """Some photographs with their captions."""
-        return Step({"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)})
+        inputs: Files = {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)}
+        return Step(inputs, self._content(dataset), self._by_content(dataset))
 
     def make_page(self, scale: str) -> Step:
         """The page of a scale."""
@@ -403,6 +418,33 @@ class Rules:
         if data.loader == "folder":
             return [data.photographs]
         return self._downloaded(dataset, "photographs")
+
+    # A user's own photographs change without a rule that makes them: their content is a setting of the jobs that read
+    # them, and their times count for nothing. Scales without such photographs have no such setting.
+
+    def _by_content(self, dataset: str | None) -> frozenset[str]:
+        return frozenset({"photographs"} if dataset in self.plan.own else ())
+
+    def _content(self, dataset: str | None) -> dict[str, Any]:
+        """The digest of a dataset's own photographs as a setting; None for photographs that a rule makes or fetches."""
+        if not self.plan.own:
+            return {}
+        identity = None if dataset is None else self._identity(dataset)
+        return {"photographs": identity and identity.content}
+
+    def _identity(self, dataset: str) -> Identity | None:
+        """What identifies a user's own photographs; None for others.
+
+        Raises:
+            InputError: If they are missing or cannot be read.
+        """
+        data = self.plan.scale.datasets[dataset]
+        if data.loader != "folder":
+            return None
+        known = self.plan.identities
+        if dataset not in known:
+            known[dataset] = identify(data.photographs, self.places.beside_corpus(dataset, "photographs.sha256.json"))
+        return known[dataset]
 
     def _tuples(self, dataset: str, phis: Iterable[str]) -> list[Path]:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them."""

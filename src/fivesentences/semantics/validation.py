@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 
 
@@ -36,10 +37,10 @@ def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
 
 
 def checked_captions(captions: Sequence[str]) -> list[str]:
-    """Return ``captions`` as a list, after checking that it is not empty and that every item is a string.
+    """Return ``captions`` as a list, after checking that it is not empty and that every item is a string of characters.
 
     Raises:
-        InputError: If there are no captions, or one of them is not a string.
+        InputError: If there are no captions, or one of them is not a string or holds half of a surrogate pair.
     """
     if isinstance(captions, str):
         raise InputError("captions is one string; give a list of strings, one per caption.")
@@ -49,6 +50,7 @@ def checked_captions(captions: Sequence[str]) -> list[str]:
     for index, caption in enumerate(captions):
         if not isinstance(caption, str):
             raise InputError(f"captions[{index}] is {caption!r}; every caption must be a string.")
+        check_text(caption, f"captions[{index}]")
     return captions
 
 

@@ -1,0 +1,114 @@
+"""The identity of photographs changes with their names and bytes alone, and unchanged ones are not read again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+
+import pytest
+
+from fivesentences.corpus import photograph_digests
+from fivesentences.corpus.photograph_digests import identify
+from fivesentences.errors import InputError
+
+LONG_AGO = 1_000_000_000_000_000_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "photographs" / "more").mkdir(parents=True)
+    for name in ("a.jpg", "b.PNG", "more/c.jpg"):
+        (tmp_path / "photographs" / name).write_bytes(name.encode() * 10)
+    (tmp_path / "photographs" / "notes.txt").write_text("no photograph")
+    return tmp_path / "photographs"
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """As if every file had been written long before."""
+    monkeypatch.setattr(photograph_digests, "SETTLED", -3_600_000_000_000)
+
+
+@pytest.fixture
+def hashed(monkeypatch):
+    """The names of the files whose bytes are read."""
+    names, real = [], photograph_digests.sha256_of
+    monkeypatch.setattr(photograph_digests, "sha256_of", lambda path: names.append(path.name) or real(path))
+    return names
+
+
+def test_touched_recopied_and_other_files_change_nothing(folder, tmp_path):
+    before = identify(folder)
+    for path in folder.rglob("*"):
+        os.utime(path, ns=(LONG_AGO, LONG_AGO))
+    (folder / "notes.txt").write_text("other notes")
+    assert identify(folder) == before
+    shutil.move(folder, tmp_path / "old")
+    shutil.copytree(tmp_path / "old", folder)
+    assert identify(folder) == before
+
+
+def test_an_edit_changes_the_content_and_a_name_changes_both(folder):
+    before = identify(folder)
+    (folder / "a.jpg").write_bytes(b"edited")
+    edited = identify(folder)
+    assert edited.names == before.names and edited.content != before.content
+    (folder / "d.jpg").write_bytes(b"new")
+    added = identify(folder)
+    assert added.names != before.names and added.content != edited.content
+    (folder / "d.jpg").unlink()
+    (folder / "a.jpg").write_bytes(b"a.jpg" * 10)
+    assert identify(folder) == before
+    (folder / "a.jpg").rename(folder / "z.jpg")
+    assert identify(folder).names != before.names
+
+
+def test_unchanged_photographs_are_not_read_again(folder, tmp_path, settled, hashed):
+    memory = tmp_path / "results" / "memory.json"
+    before = identify(folder, memory)
+    assert sorted(hashed) == ["a.jpg", "b.PNG", "c.jpg"]
+    hashed.clear()
+    assert identify(folder, memory) == before and not hashed
+    # Bytes of the same size, and the old time: only the time of the change tells.
+    status = (folder / "a.jpg").stat()
+    (folder / "a.jpg").write_bytes(b"gpj.a" * 10)
+    os.utime(folder / "a.jpg", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert identify(folder, memory).content != before.content
+    assert hashed == ["a.jpg"]
+
+
+def test_a_file_that_is_younger_than_the_clocks_tick_is_read_again(folder, tmp_path, hashed):
+    identify(folder, tmp_path / "memory.json")
+    hashed.clear()
+    identify(folder, tmp_path / "memory.json")
+    assert len(hashed) == 3
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 0, "files": {}}', '{"format": 1, "files": {"a.jpg": 3}}']
+)
+def test_a_damaged_memory_is_forgotten(folder, tmp_path, settled, content):
+    (tmp_path / "memory.json").write_text(content)
+    assert identify(folder, tmp_path / "memory.json") == identify(folder)
+    assert len(json.loads((tmp_path / "memory.json").read_text())["files"]) == 3
+
+
+def test_an_archive_is_known_by_the_checksums_inside(folder, tmp_path):
+    def packed(name, method):
+        with zipfile.ZipFile(tmp_path / name, "w", method) as archive:
+            for file in sorted(folder.rglob("*.*")):
+                archive.write(file, file.relative_to(folder))
+        return identify(tmp_path / name)
+
+    stored = packed("one.zip", zipfile.ZIP_STORED)
+    assert packed("two.zip", zipfile.ZIP_DEFLATED) == stored
+    (folder / "a.jpg").write_bytes(b"edited")
+    edited = packed("three.zip", zipfile.ZIP_STORED)
+    assert edited.names == stored.names and edited.content != stored.content
+
+
+def test_a_place_without_photographs_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="contains no photographs"):
+        identify(tmp_path)
