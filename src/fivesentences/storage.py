@@ -202,6 +202,12 @@ def write_json(path: Path | str, content: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
+def write_lines(path: Path | str, lines: Iterable[object]) -> None:
+    """Write UTF-8 text, one line per item, completely or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
 def inside(folder: Path | str, name: str) -> Path:
     """The path of an untrusted relative ``name`` below ``folder``.
 

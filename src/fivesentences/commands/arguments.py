@@ -70,6 +70,13 @@ Latex = Annotated[Path | None, typer.Option("--latex", metavar="FILE", help="wri
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, and no table if it is written to a file")]
 
 
+def catalogue_of(given: Path | None) -> Path:
+    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
+    from fivesentences.config import CATALOGUE, config_file
+
+    return given or config_file(CATALOGUE, Path("config"))
+
+
 @overload
 def numbers_of(text: str, option: str) -> tuple[int, ...]: ...
 @overload

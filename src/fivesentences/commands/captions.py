@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
 from fivesentences.commands.similarity import SplitName
 from fivesentences.errors import InputError, did_you_mean
-from fivesentences.storage import check_outputs, check_writable, replacing
+from fivesentences.storage import check_outputs, check_writable, write_lines
 
 if TYPE_CHECKING:
     from fivesentences.corpus import Corpus
@@ -31,7 +30,7 @@ def captions(
     ] = None,
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
     mirror: given.Mirror = None,
-    catalogue: given.Catalogue = Path("config/datasets.yaml"),
+    catalogue: given.Catalogue = None,
     quiet: given.Quiet = False,
 ) -> None:
     """Write the captions of a dataset, in the order that "evaluate --dataset" expects.
@@ -51,7 +50,7 @@ def captions(
 
         fivesentences phi cider captions.txt -o cider.npy
     """
-    known = dataset in set(DatasetName)
+    known, catalogue = dataset in set(DatasetName), given.catalogue_of(catalogue)
     read = None if known else Path(dataset)
     check_outputs({"--out": out, "--image-of-caption": image_of_caption}, [read, catalogue])
     for path in (out, image_of_caption):
@@ -65,9 +64,9 @@ def captions(
             f"{dataset}: an image of {split} has {fewest} to {most} captions, so the captions alone do not say whose "
             "they are; write that too with --image-of-caption FILE."
         )
-    _write_lines(out, corpus.captions)
+    write_lines(out, corpus.captions)
     if image_of_caption is not None:
-        _write_lines(image_of_caption, corpus.image_of_caption.tolist())
+        write_lines(image_of_caption, corpus.image_of_caption.tolist())
     if not quiet:
         phi = "" if most == fewest == 5 else f'; "phi" needs --per-image {most}'
         phi = phi if most == fewest else f'; "phi" needs --image-of-caption {image_of_caption}'
@@ -93,8 +92,3 @@ def _of_file(dataset: str, split: str) -> Corpus:
             f"'{dataset}' is neither a dataset ({names}) nor a corpus (.parquet){f'; {hint}' if hint else '.'}"
         )
     return Corpus.read(dataset).split(split)
-
-
-def _write_lines(path: Path, lines: Iterable[object]) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fivesentences.arrays import read_npy
 from fivesentences.commands import arguments as given
 from fivesentences.errors import InputError, need
+from fivesentences.storage import check_outputs
 
 checkpoint = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
@@ -62,8 +63,9 @@ def import_(
     need("torch", "train", "importing a checkpoint")
     need("safetensors", "train", "importing a checkpoint")
     # torch takes seconds to import; the other commands do not wait for it.
-    from fivesentences.models.released_checkpoints import import_checkpoint
+    from fivesentences.models.released_checkpoints import SETTINGS, WEIGHTS, import_checkpoint
 
+    check_outputs({f"{name} in --out": out / name for name in (WEIGHTS, SETTINGS)}, [file, concept_vectors])
     vectors = None if concept_vectors is None else _vectors(concept_vectors)
     made = import_checkpoint(file, out, model, _options(option or []), vectors)
     numbers = sum(parameter.numel() for parameter in made.parameters())

@@ -228,7 +228,7 @@ def _java(mirror: Path | None) -> Iterator[Finding]:
 
 
 def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[Finding]:
-    from fivesentences.config import CATALOGUE, Catalogue, config_file, read
+    from fivesentences.config import Catalogue, read
     from fivesentences.corpus.catalogue import at_hand
 
     if mirror is None:
@@ -239,7 +239,7 @@ def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[F
         mirror = None
     else:
         yield Finding("data", "mirror", OK, str(mirror))
-    catalogue = catalogue or config_file(CATALOGUE, Path("config"))
+    catalogue = given.catalogue_of(catalogue)
     try:
         entries = read(Catalogue, catalogue).datasets
     except InputError as error:

@@ -23,10 +23,10 @@ def download(
 
     Example: fivesentences download flickr8k
     """
-    from fivesentences.config import CATALOGUE, Catalogue, config_file, read
+    from fivesentences.config import Catalogue, read
     from fivesentences.corpus.download import fetch
 
-    catalogue = catalogue or config_file(CATALOGUE, Path("config"))
+    catalogue = given.catalogue_of(catalogue)
     entries = read(Catalogue, catalogue).datasets
     if dataset not in entries:
         hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."

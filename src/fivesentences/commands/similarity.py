@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
-from fivesentences.storage import check_npy, check_writable, replacing
+from fivesentences.storage import check_npy, check_outputs, check_writable, replacing, write_lines
 
 RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
@@ -89,8 +88,12 @@ def similarity(
         )
     if not imported and vocabulary is not None:
         raise InputError(f"{run} is a run of ours and has its own vocabulary; leave --vocabulary out.")
-    from fivesentences.evaluation.scoring import score_imported, score_split
+    from fivesentences.evaluation.scoring import files_of_run, score_imported, score_split
 
+    check_outputs(
+        {"--out": out, "--captions": captions, "--image-of-caption": image_of_caption},
+        [corpus, features, vocabulary, *files_of_run(run)],
+    )
     label = f"score {split} by {run}" if sys.stderr.isatty() else ""
     with quietly(quiet):
         if imported:
@@ -104,14 +107,9 @@ def similarity(
     with replacing(out) as temporary:
         np.save(temporary, matrix)
     if captions is not None:
-        _write_lines(captions, gallery.captions)
+        write_lines(captions, gallery.captions)
     if image_of_caption is not None:
-        _write_lines(image_of_caption, gallery.image_of_caption.tolist())
+        write_lines(image_of_caption, gallery.image_of_caption.tolist())
     if not quiet:
         rows, columns = matrix.shape
         print(f"{out}: similarity, float32 [{rows:,} images, {columns:,} captions] of {gallery.name}/{split}")
-
-
-def _write_lines(path: Path, lines: Iterable[object]) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -73,6 +73,19 @@ def score_split(
     return gallery, _scored(trained.model, part, trained.spec.training.threads, device, features, label)
 
 
+def files_of_run(folder: Path) -> list[Path]:
+    """Every file that scoring by a run or an imported checkpoint reads, as far as it is known without reading much."""
+    from fivesentences.features.files import images_beside
+    from fivesentences.training.run import read_run
+
+    found = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json", ".yaml"))
+    try:
+        _, corpus, features = read_run(folder / "run.yaml")
+    except InputError:  # an imported checkpoint has none, and of another the score says what is wrong
+        return found
+    return [*found, corpus, features, images_beside(features)]
+
+
 def score_imported(
     checkpoint: Path | str,
     split: str,
