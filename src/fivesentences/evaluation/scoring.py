@@ -75,6 +75,7 @@ def score_split(
 
 def files_of_run(folder: Path) -> list[Path]:
     """Every file that scoring by a run or an imported checkpoint reads, as far as it is known without reading much."""
+    need("torch", "train", "scoring by a trained run")
     from fivesentences.features.files import images_beside
     from fivesentences.training.run import read_run
 
