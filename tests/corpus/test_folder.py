@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fivesentences.corpus import load_folder
-from fivesentences.errors import InputError
 
 HEADER = "filename,caption,split\n"
 
@@ -119,12 +118,3 @@ def test_a_missing_photograph_suggests_the_one_that_is_there(load, photographs, 
 def test_a_wrong_csv_is_one_sentence(load, refused, content, sentence):
     with refused(sentence, "captions.csv"):
         load(content)
-
-
-@pytest.mark.parametrize(("split", "said"), [("Train", "did you mean 'train'"), ("holdout", "give train, dev")])
-def test_a_split_that_nothing_reads_is_refused_before_features_are_extracted(tmp_path, split, said):
-    (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "a.jpg").write_bytes(b"")
-    (tmp_path / "c.csv").write_text(f"filename,caption,split\na.jpg,A dog.,{split}\n")
-    with pytest.raises(InputError, match=rf"c\.csv, line 2: split is '{split}'; {said}"):
-        load_folder(tmp_path / "images", tmp_path / "c.csv", "mine")

@@ -27,21 +27,26 @@ def nearby(path: Path | str) -> Path:
 
 
 def config_file(name: str, beside: Path) -> Path:
-    """A file of the configuration, looked for in one folder and then in the project's.
+    """A file of the configuration.
 
     Args:
         name: Such as ``studies/knn_margin.yaml`` or ``datasets.yaml``.
-        beside: The folder of the scale, whose files go before the project's.
+        beside: The folder of the scale.
 
     Returns:
-        The first that there is; that of the project if there is none.
+        The first that there is in the folders of ``_folders``; that of the project if there is none.
     """
-    own = beside / name
-    return own if own.is_file() else project_folder() / name
+    return next((folder / name for folder in _folders(beside) if (folder / name).is_file()), project_folder() / name)
+
+
+def _folders(beside: Path) -> list[Path]:
+    """That of the scale, ``config`` where we are (a copy of the workflow has its own there), and the project's."""
+    folders = {folder.resolve(): folder for folder in (project_folder(), Path("config"), beside)}
+    return list(folders.values())[::-1]
 
 
 def study_file(study: str, beside: Path, scale: str) -> Path:
-    """The file of a study that a scale names: in ``studies`` beside the scale, or else in the project's.
+    """The file of a study that a scale names, looked for as in ``config_file``.
 
     Args:
         study: Its name.
@@ -49,12 +54,12 @@ def study_file(study: str, beside: Path, scale: str) -> Path:
         scale: The name of the scale, for the error.
 
     Raises:
-        InputError: If it is in neither.
+        InputError: If it is nowhere.
     """
     path = config_file(f"studies/{study}.yaml", beside)
     if path.is_file():
         return path
-    folders = {folder.resolve(): folder / "studies" for folder in (beside, project_folder())}.values()
+    folders = [folder / "studies" for folder in _folders(beside)]
     known = sorted({file.stem for folder in folders for file in folder.glob("*.yaml")})
     hint = did_you_mean(study, known) or f"there are: {', '.join(known) or 'none'}."
     places = " nor in ".join(map(str, folders))
