@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tarfile
 from argparse import Namespace
 from pathlib import Path
 
@@ -20,6 +22,13 @@ def parts_of(two_ways: bool, **changed: torch.Tensor) -> list[dict[str, torch.Te
     text = {f"rnn.{name}": value.detach() for name, value in gru.named_parameters()}
     parts = [{"fc.weight": torch.randn(4, 5), "fc.bias": torch.randn(4)}, text | {"embed.weight": torch.randn(9, 3)}]
     return [{name: changed.get(name.replace(".", "_"), value) for name, value in part.items()} for part in parts]
+
+
+class Program:
+    """What a pickle would run if it were unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch ran",)
 
 
 def write_files(folder: Path) -> None:
@@ -43,6 +52,17 @@ def write_files(folder: Path) -> None:
     }
     for name, content in checkpoints.items():
         torch.save(content, folder / f"{name}.pth.tar")
+    torch.save({"model": Program()}, folder / "program.pth.tar")
+    with tarfile.open(folder / "archive.pth.tar", "w") as archive:
+        archive.add(folder / "vsepp.pth.tar", "vsepp.pth.tar")
+    whole = (folder / "vsepp.pth.tar").read_bytes()
+    for name, content in {
+        "cut": whole[:-300],
+        "junk": b"hello",
+        "empty": b"",
+        "deep": b"\x80\x02" + b"(" * 9999,
+    }.items():
+        (folder / f"{name}.pth.tar").write_bytes(content)
     vectors = np.zeros((3, 2), dtype=np.float32)
     vectors[1] = np.nan
     np.save(folder / "vectors.npy", vectors)
@@ -64,6 +84,13 @@ CASES = [
     right("checkpoint import scan.pth.tar -o out --model scan", "scan, ", makes=OUT),
     right("checkpoint import scan_by_option.pth.tar -o out --model scan", "scan, ", makes=OUT),
     right("checkpoint import vsepp.pth.tar -o out --model scan --option bidirectional=false", "scan, ", makes=OUT),
+    refused("checkpoint import program.pth.tar -o out --model vsepp", "program.pth.tar is refused", "posix.system"),
+    imported("archive", "vsepp", "this is a .tar archive", "unpack it"),
+    imported("cut", "vsepp", "not a checkpoint that torch can read, or not a whole one"),
+    imported("junk", "vsepp", "not a checkpoint that torch can read"),
+    imported("empty", "vsepp", "it is empty"),
+    imported("deep", "vsepp", "not a checkpoint that torch can read"),
+    imported("nowhere", "vsepp", "there is no such file"),
     imported("vsepp", "scan", "look like those of VSE++", "--option bidirectional=false"),
     imported("vsepp_by_option", "scan", "the option measure", more="--option bidirectional=false"),
     imported("scan_by_option", "vsepp", "look like those of SCAN (by the option cross_attn", "give --model scan"),

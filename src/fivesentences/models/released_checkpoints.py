@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import pickle
+import re
+import tarfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from fivesentences.documents import check_file
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
@@ -236,20 +239,32 @@ def words_of(folder: Path | str) -> int:
 
 def _plain(path: Path) -> Any:
     """The file's content, built from tensors, containers, numbers and ``ALLOWED``."""
+    check_file(path)
     try:
         with torch.serialization.safe_globals(ALLOWED), warnings.catch_warnings():
             # latin1 reads the bytes that Python 2 called text; torch accepts it, despite its warning.
             warnings.filterwarnings("ignore", "pickle_load_args only works")
             return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
     except pickle.UnpicklingError as error:
-        reasons = [line.strip() for line in str(error).splitlines() if "GLOBAL" in line or "Unsupported" in line]
-        reason = reasons[0] if reasons else "it holds more than weights and settings"
-        raise InputError(f"{path} is refused, and nothing in it was run: {reason}") from None
+        # Only the name is taken from torch's message, which goes on to say how to load it all the same.
+        found = re.search(r"GLOBAL ([\w.]+)", str(error))
+        reason = f"it holds a {found[1]}" if found else "it holds more than weights and settings"
+        raise InputError(f"{path} is refused, and nothing in it was run: {reason}.") from None
     except Exception as error:  # a damaged file can fail in any way
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path} is not a checkpoint that torch can read ({reason}).") from None
+        what, cure = _kind_of(path, str(error))
+        raise InputError(what, where=path, cure=cure) from None
+
+
+def _kind_of(path: Path, complaint: str) -> tuple[str, str]:
+    """What a file is that torch cannot read as a checkpoint, and what to do."""
+    give = "give the .pth.tar that the released training code saved"
+    if not path.stat().st_size:
+        return "it is empty", give
+    if tarfile.is_tarfile(path):
+        return "this is a .tar archive, not a checkpoint", "unpack it, and import the checkpoint in it"
+    if "TorchScript" in complaint:
+        return "this is a TorchScript program, which is never loaded", give
+    return "this is not a checkpoint that torch can read, or not a whole one", give
 
 
 def _is_plain(tensor: Tensor) -> bool:
