@@ -110,7 +110,7 @@ def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
     assert said.code == 0 and "The core works" in said.out
     findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
     assert findings["numpy"]["state"] == "ok" and findings["numpy"]["found"] == np.__version__
-    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install ".[train]"')
+    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install "fivesentences[train]"')
     assert findings["stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
     assert findings["mirror"]["state"] == "missing"
     named = {line.split(";")[0] for line in importlib.metadata.requires("fivesentences")}
