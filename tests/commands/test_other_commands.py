@@ -47,7 +47,7 @@ def test_rescore_writes_what_the_library_computes_and_evaluate_says_so(run, fold
     note = " ".join(run("evaluate", "out.npy").out.split())
     assert f"out.npy is given.npy re-scored by {said}" in note
     assert ("which looks at all queries at once" in note) == (words.split()[0] != "naive")
-    assert ("leave the t2i numbers" in note) == (words == "inverted_softmax")
+    assert ("ignore the t2i numbers" in note) == (words == "inverted_softmax")
     np.save("out.npy", -similarity)  # another file of that name
     assert "re-scored" not in run("evaluate", "out.npy").out
 

@@ -69,10 +69,10 @@ def doctor(
     json_out: given.Json = None,
     quiet: given.Quiet = False,
 ) -> None:
-    """Say what works, what is wrong, and what is optional, and what to type about it.
+    """Report what works, what is wrong and what is optional, each with the command that changes it.
 
-    Exit code 0 unless the core is broken: what an extra, a download or a GPU
-    would add is optional. --json writes every package and file looked at.
+    The exit code is 0 unless the core is broken; extras, downloads and a GPU
+    are optional. --json lists every package and file that was looked at.
 
     Example:
 
