@@ -41,18 +41,23 @@ class Cure:
     shell: str
 
 
-def install(extra: str, otherwise: str = "") -> Cure:
-    """How to install an extra of this package, which no registry offers.
+def install(extra: str, otherwise: str = "") -> str:
+    """How to install an extra of this package.
+
+    The command is the same for a checkout, a wheel and a registry: pip and uv take the package that is installed
+    and add what its extra needs.
 
     Args:
         extra: Such as ``train``.
         otherwise: What else helps, such as "or save .npy".
     """
     more = f", {otherwise}" if otherwise else ""
-    return Cure(
-        f'install it with pip install "fivesentences[{extra}]"{more}',
-        f'in the checkout: pip install ".[{extra}]"{more}',
-    )
+    return f"install it with {pip_install(extra)}{more}"
+
+
+def pip_install(extra: str) -> str:
+    """The command that adds an extra to the package, wherever the package came from."""
+    return f'pip install "fivesentences[{extra}]"'
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str | None:

@@ -524,8 +524,8 @@ def terms_of(word: str) -> list[Term]:
     found = found or [term for term in TERMS if asked and any(asked in name for name in names[term])]
     if not found:
         close = did_you_mean(asked, [name for several in names.values() for name in several])
-        cure = close or "without a word it lists all; fivesentences metrics lists every metric"
-        raise InputError(f"'{word[:60]}' is no word of the glossary", cure=cure.removesuffix("?"))
+        cure = close or "fivesentences glossary lists its words, and fivesentences metrics every metric"
+        raise InputError(f"'{word[:60]}' is not in the glossary", cure=cure.removesuffix("?"))
     return found
 
 

@@ -80,11 +80,11 @@ def test_what_needs_an_extra_says_which(bare):
     Path("run/weights.safetensors").write_bytes(b"")
     Path("sims.pt").write_bytes(b"")
     lines = {
-        "train run.yaml --out again": '".[train]"',
-        "similarity run -o made.npy": '".[train]"',
-        "checkpoint import model.pth.tar -o again --model scan": '".[train]"',
-        "evaluate sims.pt": '".[train]"',
-        "evaluate sims.npy --eccv": '".[eccv]"',
+        "train run.yaml --out again": '"fivesentences[train]"',
+        "similarity run -o made.npy": '"fivesentences[train]"',
+        "checkpoint import model.pth.tar -o again --model scan": '"fivesentences[train]"',
+        "evaluate sims.pt": '"fivesentences[train]"',
+        "evaluate sims.npy --eccv": '"fivesentences[eccv]"',
     }
     out, err = bare(*lines)
     assert out.count("exit code 1") == len(lines)

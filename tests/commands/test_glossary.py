@@ -144,7 +144,7 @@ def test_the_command_prints_one_word_or_all(run, folder):
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("rolle", "did you mean 'role'"), ("zzzz", "fivesentences metrics lists every metric"), ("", "is no word")],
+    [("rolle", "did you mean 'role'"), ("zzzz", "fivesentences metrics every metric"), ("", "is not in the glossary")],
 )
 def test_an_unknown_word_ends_in_one_sentence(word, said, run):
     with pytest.raises(InputError, match=said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -47,7 +48,7 @@ def test_rescore_writes_what_the_library_computes_and_evaluate_says_so(run, fold
     note = " ".join(run("evaluate", "out.npy").out.split())
     assert f"out.npy is given.npy re-scored by {said}" in note
     assert ("which looks at all queries at once" in note) == (words.split()[0] != "naive")
-    assert ("leave the t2i numbers" in note) == (words == "inverted_softmax")
+    assert ("ignore the t2i numbers" in note) == (words == "inverted_softmax")
     np.save("out.npy", -similarity)  # another file of that name
     assert "re-scored" not in run("evaluate", "out.npy").out
 
@@ -110,11 +111,28 @@ def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
     assert said.code == 0 and "The core works" in said.out
     findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
     assert findings["numpy"]["state"] == "ok" and findings["numpy"]["found"] == np.__version__
-    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install ".[train]"')
+    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install "fivesentences[train]"')
     assert findings["stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
     assert findings["mirror"]["state"] == "missing"
     named = {line.split(";")[0] for line in importlib.metadata.requires("fivesentences")}
     assert all(any(name == f or name.startswith((f"{f}>", f"{f}<", f"{f}=")) for f in findings) for name in named)
+
+
+def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file_alone(run, folder):
+    hand = "{path: d/a.zip, version: v, url: null, licence: l, sha256: null, size: null, fetch_by_hand: Ask for it.}"
+    there = "{path: d/b.txt, version: v, url: 'https://nowhere.invalid/b', licence: l, sha256: null, size: null}"
+    (folder / "list.yaml").write_text(
+        f"datasets: {{d: {{title: D, files: {{photographs: {hand}, captions: {there}}}}}}}"
+    )
+    (folder / "copies" / "d").mkdir(parents=True)
+    (folder / "copies" / "d" / "b.txt").write_text("x")
+    digest = hashlib.sha256(b"x").hexdigest()
+    (folder / "copies" / "SHA256SUMS").write_text(f"{digest}  d/b.txt\n")
+    common = ["download", "d", "--catalogue", "list.yaml", "--mirror", "copies"]
+    alone = run(*common, "--data", "alone", "--file", "captions")
+    assert alone.code == 0 and Path("alone/d/b.txt").read_text() == "x"
+    whole = run(*common, "--data", "whole")
+    assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
 def test_doctor_finds_data_in_a_folder_or_a_mirror(run, folder):

@@ -86,4 +86,4 @@ def test_fractions_have_four_decimals_and_a_note(folder, run):
     assert {"mAP", "mAP@50", "mAP@R", "R-P", "R@k"} == set(shown)
     assert all(len(cell.partition(".")[2]) == 4 for name in shown if name != "R@k" for cell in shown[name])
     assert all(len(cell.partition(".")[2]) == 2 for cell in shown["R@k"])
-    assert "Percent, but Med r, Mean r: ranks from 1;" in said.out and "fractions of 1" in said.out
+    assert "In percent, except Med r, Mean r: ranks from 1;" in said.out and "fractions of 1" in said.out

@@ -73,7 +73,7 @@ def test_a_csv_is_read_as_spreadsheets_write_it(load, content):
         ("photographs/a.jpg", "did you mean 'a.jpg'?"),
         ("more\\c.png", "did you mean 'more/c.png'?"),
         ("caf\u00e9.jpg", "there is 'cafe\u0301.jpg', whose accents are composed otherwise"),
-        ("z.jpg", "in {folder}."),
+        ("z.jpg", "in {folder}; add it, or remove its captions."),
     ],
 )
 def test_a_missing_photograph_suggests_the_one_that_is_there(load, photographs, refused, name, hint):

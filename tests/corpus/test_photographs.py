@@ -85,7 +85,9 @@ def test_processes_and_threads_read_the_same_bytes_and_a_pickle_holds_only_paths
 def test_a_missing_photograph_is_one_sentence_and_a_name_never_leads_out_of_a_folder(archive, folder, name):
     (folder.parent / "secret.jpg").write_bytes(b"secret")
     for place in (archive, folder):
-        with pytest.raises(InputError, match=rf"{place.name}: there is no photograph '{name}'\.$"):
+        with pytest.raises(
+            InputError, match=rf"{place.name}: there is no photograph '{name}'; add it, or remove its captions\.$"
+        ):
             Photographs(place).read(name)
 
 

@@ -179,6 +179,7 @@ CASES = [
     refused("compare a.npy b.npy --seed 1180591620717411303424", "--seed", "4294967295"),
     refused("compare a.npy b.npy --seed -1", "--seed"),
     refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
+    refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
     refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty", "'datasets'"),
     refused("schema", "no folders config and docs", "--root"),
     right(

@@ -77,8 +77,8 @@ CASES = [
     right("glossary φ", "phi", "[captions, images]"),
     right("glossary role --json words.json", makes=["words.json"]),
     refused("glossary rolle", "did you mean 'role'"),
-    refused("glossary ''", "is no word of the glossary"),
-    refused(f"glossary {'x' * 5000}", "is no word of the glossary"),
+    refused("glossary ''", "is not in the glossary"),
+    refused(f"glossary {'x' * 5000}", "is not in the glossary"),
     right("glossary role --json new/words.json", makes=["new"]),
     refused("glossary GT kept", "kept"),
 ]

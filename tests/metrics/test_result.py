@@ -79,7 +79,7 @@ def test_a_number_is_looked_up_by_as_much_as_names_it(result):
         InputError, match=r"there are 8 numbers with metric='N@5'.*differ in formula \('released', 'paper'\), ground_"
     ):
         result.value("N@5", "i2t", discount="")
-    with pytest.raises(InputError, match=r"there are 0 numbers with metric='R@7', direction='i2t'; metric is one of "):
+    with pytest.raises(InputError, match=r"there is no number with metric='R@7', direction='i2t'; metric is one of "):
         result.value("R@7", "i2t")
 
 

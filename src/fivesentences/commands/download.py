@@ -14,6 +14,10 @@ from fivesentences.errors import InputError, did_you_mean
 
 def download(
     dataset: Annotated[str, typer.Argument(help="a dataset of the catalogue, such as flickr8k")],
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--file", metavar="NAME", help="one file alone, such as captions; repeat for more; default: all"),
+    ] = None,
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
     mirror: given.Mirror = None,
     catalogue: given.Catalogue = None,
@@ -21,7 +25,14 @@ def download(
 ) -> None:
     """Fetch the files of a dataset; they are checked, and a stopped download is resumed.
 
-    Example: fivesentences download flickr8k
+    Photographs are large (COCO's 20 GB); --file captions leaves them out. What
+    a person must fetch comes last, with a sentence that says how.
+
+    Examples:
+
+        fivesentences download flickr8k
+
+        fivesentences download coco --file captions
     """
     from fivesentences.config import Catalogue, read
     from fivesentences.corpus.download import fetch
@@ -31,7 +42,14 @@ def download(
     if dataset not in entries:
         hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."
         raise InputError(f"there is no dataset '{dataset}'; {hint}", where=catalogue)
-    for file in entries[dataset].files:
+    known = entries[dataset].files
+    for file in files or ():
+        if file not in known:
+            hint = did_you_mean(file, known) or f"there are: {', '.join(known)}."
+            raise InputError(f"{dataset} has no file '{file}'; {hint}", where=catalogue)
+    # An excerpt stands in for a whole file, which is fetched.
+    wanted = files or [file for file, about in known.items() if about.excerpt_of is None]
+    for file in sorted(wanted, key=lambda file: known[file].url is None):
         with quietly(quiet):
             path = fetch(entries[dataset], dataset, file, data, mirror)
         if not quiet:

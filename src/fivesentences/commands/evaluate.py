@@ -64,24 +64,25 @@ def evaluate(
     discounted: Annotated[bool, typer.Option("--discounted", help="also NCS with a logarithmic discount")] = False,
     ncs_ms: Annotated[
         str | None,
-        typer.Option("--ncs-ms", help="also the paper's NCS with relevant sets of these sizes; k: the cut-off"),
+        typer.Option("--ncs-ms", help="also the paper's NCS, with relevant sets of these sizes; k means the cut-off"),
     ] = None,
     ideal_pool: Annotated[
         IdealPool,
         typer.Option(
-            metavar="NAME", help="captions among which NCS seeks its ideal: gallery, or given_rows (all) of phi"
+            metavar="NAME",
+            help="captions among which NCS looks for the best possible items: gallery, or given_rows: every row of phi",
         ),
     ] = IdealPool.GALLERY,
     hubness: Annotated[
         bool, typer.Option("--hubs", help="report hubs, items that are nearest to many queries")
     ] = False,
-    hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs among the first this many items")] = "1",
+    hub_ks: Annotated[str, typer.Option("--hub-ks", help="hubs: how many first items of a ranking count")] = "1",
     asp: Annotated[bool, typer.Option(help="report ASP, whole rankings against phi; takes longest")] = True,
     categories: Annotated[
         Path | None, typer.Option(metavar="FILE", help="category of each image, one per line: mAP, R-precision")
     ] = None,
     map_cutoffs: Annotated[
-        str, typer.Option("--map-cutoffs", help="of mAP by category: all, R or a number such as 100")
+        str, typer.Option("--map-cutoffs", help="cut-offs of mAP by category: all, R or a number such as 100")
     ] = "all,R",
     labels: Annotated[
         Path | None,
@@ -103,15 +104,15 @@ def evaluate(
     caption_ids: Annotated[
         Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line; default as above")
     ] = None,
-    mean: Annotated[bool, typer.Option("--mean", help="also the mean of all phi, as in ASP(A)")] = False,
+    mean: Annotated[bool, typer.Option("--mean", help="also score by the mean of all phi, as in ASP(A)")] = False,
     comparing: Annotated[
         bool, typer.Option("--compare/--no-compare", help="test whether several models differ")
     ] = True,
     against: Annotated[
-        str | None, typer.Option(metavar="NAME", help="compare with this model alone; default every pair")
+        str | None, typer.Option(metavar="NAME", help="compare with this model alone; default: every pair")
     ] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="sign flips of these tests")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="of the sign flips")] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="number of sign flips of the tests")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the sign flips")] = 0,
     per_query: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write every metric of every query, .csv or .parquet")
     ] = None,
@@ -135,7 +136,8 @@ def evaluate(
     by "fivesentences metrics".
 
     Several models of the same images and captions share a table, and are
-    compared by the tests of "fivesentences compare", p after Holm's correction.
+    compared by the tests of "fivesentences compare", with p after Holm's
+    correction.
     Two files alone may also be the embeddings of one model.
 
     Examples:

@@ -142,7 +142,7 @@ class Runs:
         """A sentence on what was written."""
         depth = "all" if self.depth is None else f"the first {self.depth:,}"
         return (
-            f"{self.folder}: runs of {depth} items per query, and qrels, in TREC's formats; scores are lowered by "
-            "rounding where needed to decrease strictly, so that equal ones keep our order. R@k is Success@k there, "
-            "and true R@k is R@k."
+            f"{self.folder}: runs of {depth} items per query, and qrels, in TREC's formats; equal scores are "
+            "lowered one after the other by the smallest step of float32, so that they keep our order. R@k is called "
+            "Success@k there, and true R@k is R@k."
         )

@@ -25,9 +25,9 @@ def glossary(
         Path | None, typer.Option("--json", metavar="FILE", help="write JSON instead; - is standard output")
     ] = None,
 ) -> None:
-    """Say what a word means that help, tables or configuration use, and where it occurs.
+    """Explain a word of the help, the tables or the configuration, and say where it occurs.
 
-    Metrics are listed by "fivesentences metrics".
+    "fivesentences metrics" lists the metrics.
 
     Examples:
 

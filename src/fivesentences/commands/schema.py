@@ -17,12 +17,12 @@ def schema(
     ] = Path(),
     check: Annotated[bool, typer.Option("--check", help="write nothing; fail if a file is not up to date")] = False,
 ) -> None:
-    """Write what follows from the code: config/schemas, options.md, metrics.md and glossary.md of docs.
+    """Write the files that follow from the code: config/schemas and docs/{options,metrics,glossary}.md.
 
     The JSON schemas let an editor complete config/*.yaml: the first line of each
     of these files names its schema. The pages list every option, metric and
     word. Run this after a change of a specification, the configuration, the
-    registry of metrics or the glossary; the names of the files written are printed.
+    registry of metrics or the glossary. The names of the files are printed.
 
     Example:
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SIDES = ("i2t", "t2i")
 STUB = ("metric", "phi", "GT", "m", "variant")
 GROUND_TRUTH = "GT: ground truth, the query's own items."
+FORMULAS = {"released": "released formulas (of the authors' code)", "paper": "formulas of the paper"}
 Cells = dict[tuple[str, ...], dict[tuple[str, str], str]]  # rows by their stub, numbers by group and heading
 
 
@@ -45,7 +46,7 @@ def notes_of(result: Evaluation) -> list[str]:
     below = [rules(result.about), units({value["metric"] for value in result.values})]
     semantic = [value for value in result.values if metric_of(value["metric"]).name in ("N@k", "SR@k")]
     if formulas := sorted({value["formula"] for value in semantic}):
-        below.append(f"N and SR: {' and '.join(formulas)} formulas; {GROUND_TRUTH}")
+        below.append(f"N and SR: {' and '.join(FORMULAS[name] for name in reversed(formulas))}; {GROUND_TRUTH}")
     return below
 
 
@@ -129,7 +130,7 @@ def units(metrics: Collection[str]) -> str:
         of_unit = [name for name in names if metric_of(name).unit == unit]
         if of_unit and unit != "percent":
             parts.append(f"{', '.join(of_unit)}: {words}")
-    return f"Percent, but {'; '.join(parts)}." if parts else "Percent."
+    return f"In percent, except {'; '.join(parts)}." if parts else "In percent."
 
 
 def labelled(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:

@@ -44,15 +44,20 @@ def train(
         "results"
     ),
     device: Annotated[str, typer.Option(help="cpu, cuda or auto")] = "cpu",
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write TensorBoard events beside")] = False,
-    list_only: Annotated[bool, typer.Option("--list", help="name the runs and train none")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="also write TensorBoard events into the folder of a run")
+    ] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="list the runs, train none")] = False,
     quiet: given.Quiet = False,
 ) -> None:
-    """Train one run, or every run of a scale, or go on with what was stopped.
+    """Train one run, or every run of a scale; what was stopped is resumed.
 
-    A finished run is not trained again while its settings, its inputs and the code
-    are the same; remove its finished.json to train it again. Runs below --results
-    are those that the workflow then finds.
+    A run is one model, one loss and one seed. A scale is a configuration file
+    that says for which data and settings the tables of a study are made.
+
+    A finished run is not trained again while its settings, its inputs and the
+    code are the same; remove its finished.json to train it again. The workflow
+    finds the runs below --results.
 
     Examples:
 

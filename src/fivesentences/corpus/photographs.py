@@ -94,7 +94,7 @@ class Photographs:
             hint: str | None = f"did you mean '{self._by_basename[wanted][0]}'?"
         else:
             hint = (similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?") if close else None
-        return f"there is no photograph '{filename}'{place}{f'; {hint}' if hint else '.'}"
+        return f"there is no photograph '{filename}'{place}; {hint or 'add it, or remove its captions.'}"
 
     def _find(self, filename: str) -> tuple[Path, str]:
         found = self._matches(filename)

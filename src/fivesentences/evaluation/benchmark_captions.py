@@ -46,7 +46,7 @@ def benchmark_split(protocol: str, split: str, catalogue: Catalogue, folders: Se
     path = next((folder / file for folder in folders if (folder / file).is_file()), None)
     if path is None:
         places = " or ".join(str(folder) for folder in folders)
-        fetch = f"fetch it with `fivesentences download {dataset}`"
+        fetch = f"fetch it with `fivesentences download {dataset} --file {kind}`"
         raise InputError(
             f"the captions of {protocol} are in {file}, which is not below {places}",
             cure=Cure(f"{fetch}, or pass another folder", f"{fetch}, or name a folder with copies by --mirror"),

@@ -294,7 +294,7 @@ def _notes_on_rescoring(path: Path) -> list[str]:
             sentence += ", which looks at all queries at once"
         if "direction" in note:
             other = "t2i" if note["direction"] == "i2t" else "i2t"
-            sentence += f"; it serves {note['direction']} alone: leave the {other} numbers, and sums, aside"
+            sentence += f"; it is meant for {note['direction']} alone: ignore the {other} numbers and the sums"
         return [f"{sentence}."]
     except (InputError, KeyError, TypeError, AttributeError):
         return []

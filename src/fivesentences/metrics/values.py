@@ -92,12 +92,12 @@ def pick(rows: Sequence[Row], metric: str, direction: str = "", **variant: Any) 
     found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
     if len(found) == 1:
         return found[0]
-    named = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+    named = ", ".join(f"{name}={value!r}" for name, value in wanted.items() if value or name == "metric")
     if found:
         raise NoSuchNumber(
             f"there are {len(found)} numbers with {named}: they differ in {_differing(found)}; name one."
         )
-    raise NoSuchNumber(f"there are 0 numbers with {named}; {_there_is(rows, wanted)}")
+    raise NoSuchNumber(f"there is no number with {named}; {_there_is(rows, wanted)}")
 
 
 def _there_is(rows: Sequence[MetricKey], wanted: dict[str, Any]) -> str:

@@ -17,9 +17,11 @@ from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.studies import Study
 from fivesentences.storage import replacing
 
-LEAD = (
-    "Made by one command. Below each of our numbers stands the published one, where there is one; a difference is "
-    "shown only where both were measured in the same way: dataset, judge, features, gallery and semantic metric.",
+LEAD = "Made by one command."
+# Only where there is a published number.
+ON_PUBLISHED = (
+    " Below each of our numbers stands the published one, where there is one; a difference is "
+    "shown only where both were measured in the same way: dataset, judge, features, gallery and semantic metric."
 )
 TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
 FIGURE_FILES = (("PDF", "pdf"), ("PNG", "png"), ("numbers as CSV", "csv"))
@@ -72,7 +74,8 @@ def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, example
     made = {name: study.made_at(scale) for name, study in studies.items()}
     sections = [_section(name, study, made[name], folder) for name, study in studies.items() if made[name]]
     template = environment().get_template("page.html")
-    text = template.render(title=scale.title, lead=LEAD, sections=sections, examples=examples, data_uri=as_data_uri)
+    lead = LEAD + (ON_PUBLISHED if any(_names_published(one) for one in sections) else "")
+    text = template.render(title=scale.title, lead=[lead], sections=sections, examples=examples, data_uri=as_data_uri)
     with replacing(folder / "index.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
     return folder / "index.html"
@@ -84,6 +87,12 @@ def _section(name: str, study: Study, made: Sequence[Exhibit], folder: Path) -> 
         tuple(_table(folder, f"{name}/{one.name}") for one in made if isinstance(one, TableKind)),
         tuple(_figure(folder, f"{name}/{one.name}") for one in made if isinstance(one, FigureKind)),
     )
+
+
+def _names_published(section: Section) -> bool:
+    """Whether a table of the section holds a published value."""
+    groups = [group for one in section.tables for group in one.table.groups]
+    return any(cell.published is not None for group in groups for row in group.rows for cell in row.cells)
 
 
 def _table(folder: Path, name: str) -> LinkedTable:
