@@ -14,7 +14,7 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
 from fivesentences.commands.exports import Runs, checked_query_file, write_queries
 from fivesentences.commands.given_models import Model, Surroundings, models_of
-from fivesentences.commands.model_sheets import model_sheets, tidy_of_models
+from fivesentences.commands.model_sheets import content_of_models, model_sheets, tidy_of_models
 from fivesentences.commands.provenance import files_of, now, provenance
 from fivesentences.commands.score_sheets import labelled, sheets
 from fivesentences.commands.sheets import Outputs, quietly
@@ -227,29 +227,10 @@ def evaluate(
             category_cutoffs=of_map,
             **further,
         )
-        size = f"{gallery.n_images:,} images, {gallery.n_captions:,} captions, {len(gallery.phis)} phi"
-        results: dict[str, Evaluation] = {}
-        one: Gallery | None = gallery
-        del gallery
-        if several:
-            one = None  # one similarity at a time is in memory
-            with given.working("check the models", len(found) - 1) as advance:  # before anything is computed
-                for model in found[1:]:
-                    notes += _read_another(scorer, model, transposed)[1]
-                    advance()
-        for model in found:
-            if one is None:
-                with given.working(f"read {model.words}"):
-                    one = _read_another(scorer, model, transposed)[0]
-            folds = len(scorer.parts)
-            with given.working(f"score {model.words}, {size}", folds) as advance:
-                queries = query_file is not None or (several and comparing)
-                results[model.name] = scorer(one, queries=queries, progress=advance)
-            results[model.name].about["similarity"] = model.words
-            if runs is not None:
-                with given.working(f"write {runs.folder}", 2 * folds) as advance:
-                    runs.write(scorer, one, model.name, advance)
-            one = None
+        only = None if several else gallery
+        del gallery  # of several models one similarity at a time is in memory
+        queries = query_file is not None or (several and comparing)
+        results = _scored(scorer, found, only, notes, transposed=transposed, queries=queries, runs=runs)
         tests = None
         if several and comparing:
             n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
@@ -277,17 +258,54 @@ def evaluate(
     notes = list(dict.fromkeys(notes))
     labels_of = {"file": {name: one.about["similarity"] for name, one in results.items()}}
     tidy = tidy_of_models(results, tests, {**labels_of, **{key: about[key] for key in GALLERY}})
-    content = {
-        **{key: value for key, value in about.items() if key != "similarity"}, **made,
-        "models": [
-            {"model": name, "similarity": one.about["similarity"], "values": one.values}
-            for name, one in results.items()
-        ],
-    }  # fmt: skip
-    if tests is not None:
-        content |= {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
-        content["tests"] = tests.to_dict("records")
+    content = {**about, **made, **content_of_models(results, tests)}
+    del content["similarity"]
     outputs.write(model_sheets(results, tests, against, notes), tidy, content)
+
+
+def _scored(
+    scorer: Scorer,
+    models: Sequence[Model],
+    only: Gallery | None,
+    notes: list[str],
+    *,
+    transposed: bool,
+    queries: bool,
+    runs: Runs | None,
+) -> dict[str, Evaluation]:
+    """The numbers of every model, by its name; its runs are written on the way.
+
+    Args:
+        scorer: Scores a gallery of the images and captions of all models.
+        models: The models.
+        only: The gallery of the only model; None if there are several, which are then read one after the other.
+        notes: Sentences on the models are added.
+        transposed: Whether the rows of similarities are captions.
+        queries: Whether to keep the values of all queries.
+        runs: Where to write runs; None for none.
+    """
+    if only is None:
+        with given.working("check the models", len(models) - 1) as advance:  # before anything is computed
+            for model in models[1:]:
+                notes += _read_another(scorer, model, transposed)[1]
+                advance()
+    results: dict[str, Evaluation] = {}
+    whole, folds = scorer.whole, len(scorer.parts)
+    size = f"{whole.n_images:,} images, {whole.n_captions:,} captions, {len(whole.phis)} phi"
+    for model in models:
+        if only is None:
+            with given.working(f"read {model.words}"):
+                gallery = _read_another(scorer, model, transposed)[0]
+        else:
+            gallery = only
+        with given.working(f"score {model.words}, {size}", folds) as advance:
+            results[model.name] = scorer(gallery, queries=queries, progress=advance)
+        results[model.name].about["similarity"] = model.words
+        if runs is not None:
+            with given.working(f"write {runs.folder}", 2 * folds) as advance:
+                runs.write(scorer, gallery, model.name, advance)
+        del gallery
+    return results
 
 
 def _read_another(scorer: Scorer, model: Model, transposed: bool) -> tuple[Gallery, list[str]]:

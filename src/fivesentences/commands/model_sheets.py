@@ -55,6 +55,20 @@ def model_sheets(
     ]
 
 
+def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | None) -> dict[str, Any]:
+    """The same for JSON: the numbers of each model, and the tests where there are any."""
+    content: dict[str, Any] = {
+        "models": [
+            {"model": name, "similarity": result.about["similarity"], "values": result.values}
+            for name, result in models.items()
+        ]
+    }
+    if tests is not None:
+        content |= {key: tests.attrs[key] for key in ("method", "resamples", "confidence", "seed")}
+        content["tests"] = tests.to_dict("records")
+    return content
+
+
 def best_of(values: Sequence[float], metric: str) -> set[int]:
     """Which values are the best; none if no direction is better, or all are equal."""
     from fivesentences.metrics.registry import metric_of
