@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import plain_array
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.validation import checked_pairing, plain_array
+from fivesentences.semantics.validation import checked_pairing
 
 UNNAMED = "phi"  # name of a phi that is given without one
 CELLS_OF_SPARSE = 1 << 32  # of a tensor that is stored with fewer numbers than it has cells
