@@ -525,7 +525,7 @@ def terms_of(word: str) -> list[Term]:
     if not found:
         close = did_you_mean(asked, [name for several in names.values() for name in several])
         cure = close or "without a word it lists all; fivesentences metrics lists every metric"
-        raise InputError(f"'{word[:60]}' is no word of the glossary", cure=cure.removesuffix("?"))
+        raise InputError(f"'{word[:60]}' is no word of the glossary", cure=cure)
     return found
 
 

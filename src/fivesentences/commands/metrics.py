@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fivesentences.commands.sheets import Sheet, show
-from fivesentences.storage import write_json
+from fivesentences.commands.sheets import STDOUT, Sheet, show
+from fivesentences.storage import check_writable, write_json
 
 
 def metrics(
-    json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write JSON instead")] = None,
+    json_out: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="write JSON instead; - is standard output")
+    ] = None,
 ) -> None:
     """List every metric that evaluate reports: what it measures, its unit, what it needs, and its source.
 
@@ -24,6 +27,11 @@ def metrics(
     from fivesentences.metrics.registry import METRIC_HEADINGS, METRICS, metric_rows
 
     if json_out is not None:
-        write_json(json_out, [asdict(metric) for metric in METRICS.values()])
+        content = [asdict(metric) for metric in METRICS.values()]
+        if str(json_out) == STDOUT:
+            print(json.dumps(content, indent=1))
+        else:
+            check_writable(json_out)
+            write_json(json_out, content)
         return
     show([Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())])

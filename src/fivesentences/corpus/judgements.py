@@ -358,8 +358,11 @@ def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]
 def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
     if not isinstance(truth, str | Path):
         matrix = plain_array(truth, what)
+        kinds = "fiub"
     else:
-        matrix = read_npy(truth, "generate the scenes again")
-    if matrix.dtype.kind not in "fiu":
-        raise InputError(f"{what} holds {matrix.dtype}, not real numbers; generate the scenes again.")
+        matrix, kinds = read_npy(truth, "generate the scenes again"), "f"
+    if matrix.dtype.kind not in kinds:
+        raise InputError(
+            f"{what} does not contain an array of real numbers but {matrix.dtype}; generate the scenes again."
+        )
     return matrix

@@ -37,7 +37,7 @@ def read_parquet(path: Path | str, cure: str) -> pa.Table:
 
 
 def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
-    """The columns of a table; what its metadata says of an index is not believed.
+    """The table as pandas reads it.
 
     Args:
         stored: The table.
@@ -48,8 +48,8 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
         InputError: If a column cannot be converted.
     """
     try:
-        frame: pd.DataFrame = stored.to_pandas(ignore_metadata=True)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+        frame: pd.DataFrame = stored.to_pandas()
+    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:  # such as metadata of other columns
         raise _unreadable(path, error, cure) from None
     return frame
 

@@ -209,6 +209,8 @@ def _name_and_file(given: str) -> tuple[str, str]:
     name, equals, file = given.partition("=")
     if not equals or Path(given).exists():
         name, file = "", given
+    if not file or (equals and name != name.strip()):
+        raise InputError(f"--phi is '{given}'; give FILE or NAME=FILE, such as cider=cider.npy.")
     if Path(file).is_dir():
         raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
     return name, file
