@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from fivesentences.errors import InputError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
