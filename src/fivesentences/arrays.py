@@ -107,3 +107,27 @@ def npy_header(file: IO[bytes], where: Path | str, otherwise: str) -> tuple[tupl
 
 def _not_npy(where: Path | str, why: str, otherwise: str) -> InputError:
     return InputError(f"this is not a complete .npy file of numbers ({why})", where=where, cure=otherwise)
+
+
+def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
+    """``numpy.asarray``, which would drop a mask and count the values behind it.
+
+    Args:
+        values: An array, or lists.
+        name: What a message calls it.
+
+    Raises:
+        InputError: If a mask hides a value, or rows differ in length.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        hidden = np.flatnonzero(np.ma.getmaskarray(values).ravel())
+        first = [int(index) for index in np.unravel_index(hidden[0], values.shape)]
+        raise InputError(
+            f"{name} is a masked array that hides {len(hidden):,} of {values.size:,} values, the first at {first}; "
+            "nothing here reads masks: fill them with a score of your choice by .filled(value), or pass .data."
+        )
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        kind = type(values).__name__
+        raise InputError(f"{name} is {kind} whose rows differ in length or hold no numbers; give an array.") from None

@@ -42,7 +42,8 @@ def check_file(path: Path | str, otherwise: str = "") -> None:
         if path.is_symlink():
             raise InputError(f"it is a link to {path.readlink()}, which is missing.", where=path) from None
         cure = similar_name(path) or otherwise
-        raise InputError(f"there is no such file{f'; {cure}' if cure else ''}.", where=path) from None
+        end = "" if cure.endswith("?") else "."
+        raise InputError(f"there is no such file{f'; {cure}' if cure else ''}{end}", where=path) from None
     except (OSError, ValueError) as error:  # a name that is too long, a loop of links, a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)[:80]!r} cannot be read ({reason}); name a file.") from None

@@ -103,7 +103,9 @@ class InputError(ValueError):
         else:
             sentence = f"{os.fspath(self.where)}: {self.what}"
         cure = (self.cure.shell if shell else self.cure.python) if isinstance(self.cure, Cure) else self.cure
-        return sentence if cure is None else f"{sentence}; {cure}."
+        if cure is None:
+            return sentence
+        return f"{sentence}; {cure}" if cure.endswith("?") else f"{sentence}; {cure}."  # a question has its own sign
 
 
 class InputErrors(InputError):

@@ -525,7 +525,7 @@ def terms_of(word: str) -> list[Term]:
     if not found:
         close = did_you_mean(asked, [name for several in names.values() for name in several])
         cure = close or "fivesentences glossary lists its words, and fivesentences metrics every metric"
-        raise InputError(f"'{word[:60]}' is not in the glossary", cure=cure.removesuffix("?"))
+        raise InputError(f"'{word[:60]}' is not in the glossary", cure=cure)
     return found
 
 

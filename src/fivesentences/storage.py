@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from fivesentences.errors import InputError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -97,6 +97,8 @@ def check_writable(path: Path | str) -> None:
         InputError: If it is a folder, or its own folder is a file, cannot be created or is not writable.
     """
     path = Path(path)
+    if str(path) == "-":
+        raise InputError("it is '-'; standard output is /dev/stdout here.")
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if _is_stream(path):
@@ -146,8 +148,10 @@ def _identity(path: Path | str) -> Hashable:
     try:
         status = Path(path).stat()
         return (status.st_dev, status.st_ino)
-    except (OSError, ValueError):
+    except OSError:
         return os.path.realpath(path)
+    except ValueError:  # a NUL in the name, which whoever opens it refuses
+        return str(path)
 
 
 def check_npy(path: Path | str, what: str) -> None:

@@ -24,7 +24,7 @@ def test_rows_follow_the_images_asked_for(tmp_path):
         (TABLE.assign(dog=1), "must be true or false"),
         (pd.concat([TABLE, TABLE]), "the image 'a' occurs twice"),
         (TABLE.iloc[1:], "the image 'a' has no row"),
-        (b"nothing", "not a table of labels"),
+        (b"nothing", "not a readable parquet file"),
         (None, "no such file"),
     ],
 )

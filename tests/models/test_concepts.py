@@ -94,7 +94,7 @@ def test_glove_vectors_are_read_as_text_and_words_without_one_are_no_concepts(tm
     assert graph.words == ("dog", "red")
     np.testing.assert_array_equal(graph.vectors, np.array([[1, 2, 3], [0.5, -1e-3, 4]], np.float32))
     file.write_text("dog 1 2 three\n", encoding="utf-8")
-    with pytest.raises(InputError, match="line 1: 'dog' is not followed by 3 numbers"):
+    with pytest.raises(InputError, match="line 1: 'dog' is not followed by 3 finite numbers"):
         read_glove(file, {"dog"})
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):

@@ -97,6 +97,6 @@ def _options(pairs: list[str]) -> dict[str, object]:
             raise InputError(f"--option is '{pair}'; give NAME=VALUE, such as direction=i2t.")
         try:
             options[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # no JSON, or beyond what its reader takes
             options[name] = value
     return options

@@ -35,8 +35,9 @@ def download(
         fivesentences download coco --file captions
     """
     from fivesentences.config import Catalogue, read
-    from fivesentences.corpus.download import fetch
+    from fivesentences.corpus.download import fetch, find_mirror
 
+    mirror = find_mirror(mirror)
     catalogue = given.catalogue_of(catalogue)
     entries = read(Catalogue, catalogue).datasets
     if dataset not in entries:

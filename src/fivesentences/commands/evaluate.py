@@ -208,6 +208,10 @@ def evaluate(
         if mean:
             from fivesentences.metrics import mean_phi
 
+            if "mean" in gallery.phis:
+                raise InputError(
+                    "--mean calls its phi 'mean', and there is a phi of that name; name it otherwise: --phi NAME=FILE."
+                )
             notes.append(f"phi mean: the mean of {', '.join(gallery.phis)}, not scaled.")
             gallery = gallery.and_phis({"mean": mean_phi(list(gallery.phis.values()))})
         scorer = Scorer(

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from fivesentences.glossary import TERMS, Term, by_stage, terms_of
-from fivesentences.storage import write_json
+from fivesentences.storage import check_writable, write_json
 
 WIDEST = 100  # columns; longer lines are hard to read
 
@@ -41,6 +41,7 @@ def glossary(
         if str(json_out) == "-":
             print(json.dumps(content, indent=1, ensure_ascii=False))
         else:
+            check_writable(json_out)
             write_json(json_out, content)
         return
     width = min(WIDEST, shutil.get_terminal_size().columns)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from fivesentences.commands.sheets import Sheet, show
-from fivesentences.storage import write_json
+from fivesentences.commands.sheets import STDOUT, Sheet, show
+from fivesentences.storage import check_writable, write_json
 
 
 def metrics(
@@ -28,9 +28,10 @@ def metrics(
 
     if json_out is not None:
         content = [asdict(metric) for metric in METRICS.values()]
-        if str(json_out) == "-":
+        if str(json_out) == STDOUT:
             print(json.dumps(content, indent=1, ensure_ascii=False))
         else:
+            check_writable(json_out)
             write_json(json_out, content)
         return
     show([Sheet([heading.lower() for heading in METRIC_HEADINGS], [], metric_rows())])

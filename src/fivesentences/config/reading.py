@@ -126,7 +126,8 @@ def _sentence(kind: type[BaseModel], where: str, keys: list[str], mistakes: list
         return f"{where}: {key}: {message}{end}" if keys else f"{where}: {message}{end}"
     about = f"{'.'.join(keys[:-1])} has the key" if mistake["loc"][-1] == "[key]" else f"{key} is"
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and ("fraction" in key or mistake["loc"][-1] == "[key]"):
+    of_fraction = "fraction" in key or (mistake["loc"][-1] == "[key]" and mistake["type"] != "string_type")
+    if number and of_fraction:
         hint = f" Did you mean {value / 100:g}?" if 2 <= value <= 100 else ""
         return f"{where}: {about} {_shown(value)}; a fraction lies in (0, 1].{hint}"
     expected = list(dict.fromkeys(_expected(one, keys) for one in mistakes))

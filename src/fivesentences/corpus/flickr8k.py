@@ -69,7 +69,7 @@ def _captions(lines: list[str], where: str) -> dict[str, dict[int, str]]:
     for number, line in enumerate(lines, 1):
         key, tab, text = line.partition("\t")
         filename, hash_sign, index = key.rpartition("#")
-        if not (tab and hash_sign and filename and index.isascii() and index.isdigit()):
+        if not (tab and hash_sign and filename and index.isascii() and index.isdigit() and len(index) < 10):
             raise InputError(f"{where}, line {number} is '{line[:60]}'; expected <image>#<number><tab><caption>.")
         of_image = captions.setdefault(filename, {})
         if int(index) in of_image:

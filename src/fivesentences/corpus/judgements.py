@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.arrays import read_npy
+from fivesentences.arrays import plain_array, read_npy
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
@@ -357,8 +357,12 @@ def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]
 
 def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
     if not isinstance(truth, str | Path):
-        return np.asarray(truth)
-    matrix = read_npy(truth, "generate the scenes again")
-    if matrix.dtype.kind != "f":
-        raise InputError(f"{what} does not contain an array of real numbers; generate the scenes again.")
+        matrix = plain_array(truth, what)
+        kinds = "fiub"
+    else:
+        matrix, kinds = read_npy(truth, "generate the scenes again"), "f"
+    if matrix.dtype.kind not in kinds:
+        raise InputError(
+            f"{what} does not contain an array of real numbers but {matrix.dtype}; generate the scenes again."
+        )
     return matrix

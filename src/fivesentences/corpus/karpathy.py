@@ -34,7 +34,16 @@ def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Cor
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
-    return corpus_of(name, [row for number, image in enumerate(images) for row in _rows_of_image(image, number, where)])
+    rows, number_of = [], dict[str, int]()
+    for number, image in enumerate(images):
+        rows += _rows_of_image(image, number, where)
+        first = number_of.setdefault(rows[-1].image_id, number)
+        if first != number:
+            raise InputError(
+                f"{where}: images[{number}] has the id '{rows[-1].image_id[:80]}', which images[{first}] has too; give "
+                "each image once."
+            )
+    return corpus_of(name, rows)
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
@@ -58,15 +67,19 @@ def _choose(found: list[str], path: Path, name: str, member: str | None) -> str:
         ]
         if len(chosen) == 1:
             return chosen[0]
-        listed = ", ".join(found) or "no .json at all"
+        listed = _listed(found) or "no .json at all"
         raise InputError(f"{path}: exactly one entry must be named '{member}'; it contains {listed}.")
     if len(found) > 1:
         found = [entry for entry in found if PurePosixPath(entry).name == f"dataset_{name}.json"] or found
     if len(found) != 1:
-        listed = ", ".join(found)
+        listed = _listed(found)
         what = f"several .json files ({listed}); name one as `member`" if found else "no .json file"
         raise InputError(f"{path} contains {what}.")
     return found[0]
+
+
+def _listed(found: list[str]) -> str:
+    return ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
 
 
 def _rows_of_image(image: Any, number: int, where: str) -> list[Row]:
@@ -75,7 +88,7 @@ def _rows_of_image(image: Any, number: int, where: str) -> list[Row]:
         raise InputError(f"{where} is {type(image).__name__}; it must be an object.")
     filename, split = (_text_field(image, key, where) for key in ("filename", "split"))
     where = f"{where} ('{filename}')"
-    image_id = str(image["cocoid"]) if image.get("cocoid") is not None else PurePosixPath(filename).stem
+    image_id = _id(image, "cocoid", where) or PurePosixPath(filename).stem
     sentences = image.get("sentences")
     if not isinstance(sentences, list) or not sentences:
         raise InputError(f"{where} has no sentences; each image needs a caption.")
@@ -83,12 +96,11 @@ def _rows_of_image(image: Any, number: int, where: str) -> list[Row]:
     if isinstance(sentids, list) and len(sentids) != len(sentences):
         raise InputError(f"{where} has {len(sentences)} sentences but {len(sentids)} sentids; one is missing.")
     if image.get("filepath"):
-        filename = f"{str(image['filepath']).strip('/')}/{filename}"
+        filename = f"{_text_field(image, 'filepath', where).strip('/')}/{filename}"
     rows = []
     for index, sentence in enumerate(sentences):
         caption = caption_at(_raw(sentence, f"{where}, sentence {index}"), f"{where}, sentence {index}")
-        sentid = sentence.get("sentid")
-        caption_id = str(sentid) if sentid is not None else f"{image_id}#{index}"
+        caption_id = _id(sentence, "sentid", f"{where}, sentence {index}") or f"{image_id}#{index}"
         rows.append(Row(image_id, filename, caption_id, caption, split_named(split)))
     return rows
 
@@ -101,6 +113,14 @@ def _raw(sentence: Any, where: str) -> str:
     if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
         return " ".join(tokens)
     raise InputError(f"{where} has neither 'raw' text nor 'tokens'.")
+
+
+def _id(entry: dict[str, Any], key: str, where: str) -> str:
+    """An id as text; empty if there is none."""
+    value = entry.get(key)
+    if value is not None and type(value) not in (int, str):
+        raise InputError(f"{where}: {key} is {str(value)[:40]}; it must be a whole number or text.")
+    return "" if value is None else str(value)
 
 
 def _text_field(image: dict[str, Any], key: str, where: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.instances import instance_labels
-from fivesentences.documents import check_file
+from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -31,11 +31,7 @@ def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]
     Raises:
         InputError: If the file is missing or is not such a table, or an image is missing from it or occurs twice.
     """
-    check_file(path)
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: this is not a table of labels ({error}).") from None
+    table = frame_of(read_parquet(path, "make it again"), path, "make it again")
     kinds = [name for name in table.columns if name != "image_id"]
     if "image_id" not in table.columns or not kinds:
         raise InputError(f"{path}: a table of labels has the column 'image_id' and one column per label.")

@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fivesentences.documents import check_text
+from fivesentences.corpus.parquet import frame_of, read_parquet
+from fivesentences.documents import check_text, parse_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -55,22 +56,14 @@ class Corpus:
         Raises:
             InputError: If the file is missing or damaged, or was written by another program or in a newer format.
         """
-        try:
-            # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
-            with pq.ParquetFile(path) as file:
-                stored = file.read()
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file.") from None
-        except (pa.ArrowInvalid, OSError) as error:
-            reason = str(error).split("\n")[0].rstrip(".")
-            raise InputError(f"{path} is not a readable parquet file ({reason}); make it again.") from None
-        label = json.loads((stored.schema.metadata or {}).get(_METADATA, b"{}"))
-        if label.get("format") != FORMAT:
-            found = label.get("format", "none")
+        stored = read_parquet(path, "make it again")
+        label = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", "make it again")
+        found = label.get("format", "none") if isinstance(label, dict) else "none"
+        if found != FORMAT:
             raise InputError(
-                f"{path}: the corpus format is {found} but this version reads {FORMAT}; make the file again."
+                f"{path}: the corpus format is {str(found)[:40]} but this version reads {FORMAT}; make the file again."
             )
-        return cls(label["name"], stored.to_pandas())
+        return cls(label.get("name"), frame_of(stored, path, "make it again"))
 
     def write(self, path: Path | str) -> None:
         """Write one parquet table, with name and format version in its schema, whole or not at all."""

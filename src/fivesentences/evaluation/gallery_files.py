@@ -152,7 +152,9 @@ def with_phi_files(
         matrix, note = read_matrix(file), _note_beside(Path(file))
         if note is not None and matrix.shape == gallery.shape[::-1]:
             _check_made_of(file, note, gallery.image_of_caption, captions)
-        name = name or str((note or {}).get("phi") or Path(file.partition(":")[0]).stem)
+        noted = (note or {}).get("phi")
+        is_name = isinstance(noted, str) and noted.isprintable()
+        name = name or (noted if is_name else "") or Path(file.partition(":")[0]).stem
         if name in phis:
             raise InputError(f"another phi is called '{name}' too; name them: --phi NAME=FILE.", where=given)
         phis[name], sources[name] = matrix, Source(file, partial(_origin, Path(file), matrix.shape))
@@ -207,6 +209,8 @@ def _name_and_file(given: str) -> tuple[str, str]:
     name, equals, file = given.partition("=")
     if not equals or Path(given).exists():
         name, file = "", given
+    if not file or (equals and name != name.strip()):
+        raise InputError(f"--phi is '{given}'; give FILE or NAME=FILE, such as cider=cider.npy.")
     if Path(file).is_dir():
         raise InputError(f"{file} is a folder; whole matrices are compared, so make one with 'fivesentences phi'.")
     return name, file

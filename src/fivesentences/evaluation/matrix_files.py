@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import warnings
@@ -16,7 +17,7 @@ from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, install
-from fivesentences.retrieval.gallery import as_array
+from fivesentences.retrieval.gallery import EXACT, as_array
 from fivesentences.semantics.scoring import LateBar
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
@@ -77,7 +78,7 @@ def _json(path: Path) -> NDArray[Any]:
     """Row by row, so that the text and the Python numbers of the whole matrix are never in memory at once."""
     rows: list[NDArray[np.floating]] = []
     with path.open("rb") as file, LateBar(f"read {path.name}", path.stat().st_size) as bar:
-        buffer, at, finished = file.read(BYTES_AT_ONCE), 0, False
+        buffer, at, finished = file.read(BYTES_AT_ONCE).removeprefix(codecs.BOM_UTF8), 0, False
 
         def more() -> bool:
             nonlocal buffer, at
@@ -127,8 +128,14 @@ def _json(path: Path) -> NDArray[Any]:
 def _json_row(path: Path, text: bytes, index: int) -> NDArray[np.floating]:
     try:
         row = np.array(json.loads(text))
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise InputError(f"{path}: row {index} is no list of numbers ({_first_line(error)}).") from None
+    except ValueError:  # Python reads no integers of thousands of digits
+        raise InputError(f"{path}: row {index} holds a number of thousands of digits; a score has few.") from None
+    if b"true" in text or b"false" in text:
+        raise InputError(f"{path}: row {index} is no list of numbers{_first_odd(json.loads(text))}.")
+    if row.dtype.kind in "iu" and row.size and max(int(row.max()), -int(row.min())) > EXACT:
+        raise InputError(f"{path}: row {index} holds integers beyond 2^53, which no float holds exactly; scale them.")
     if row.ndim != 1 or row.dtype.kind not in "iuf" or not len(row):
         raise InputError(f"{path}: row {index} is no list of numbers{_first_odd(json.loads(text))}.")
     short = row.astype(np.float32)
@@ -155,7 +162,13 @@ def _csv(path: Path) -> NDArray[Any]:
         table = table.iloc[:, :-1]
     matrix = np.asarray(table.to_numpy())
     if matrix.dtype.kind not in "fiu":
-        odd = np.argwhere(table.apply(pd.to_numeric, errors="coerce").isna().to_numpy() & table.notna().to_numpy())
+        try:
+            numbers = table.apply(pd.to_numeric, errors="coerce")
+        except OverflowError:  # of an integer that no float holds
+            raise InputError(
+                "it holds a number of more than 308 digits, which no float can hold.", where=path
+            ) from None
+        odd = np.argwhere(numbers.isna().to_numpy() & table.notna().to_numpy())
         if len(odd):
             row, column = (int(index) for index in odd[0])
             cell = str(table.iloc[row, column])[:40]

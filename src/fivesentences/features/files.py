@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow
 
 from fivesentences.arrays import read_npy
+from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -33,11 +33,8 @@ def read_images(path: Path) -> pd.DataFrame:
         InputError: If it is missing or damaged, or has no column ``image_id``.
     """
     beside = images_beside(path)
-    try:
-        images = pd.read_parquet(beside)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{beside} is not a readable parquet table ({reason}); extract the features again.") from None
+    cure = "extract the features again"
+    images = frame_of(read_parquet(beside, cure), beside, cure)
     if "image_id" not in images.columns:
         raise InputError(f"{beside} has no column 'image_id'; extract the features again.")
     return images

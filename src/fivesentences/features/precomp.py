@@ -9,10 +9,10 @@ which.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -137,12 +137,35 @@ def read_precomp(path: Path) -> PrecompRows:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} does not describe a precomp folder in format {FORMAT}; make it again.")
-    splits = [SplitFeatures(**split) for split in content["parts"]]
-    for split in splits:
+    splits = [_checked_split(split) for split in parts] if isinstance(parts := content.get("parts"), list) else []
+    if not splits or None in splits or len({(*split.shape, split.dtype) for split in splits if split}) > 1:
+        raise InputError("its list 'parts' is damaged", where=path, cure="describe the precomp folder again")
+    for split in filter(None, splits):
         file = _first_file(Path(split.path), split.kind)
         if not file.is_file() or file.stat().st_size != split.size:
             raise InputError(f"{path}: {file} is missing or has changed since it was described; describe it again.")
-    return PrecompRows(splits)
+        stored = _open(file, split.kind)
+        if (list(stored.shape[split.kind != "folder" :]), str(stored.dtype)) != (split.shape, split.dtype) or (
+            split.kind != "folder" and len(stored) != split.images * split.stride
+        ):
+            raise InputError(
+                f"{path}: {file} is {stored.dtype} {list(stored.shape)}, not as described; describe it again."
+            )
+    return PrecompRows([split for split in splits if split])
+
+
+def _checked_split(given: Any) -> SplitFeatures | None:
+    """The features of a split as a description has them; None if it is damaged."""
+    if not isinstance(given, dict) or given.keys() != {field.name for field in fields(SplitFeatures)}:
+        return None
+    numbers = [given[name] for name in ("images", "stride", "size")]
+    whole = isinstance(given["shape"], list) and all(
+        type(number) is int and number > 0 for number in numbers + given["shape"]
+    )
+    known = (
+        given["kind"] in get_args(Kind) and isinstance(given["path"], str) and given["dtype"] in ("float16", "float32")
+    )
+    return SplitFeatures(**given) if whole and known else None
 
 
 def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:

@@ -41,19 +41,19 @@ class FeatureTable:
         Raises:
             InputError: If a file is missing or damaged, or the two do not belong together.
         """
-        path = Path(path)
-        beside = images_beside(path)
-        for file in (path, beside):
-            check_file(file, "features are a .npy with its .images.parquet beside")
+        path, what = Path(path), "features are a .npy with its .images.parquet beside"
+        check_file(path, what)
+        check_file(images_beside(path), what)
         array = read_precomp(path) if path.suffix == ".json" else open_array(path, "extract the features again")
         check_kind(array, str(path), images=True)
         ids = [str(name) for name in read_images(path)["image_id"]]
         if len(ids) != len(array):
             raise InputError(
-                f"{path} has {len(array)} rows, but {beside.name} names {len(ids)} images; extract the features again."
+                f"{path} has {len(array)} rows, but {images_beside(path).name} names {len(ids)} images; extract the "
+                "features again."
             )
         if len(set(ids)) < len(ids):
-            raise InputError(f"{beside} names an image twice; features have one row per image.")
+            raise InputError(f"{images_beside(path)} names an image twice; features have one row per image.")
         return cls(path, array, ids)
 
     def rows(self, image_ids: Sequence[str]) -> npt.NDArray[np.float32]:

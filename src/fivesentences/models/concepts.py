@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import read_npz
 from fivesentences.config.types import Variant
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
@@ -212,11 +213,14 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
         words: The words to keep.
 
     Raises:
-        InputError: If the file is missing, or a wanted word is not followed by numbers.
+        InputError: If the file is missing or damaged, or a wanted word is not followed by finite numbers.
     """
     if Path(path).suffix == ".npz":
         theirs, vectors = read_npz(path, ("words", "coco_glove"), "the released concepts", "make it again")
+        if theirs.ndim != 1 or vectors.ndim != 2 or len(theirs) != len(vectors) or vectors.dtype.kind != "f":
+            raise InputError("its words and coco_glove do not fit together", where=path, cure="make it again")
         return {str(word): vector for word, vector in zip(theirs, vectors, strict=True) if str(word) in words}
+    check_file(path)
     wanted, found, dim = set(words), dict[str, NDArray[np.float32]](), 0
     try:
         with Path(path).open(encoding="utf-8", newline="\n") as file:
@@ -226,11 +230,12 @@ def read_glove(path: Path | str, words: Collection[str]) -> dict[str, NDArray[np
                 if word not in wanted or word in found or line.count(" ") != dim:
                     continue
                 try:
-                    found[word] = np.array(line.split(" ")[1:], dtype=np.float32)
+                    with np.errstate(over="ignore"):
+                        found[word] = np.array(line.split(" ")[1:], dtype=np.float32)
                 except ValueError:
-                    raise InputError(f"{path}, line {row}: '{word}' is not followed by {dim} numbers.") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+                    found[word] = np.array([np.nan])
+                if not np.isfinite(found[word]).all():
+                    raise InputError(f"{path}, line {row}: '{word}' is not followed by {dim} finite numbers.")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; give GloVe vectors as text.") from None
     return found

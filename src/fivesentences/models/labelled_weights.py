@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -43,12 +44,11 @@ def read_labelled(path: Path, what: str, version: int, cure: str) -> tuple[dict[
     Raises:
         InputError: If the file is missing, damaged or of another format, or a tensor is not finite.
     """
+    check_file(path)
     try:
         with safe_open(path, framework="pt") as file:
-            label = json.loads((file.metadata() or {}).get(KEY, "{}"))
+            label = parse_json((file.metadata() or {}).get(KEY, "{}"), f"{path}, label", cure)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path} is not a whole safetensors file ({error}); {cure}.") from None
     if not isinstance(label, dict) or label.get("format") != version:

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import plain_array
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.validation import checked_pairing, plain_array
+from fivesentences.semantics.validation import checked_pairing
 
 UNNAMED = "phi"  # name of a phi that is given without one
 CELLS_OF_SPARSE = 1 << 32  # of a tensor that is stored with fewer numbers than it has cells
 FEW_COLUMNS = 64
+LARGEST_PHI = 1e30  # sums and squares of more would overflow
 EXACT = 1 << 53  # up to here float64 holds every integer
 CELLS_AT_ONCE = 1 << 18  # checked to be finite at a time, few enough to stay in the processor's cache
 
@@ -301,6 +303,11 @@ def checked_phi(
             prefix = f"{source.file}: phi" if source else UNNAMED if name == UNNAMED else f"{name}: {UNNAMED}"
             cure = "make phi again, or put 0 where the metric says nothing"
             raise not_finite(prefix, matrix, place, f"image {place[1]}, caption {place[0]}", cure)
+        highest = max(float(matrix.max()), -float(matrix.min()))
+        if highest > LARGEST_PHI:
+            raise InputError(
+                f"{called} holds values up to {highest:.3g}, whose sums no float holds; make phi again, or scale it."
+            )
         return matrix
     if (rows, columns) == (n_images, n_captions):
         raise InputError(

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.arrays import read_npy
+from fivesentences.arrays import plain_array, read_npy
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import write_matrix
 from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_corpus
+from fivesentences.semantics.validation import checked_corpus, checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
 
 
@@ -30,7 +30,8 @@ def captions_sha256(captions: Sequence[str]) -> str:
 
 def pairing_sha256(image_of_caption: ArrayLike) -> str:
     """Return the SHA-256 of the image indices as a text file with one number per line."""
-    numbers = np.asarray(image_of_caption).astype(np.int64).tolist()
+    pairing = plain_array(image_of_caption, "image_of_caption")
+    numbers = checked_pairing(pairing, pairing.size).tolist()
     return hashlib.sha256("".join(f"{number}\n" for number in numbers).encode()).hexdigest()
 
 

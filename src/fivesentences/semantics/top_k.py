@@ -68,6 +68,10 @@ class TopK:
         captions = checked_indices("captions", captions, self.shape[0])
         images = self.images[captions]
         stored = images != NOTHING
+        if len(wrong := images[(images < NOTHING) | (images >= self.shape[1])]):
+            raise InputError(
+                f"the store holds image {wrong[0]}, but phi has {self.shape[1]} images; it is damaged: recompute phi."
+            )
         row_start = np.r_[0, np.cumsum(stored.sum(axis=1))]
         scores = self.scores[captions][stored]
         rows = scipy.sparse.csr_array(
@@ -137,9 +141,11 @@ def write_top_k(
         done, images, scores = _begin(partial, note, len(captions), k)
         _fill(scorer, done, images, scores, phi_name)
         del done, images, scores
+        if out.is_symlink():  # a link stays one, as for files
+            out = out.resolve()
         if out.exists():
             shutil.rmtree(out)
-        partial.rename(out)
+        shutil.move(partial, out)
         (out / "done.npy").unlink()
 
 

@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import plain_array
 from fivesentences.documents import check_text
 from fivesentences.errors import InputError
-
-
-def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
-    """``numpy.asarray``, which would drop a mask and count the values behind it.
-
-    Args:
-        values: An array, or lists.
-        name: What a message calls it.
-
-    Raises:
-        InputError: If a mask hides a value, or rows differ in length.
-    """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        hidden = np.flatnonzero(np.ma.getmaskarray(values).ravel())
-        first = [int(index) for index in np.unravel_index(hidden[0], values.shape)]
-        raise InputError(
-            f"{name} is a masked array that hides {len(hidden):,} of {values.size:,} values, the first at {first}; "
-            "nothing here reads masks: fill them with a score of your choice by .filled(value), or pass .data."
-        )
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        kind = type(values).__name__
-        raise InputError(f"{name} is {kind} whose rows differ in length or hold no numbers; give an array.") from None
 
 
 def checked_captions(captions: Sequence[str]) -> list[str]:
@@ -44,7 +20,10 @@ def checked_captions(captions: Sequence[str]) -> list[str]:
     """
     if isinstance(captions, str):
         raise InputError("captions is one string; give a list of strings, one per caption.")
-    captions = list(captions)
+    try:
+        captions = list(captions)
+    except TypeError:
+        raise InputError(f"captions is {type(captions).__name__}; give a list of strings, one per caption.") from None
     if not captions:
         raise InputError("the list of captions is empty; give at least one caption.")
     for index, caption in enumerate(captions):
@@ -75,7 +54,9 @@ def checked_pairing(image_of_caption: ArrayLike, n_captions: int, n_images: int 
         )
     if n_captions == 0:
         raise InputError("there are no captions; give at least one caption.")
-    whole = pairing.dtype.kind in "iu" or (pairing.dtype.kind == "f" and bool(np.all(np.mod(pairing, 1) == 0)))
+    whole = pairing.dtype.kind in "iu" or (
+        pairing.dtype.kind == "f" and bool(np.all(np.isfinite(pairing) & (np.trunc(pairing) == pairing)))
+    )
     if not whole:
         raise InputError("image_of_caption must hold whole numbers: the index of each caption's image, from 0.")
     pairing = pairing.astype(np.int64)

@@ -84,4 +84,7 @@ class Vocabulary:
         content = read_json(path)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InputError(f"{path} is not a vocabulary of format {FORMAT}; train the model again.")
-        return cls(tuple(content["words"]))
+        words = content.get("words")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InputError("its 'words' is no list of words", where=path, cure="train the model again")
+        return cls(tuple(words))

@@ -127,7 +127,7 @@ def class_path(mirror: Path | None = None) -> list[Path]:
 def cache_folder() -> Path:
     """Return FIVESENTENCES_CACHE if set, otherwise ``fivesentences`` in XDG_CACHE_HOME or in ``~/.cache``."""
     if named := os.environ.get("FIVESENTENCES_CACHE"):
-        return Path(named)
+        return Path(named).expanduser()  # no shell has done so for a variable of a CI's configuration
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fivesentences"
 
 

@@ -149,9 +149,15 @@ def _tuples_of(
         done = _recover(file, journal)
         todo = [text for text in dict.fromkeys(texts) if text not in done]
         if todo:
-            jars.check_java()
+            try:
+                jars.check_java()
+                class_path = jars.class_path(mirror)
+            except InputError:
+                if not done:
+                    journal.unlink()  # nothing is in it
+                raise
             job: dict[str, Any] = {
-                "class_path": [str(path) for path in jars.class_path(mirror)],
+                "class_path": [str(path) for path in class_path],
                 "memory_mb": memory_mb,
                 "threads": threads,
                 "journal": file.fileno(),
