@@ -175,6 +175,8 @@ def parse_json(data: bytes | str, where: Path | str, cure: str = "") -> Any:
     try:
         content = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
+        if _deepest_bracket(raw) > DEEPEST:  # Python 3.13 gets to the end of what earlier ones gave up
+            raise _nested(where) from None
         place = f"line {error.lineno}, column {error.colno}" if text.strip() else "it is empty, which"
         raise InputError(f"{place} is not JSON ({error.msg}){end}", where=where) from None
     except _TwiceError as error:

@@ -85,9 +85,12 @@ def _target(path: Path) -> Path:
     if not path.is_symlink():
         return path
     try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        raise _unwritable(path, "its links form a circle") from None
+        target = path.resolve()
+    except (OSError, RuntimeError):  # before Python 3.13
+        target = path
+    if target.is_symlink():
+        raise _unwritable(path, "its links form a circle")
+    return target
 
 
 def check_writable(path: Path | str) -> None:
