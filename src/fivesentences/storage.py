@@ -38,8 +38,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
 @contextmanager
 def _renamed(path: Path) -> Iterator[Path]:
     target = _target(path)
-    # The suffix stays at the end, since writers such as numpy.save choose the format by it.
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
+    temporary = _beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -67,6 +66,11 @@ def _into(path: Path) -> Iterator[Path]:
                         piece = piece[stream.write(piece) or 0 :]
         except OSError as error:
             raise _unwritable(path, error.strerror or type(error).__name__) from None
+
+
+def _beside(target: Path) -> Path:
+    # The suffix stays at the end, since writers such as numpy.save choose the format by it.
+    return target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
 
 
 def _is_stream(path: Path) -> bool:
@@ -102,6 +106,11 @@ def check_writable(path: Path | str) -> None:
     path = Path(path)
     if str(path) == "-":
         raise InputError("it is '-'; standard output is /dev/stdout here.")
+    try:
+        _beside(path).lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise _unwritable(path, "its name is too long") from None
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if _is_stream(path):

@@ -149,6 +149,7 @@ OUTPUTS = [
     right("evaluate s.npy --json new.json --csv new.csv -q", makes=("new.json", "new.csv")),
     right("rescore s.npy --method csls -k 2 -o new.npy", "csls, k = 2", makes=("new.npy", "new.rescored.json")),
     right("phi cider captions.txt -o cider.npy", "cider.npy", makes=("cider.npy", "cider.json")),
+    refused(f"evaluate s.npy --csv {'x' * 250}.csv", "its name is too long", name="an output of 254 characters"),
     refused("evaluate s.npy --csv folder.npy", "folder.npy cannot be written (it is a folder)"),
     refused("evaluate s.npy --csv captions.txt/new.csv", "captions.txt is not a folder"),
     refused("evaluate s.npy --csv /dev/full", "/dev/full cannot be written (No space left on device)"),

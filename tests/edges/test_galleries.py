@@ -65,6 +65,8 @@ def write_files(folder: Path) -> None:
     table = pd.DataFrame(scores)
     table.to_csv(folder / "plain.csv", header=False, index=False)
     table.to_csv(folder / "heading.csv", index=False)
+    (folder / "ragged.csv").write_text("0.1,0.2\n0.3\n")
+    (folder / "gap.csv").write_text("0.1,0.2,\n0.3,,\n0.5,0.6,\n")
     table.to_csv(folder / "index.csv", header=False)
     table.to_csv(folder / "both.csv")
     table.add_prefix("caption ").to_csv(folder / "named.csv", index=False)
@@ -192,6 +194,8 @@ CASES = [
     right("evaluate collapsed.npy captions.npy", "20 images, 100 captions"),
     # Files.
     right("evaluate plain.csv", "20 images, 100 captions"),
+    refused("evaluate ragged.csv", "ragged.csv: row 1 has 1 numbers but row 0 has 2"),
+    refused("evaluate gap.csv", "gap.csv: row 1, column 1 is empty"),
     refused("evaluate heading.csv", "heading.csv: its first row is a heading (0, 1, 2, 3, ...)", "header=False"),
     refused("evaluate index.csv", "its first column counts the rows"),
     refused("evaluate both.csv", "its first row is a heading (empty, 0, 1, 2", "its first column counts"),

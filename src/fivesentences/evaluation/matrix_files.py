@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import json
 import re
 import warnings
@@ -179,6 +180,8 @@ def _csv(path: Path) -> NDArray[Any]:
             )
     elif matrix.dtype.kind == "f":
         _refuse_heading(path, matrix)
+        if np.isnan(matrix).any():
+            _refuse_gaps(path)
     return matrix
 
 
@@ -195,6 +198,25 @@ def _refuse_heading(path: Path, matrix: NDArray[np.floating]) -> None:
     found = [f"its first row is a heading ({_beginning(matrix[0])})"] if heading else []
     found += [f"its first column counts the rows ({_beginning(matrix[:, 0])})"] if index else []
     raise InputError(f"{' and '.join(found)}, which would count as scores", where=path, cure=_NO_HEADING)
+
+
+def _refuse_gaps(path: Path) -> None:
+    """Refuse rows of different lengths and empty cells, which would be read as NaN."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = None
+        for row, cells in enumerate(line for line in csv.reader(file) if line):
+            cells = cells[:-1] if not cells[-1].strip() else cells  # the comma at the end of a line
+            first = first or len(cells)
+            if len(cells) != first:
+                raise InputError(
+                    f"row {row} has {len(cells)} numbers but row 0 has {first}",
+                    where=path,
+                    cure="write every row whole",
+                )
+            if "" in cells:
+                raise InputError(
+                    f"row {row}, column {cells.index('')} is empty", where=path, cure="write a number into every cell"
+                )
 
 
 def _counts(numbers: NDArray[np.floating]) -> bool:
