@@ -115,3 +115,5 @@ def test_what_is_no_file_is_named_for_what_it_is(tmp_path):
             check_file(tmp_path / name)
         assert says in str(caught.value)
     check_file(tmp_path / "photo.JPG")
+    with pytest.raises(InputError, match=r"no such file; name the photograph \(did you mean 'photo\.JPG'\?\)\.$"):
+        check_file(tmp_path / "photo.jpg", "name the photograph")

@@ -41,7 +41,8 @@ def check_file(path: Path | str, otherwise: str = "") -> None:
     except (FileNotFoundError, NotADirectoryError):
         if path.is_symlink():
             raise InputError(f"it is a link to {path.readlink()}, which is missing.", where=path) from None
-        cure = similar_name(path) or otherwise
+        hint = similar_name(path) or ""
+        cure = f"{otherwise} ({hint})" if hint and otherwise else hint or otherwise
         end = "" if cure.endswith("?") else "."
         raise InputError(f"there is no such file{f'; {cure}' if cure else ''}{end}", where=path) from None
     except (OSError, ValueError) as error:  # a name that is too long, a loop of links, a NUL in the name

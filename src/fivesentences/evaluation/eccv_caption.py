@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from fivesentences.documents import read_json
+from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError, install
 from fivesentences.evaluation.coco_ids import coco_test_ids, own_pairs
 from fivesentences.evaluation.positives import Ids, listed, pairs, places_of
@@ -119,6 +119,5 @@ def _file(name: str) -> Path:
             cure=install("eccv"),
         )
     path = Path(found.submodule_search_locations[0]) / "data" / name
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file; install eccv_caption again.")
+    check_file(path, "install eccv_caption again")
     return path

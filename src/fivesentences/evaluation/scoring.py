@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need
 
 if TYPE_CHECKING:
@@ -144,8 +145,7 @@ def score_imported(
 
 def _check_files(why: str, **files: Path | str) -> None:
     for what, path in files.items():
-        if not Path(path).is_file():
-            raise InputError(f"{path}: there is no such file; {why}name the {what}.")
+        check_file(path, f"{why}name the {what}")
 
 
 def _scored(
