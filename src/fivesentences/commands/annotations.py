@@ -106,8 +106,8 @@ class Annotations:
                 f"--eccv is about COCO's 5K test split of {coco.images:,} images and {coco.captions:,} captions, but "
                 f"{gallery.name} is {list(gallery.shape)}; leave --eccv out."
             )
-        image_ids = _ids(self.image_ids, n_images, "images")
-        caption_ids = _ids(self.caption_ids, n_captions, "captions")
+        image_ids = read_ids(self.image_ids, n_images, "images")
+        caption_ids = read_ids(self.caption_ids, n_captions, "captions")
         notes: list[str] = []
         by_id = self.eccv or self.cxc is not None or self.instances is not None
         if by_id and self._are_ids_known:
@@ -183,7 +183,12 @@ class Annotations:
         return {"CxC": cxc_positives(self.cxc, caption_ids, image_ids)}
 
 
-def _ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
+def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
+    """Ids from a file, one per line; None without a file.
+
+    Raises:
+        InputError: If the file is missing or damaged, or does not hold as many as are wanted.
+    """
     if path is None:
         return None
     lines = _lines(path)

@@ -28,6 +28,14 @@ class DatasetName(StrEnum):
     COCO_1K_FIRST = "coco-1k-first"
 
 
+class SplitName(StrEnum):
+    """A part of a corpus."""
+
+    TRAIN = "train"
+    DEV = "dev"
+    TEST = "test"
+
+
 class Side(StrEnum):
     """What the queries are."""
 
@@ -55,7 +63,15 @@ Dataset = Annotated[
 ImageOfCaption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="index of each caption's image, from 0, one per line")
 ]
+SplitOf = Annotated[SplitName, typer.Option("--split", metavar="NAME", help="train, dev or test")]
+WriteImageOfCaption = Annotated[
+    Path | None,
+    typer.Option(
+        "--image-of-caption", metavar="FILE", help="also write the index of each caption's image, one per line"
+    ),
+]
 Transposed = Annotated[bool, typer.Option("--transposed", help="rows of the similarity are captions")]
+Data = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="folder of downloads")]
 Mirror = Annotated[
     Path | None, typer.Option(help="a folder with copies of the downloads, used first", envvar="FIVESENTENCES_MIRROR")
 ]

@@ -10,7 +10,6 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
-from fivesentences.commands.similarity import SplitName
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.storage import check_outputs, check_writable, write_lines
 
@@ -24,11 +23,9 @@ _OTHER_NAMES = {"flickr30k": "f30k", "coco": "coco-5k", "mscoco": "coco-5k", "f8
 def captions(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help=f"{', '.join(DatasetName)}; or a corpus, .parquet")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the captions, one per line")],
-    split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
-    image_of_caption: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also write the index of each caption's image, one per line")
-    ] = None,
-    data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
+    split: given.SplitOf = given.SplitName.TEST,
+    image_of_caption: given.WriteImageOfCaption = None,
+    data: given.Data = Path("data"),
     mirror: given.Mirror = None,
     catalogue: given.Catalogue = None,
     quiet: given.Quiet = False,

@@ -61,7 +61,7 @@ class Finding:
 
 
 def doctor(
-    data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
+    data: given.Data = Path("data"),
     mirror: Annotated[
         Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
     ] = None,

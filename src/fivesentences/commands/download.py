@@ -18,7 +18,7 @@ def download(
         list[str] | None,
         typer.Option("--file", metavar="NAME", help="one file alone, such as captions; repeat for more; default: all"),
     ] = None,
-    data: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of downloads")] = Path("data"),
+    data: given.Data = Path("data"),
     mirror: given.Mirror = None,
     catalogue: given.Catalogue = None,
     quiet: given.Quiet = False,

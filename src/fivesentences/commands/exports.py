@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fivesentences.commands.annotations import read_ids
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -115,13 +116,13 @@ class Runs:
             InputError: If a file is missing or damaged, or its ids cannot stand in a run.
         """
         from fivesentences.evaluation.trec import trec_ids
-        from fivesentences.semantics.caption_file import read_captions
 
-        def named(file: Path | None, number: int, letter: str) -> list[str]:
-            ids = None if file is None else [line.strip() for line in read_captions(file)]
-            return trec_ids(ids, number, letter, str(file))
-
-        self._ids = named(image_ids, gallery.n_images, "i"), named(caption_ids, gallery.n_captions, "c")
+        n_images, n_captions = gallery.shape
+        images, captions = read_ids(image_ids, n_images, "images"), read_ids(caption_ids, n_captions, "captions")
+        self._ids = (
+            trec_ids(images, n_images, "i", str(image_ids)),
+            trec_ids(captions, n_captions, "c", str(caption_ids)),
+        )
 
     def write(self, scorer: Scorer, similarity: Gallery, model: str, progress: Callable[[], object]) -> None:
         """Write the runs of a model, and before the first also the qrels.

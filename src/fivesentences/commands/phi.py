@@ -68,13 +68,13 @@ def phi(
     """
     from fivesentences.semantics import read_phi_note, read_top_k, read_tuples, write_phi, write_top_k
     from fivesentences.semantics.caption_file import equal_pairing, read_captions, read_pairing
-    from fivesentences.semantics.phi_file import check_matrix
+    from fivesentences.semantics.phi_file import check_matrix, note_beside
     from fivesentences.semantics.registry import needs_tuples
     from fivesentences.semantics.top_k import check_store
 
     started = time.monotonic()
     check_outputs(
-        {"--out": out} | ({"the note beside --out": out.with_suffix(".json")} if top_k is None else {}),
+        {"--out": out} | ({"the note beside --out": note_beside(out)} if top_k is None else {}),
         reads := (captions, image_of_caption, tuples),
     )
     for path in reads:

@@ -59,9 +59,10 @@ def file_of(given: Path | str) -> Path:
 def with_notes(given: Path | str) -> list[Path]:
     """A file that is read, and the notes beside it that are read too where they exist."""
     from fivesentences.evaluation.gallery_files import rescoring_beside
+    from fivesentences.semantics.phi_file import note_beside
 
     path = file_of(given)
-    return [path, path.with_suffix(".json"), rescoring_beside(path)] if path.suffix == ".npy" else [path]
+    return [path, note_beside(path), rescoring_beside(path)] if path.suffix == ".npy" else [path]
 
 
 def files_of(what: str, given: Iterable[str] | None) -> list[tuple[str, Path | str | None]]:

@@ -66,12 +66,10 @@ class Outputs:
     Attributes:
         files: Form ("json", "csv", "markdown", "latex") and path of each output that was asked for.
         quiet: Whether to show nothing on the terminal that was not asked for.
-        others: Further files, which the command writes itself.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     quiet: bool = False
-    others: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -115,7 +113,7 @@ class Outputs:
         for path in written.values():
             check_writable(path)
         check_outputs(written, [file for _, given in inputs if given is not None for file in with_notes(given)])
-        return cls(files, quiet, list(more.values()))
+        return cls(files, quiet)
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.

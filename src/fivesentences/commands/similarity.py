@@ -18,14 +18,6 @@ from fivesentences.storage import check_npy, check_outputs, check_writable, repl
 RUN, IMPORTED = "weights.safetensors", "released.safetensors"
 
 
-class SplitName(StrEnum):
-    """A part of a corpus."""
-
-    TRAIN = "train"
-    DEV = "dev"
-    TEST = "test"
-
-
 class Device(StrEnum):
     """Where a model runs."""
 
@@ -37,7 +29,7 @@ class Device(StrEnum):
 def similarity(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="folder of a finished run, or of an imported checkpoint")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the matrix, .npy")],
-    split: Annotated[SplitName, typer.Option(metavar="NAME", help="train, dev or test")] = SplitName.TEST,
+    split: given.SplitOf = given.SplitName.TEST,
     corpus: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="corpus (the table of captions), .parquet (default: the one in run.yaml)"),
@@ -52,9 +44,7 @@ def similarity(
     captions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="also write the captions to this file, one per line")
     ] = None,
-    image_of_caption: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also write the index of each caption's image, one per line")
-    ] = None,
+    image_of_caption: given.WriteImageOfCaption = None,
     device: Annotated[Device, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = Device.CPU,
     quiet: given.Quiet = False,
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
+from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing, sha256_of
 
@@ -83,10 +84,10 @@ def _remembered(memory: Path | None) -> dict[str, list[Any]]:
     if memory is None:
         return {}
     try:
-        stored = json.loads(memory.read_text(encoding="utf-8"))
+        stored = read_json(memory)
         files = stored["files"] if stored["format"] == FORMAT else {}
         return {name: facts for name, facts in files.items() if len(facts) == 5}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (InputError, LookupError, TypeError, AttributeError):
         return {}
 
 

@@ -19,7 +19,7 @@ from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
 from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 from fivesentences.semantics.caption_file import read_captions, read_pairing
-from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256, read_note
+from fivesentences.semantics.phi_file import captions_sha256, note_beside, pairing_sha256, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.storage import sha256_of, write_json
@@ -252,7 +252,7 @@ def _origin(path: Path, shape: tuple[int, ...]) -> str:
 
 
 def _note_beside(path: Path) -> dict[str, Any] | None:
-    beside = path.with_suffix(".json")
+    beside = note_beside(path)
     if path.suffix == ".json" or not beside.is_file():
         return None
     try:

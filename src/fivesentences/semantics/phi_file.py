@@ -68,8 +68,13 @@ def write_phi(
     scorer = prepare(phi_name, captions, pairing, tuples)
     with replacing(out) as temporary:
         write_matrix(scorer, temporary, phi_name)
-        out.with_suffix(".json").unlink(missing_ok=True)
-    write_json(out.with_suffix(".json"), note)
+        note_beside(out).unlink(missing_ok=True)
+    write_json(note_beside(out), note)
+
+
+def note_beside(path: Path | str) -> Path:
+    """The file of the note beside a phi matrix."""
+    return Path(path).with_suffix(".json")
 
 
 def check_matrix(phi_name: str, out: Path) -> None:
@@ -81,7 +86,7 @@ def check_matrix(phi_name: str, out: Path) -> None:
     """
     check_whole(phi_name)
     check_npy(out, "a phi matrix")
-    note = out.with_suffix(".json")
+    note = note_beside(out)
     if os.path.lexists(note):
         try:
             read_note(note)
@@ -122,7 +127,7 @@ def read_phi_note(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: If the note is missing, or is not the note of a phi.
     """
-    beside = Path(path).with_suffix(".json")
+    beside = note_beside(path)
     if not beside.exists():
         raise InputError(f"{path}: there is no {beside.name} beside it, so the matrix is not complete; recompute phi.")
     return read_note(beside)
