@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import Argument, InputError
 from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
 from fivesentences.metrics import Evaluation, Evaluator, QueryValues
-from fivesentences.metrics.comparison import RESAMPLES, holm, paired_tests
+from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
 from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
 from fivesentences.metrics.values import KEYS as ALL_KEYS
@@ -102,17 +102,7 @@ def compare(
     rows_a, rows_b = (np.stack([np.concatenate(values[key]) for key in keys]) for values in found)
     tests = paired_tests(rows_a, rows_b, method, np.concatenate(clusters), resamples, confidence, seed)
     table = [
-        {
-            **dict(zip(KEYS, key, strict=True)),
-            "a": float(np.nanmean(row_a)),
-            "b": float(np.nanmean(row_b)),
-            "difference": test.difference,
-            "low": np.nan if test.low is None else test.low,
-            "high": np.nan if test.high is None else test.high,
-            "p": test.p,
-            "n": test.n,
-            "clusters": test.clusters,
-        }
+        {**dict(zip(KEYS, key, strict=True)), **_tested(row_a, row_b, test)}
         for key, row_a, row_b, test in zip(keys, rows_a, rows_b, tests, strict=True)
     ]
     about = about_of(whole.shape, sizes, *(() if chosen is None else (chosen.name, chosen.words)))
@@ -190,14 +180,13 @@ def compare_all(
                 test = next(tests)
                 table.append(
                     {
-                        **dict(zip(ALL_KEYS, key, strict=True)), "model": a, "against": b,
-                        "a": float(np.nanmean(rows[a][at])), "b": float(np.nanmean(rows[b][at])),
-                        "difference": test.difference,
-                        "low": np.nan if test.low is None else test.low,
-                        "high": np.nan if test.high is None else test.high,
-                        "p": test.p, "n": test.n, "clusters": test.clusters, "at": at,
+                        **dict(zip(ALL_KEYS, key, strict=True)),
+                        "model": a,
+                        "against": b,
+                        **_tested(rows[a][at], rows[b][at], test),
+                        "at": at,
                     }
-                )  # fmt: skip
+                )
             if progress is not None:
                 progress()
     frame = MetricFrame(table).sort_values("at", kind="stable", ignore_index=True)
@@ -214,6 +203,20 @@ def compare_all(
     frame.attrs.update(method="permutation", resamples=test.resamples, confidence=confidence, seed=seed)
     frame.attrs.update(pairs=len(pairs), metrics=len(keys), **stated_once(notes, ("clusters",)))
     return frame.drop(columns="at")
+
+
+def _tested(row_a: NDArray[np.float64], row_b: NDArray[np.float64], test: PairedTest) -> dict[str, Any]:
+    """The means of two models by a metric, and the test of their difference, as columns of a table."""
+    return {
+        "a": float(np.nanmean(row_a)),
+        "b": float(np.nanmean(row_b)),
+        "difference": test.difference,
+        "low": np.nan if test.low is None else test.low,
+        "high": np.nan if test.high is None else test.high,
+        "p": test.p,
+        "n": test.n,
+        "clusters": test.clusters,
+    }
 
 
 def _rows(
