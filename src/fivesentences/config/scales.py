@@ -29,6 +29,7 @@ from fivesentences.config.types import (
 
 Seeds = Annotated[list[Seed], Field(min_length=1)]
 Widths = dict[Name, Width]
+Cell = tuple[set[str], str, float, int | None]  # names of its model, loss, fraction, captions per image
 TRAINED_ON: tuple[Split, ...] = get_args(Split)  # the splits that a run reads
 
 
@@ -112,11 +113,16 @@ class OtherSeeds(CellSpec):
     """Other seeds for some runs; of several that apply to a run, the last counts."""
 
     epochs: Epochs | list[Epochs] | None = Field(default=None, description="of rows that name their epochs")
+    one_caption_per_image: bool | None = Field(default=None, description="of rows that say so")
     seeds: Seeds
 
-    def applies(self, cell: tuple[set[str], str, float, int | None], epochs: int | None) -> bool:
-        """Whether a cell, of a row that names so many epochs, has these seeds."""
-        return self.matches(*cell) and (self.epochs is None or epochs in as_list(self.epochs))
+    def applies(self, cell: Cell, epochs: int | None, one_caption_per_image: bool | None) -> bool:
+        """Whether a cell, of a row that says so much of its training, has these seeds."""
+        return (
+            self.matches(*cell)
+            and (self.epochs is None or epochs in as_list(self.epochs))
+            and self.one_caption_per_image in (None, one_caption_per_image)
+        )
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherSeeds:

@@ -212,7 +212,7 @@ class _Cell:
                 widths |= settings.pop("widths", {})
                 layout = settings.pop("features", layout)
         for other in scale.other_seeds:
-            if other.applies(cell, self.epochs):
+            if other.applies(cell, self.epochs, self.one_caption_per_image):
                 of_seeds = other.seeds
         seeds = _of_fraction(scale, "seeds", of_seeds, self.fraction)
         settings["epochs"] = self.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
