@@ -47,6 +47,18 @@ NAMES = {
     "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1,phi=spice,t2i_search=rows": LossSpec(
         sam=SamSpec(phi="spice", t2i_search="rows")
     ),
+    "triplet=hardest,margin=0.2,tau=2,negatives=random,variant=paper,weight=1,scaling=ranked": LossSpec(
+        sam=SamSpec(scaling="ranked", temperature=2)
+    ),
+    "tau=10,negatives=random,variant=paper,weight=1,scaling=standardised,mean_margin=0.3,phi=shuffled": LossSpec(
+        triplet=None, sam=SamSpec(scaling="standardised", margin=0.3, margins="shuffled")
+    ),
+    "tau=3,negatives=closest_unlike,variant=paper,weight=1,references=own_left_out": LossSpec(
+        triplet=None, sam=SamSpec(temperature=3, negatives="closest_unlike", references="own_left_out")
+    ),
+    "extra_margin=0.2,negatives=furthest_alike,variant=paper,weight=1,phi=spice": LossSpec(
+        triplet=None, sam=SamSpec(margins="fixed", negatives="furthest_alike", phi="spice")
+    ),
     "triplet=hardest,margin=0.2,soft_rank=paper,T=0.001,rank_weight=25": LossSpec(soft_rank=SoftRankSpec()),
     "triplet=hardest,margin=0.2,soft_rank=released,T=0.01,rank_weight=10,rank_phi=tfidf+bleu_daa": LossSpec(
         soft_rank=SoftRankSpec(variant="released", temperature=0.01, weight=10, phi="tfidf+bleu_daa")
@@ -77,6 +89,9 @@ LABELS = {
         sam=SamSpec(margins="fixed", negatives="furthest", variant="released", weight=5)
     ),
     "+ SAM τ = 10, random, paper, φ shuffled": LossSpec(sam=SamSpec(margins="shuffled")),
+    "+ SAM τ = 10, closest, unlike, paper, φ standardised, mean margin 0.3, own caption left out": LossSpec(
+        sam=SamSpec(negatives="closest_unlike", scaling="standardised", margin=0.3, references="own_left_out")
+    ),
     "+ DAA by tf-idf, released": LossSpec(soft_rank=SoftRankSpec(variant="released", weight=10)),
     "+ DAA by BLEU, paper": LossSpec(soft_rank=SoftRankSpec(phi="bleu_daa")),
     "+ DAA by mean, paper": LossSpec(soft_rank=SoftRankSpec(phi="tfidf+bleu_daa")),
@@ -143,6 +158,13 @@ def test_what_stands_behind_the_models_name():
         ({"margins": "fixed", "phi": "spice"}, "phi has no effect with margins: fixed"),
         ({"margin": 0.3}, "margin has no effect with margins: adaptive"),
         ({"margins": "none"}, "margins"),
+        ({"margins": "fixed", "scaling": "ranked"}, "scaling has no effect with margins: fixed"),
+        ({"margins": "fixed", "references": "own_left_out"}, "references has no effect with margins: fixed"),
+        ({"scaling": "ranked", "margin": 0.3}, "margin has no effect with scaling: ranked"),
+        ({"scaling": "ranked", "references": "own_left_out"}, "references has no effect with scaling: ranked"),
+        ({"negatives": "closest_unlike", "ranking": "gap"}, "ranking has no effect with negatives: closest_unlike"),
+        ({"negatives": "furthest_alike", "variant": "released"}, "is defined for variant: paper only"),
+        ({"phi": "spice", "references": "own_left_out"}, "is known for phi: cider only, not for spice"),
         ({"phi": "Cider"}, "phi"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import fields, replace
 
@@ -11,6 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fivesentences.errors import InputError
 from fivesentences.losses import SamSpec, SemanticAdaptiveMargin
 from fivesentences.losses.semantic_adaptive_margin import (
     PAPER,
@@ -20,6 +22,8 @@ from fivesentences.losses.semantic_adaptive_margin import (
     random_cycle,
     random_others,
     rules_of,
+    scaled,
+    search_by_phi,
 )
 
 OURS = {"soft": "closest", "hard": "furthest", "random": "random"}  # released option -> what it does
@@ -234,3 +238,66 @@ def test_shuffling_goes_on_from_a_saved_state():
     resumed = shuffled()
     resumed.load_state_dict(state)
     assert [resumed(similarity, phi).item() for _ in range(3)] == following
+
+
+# --- margins and negatives that no paper has ----------------------------------------------------------------
+
+
+def test_ranked_phi_is_the_share_of_an_images_other_negatives_that_are_worse():
+    phi = torch.randint(4, (7, 7), generator=torch.Generator().manual_seed(0)).double()  # often equal
+    ranked = scaled(phi, "ranked")
+    for caption, image in itertools.product(range(7), range(7)):
+        others = [phi[other, image] for other in range(7) if other not in (caption, image)]
+        below = sum(float(other < phi[caption, image]) + float(other == phi[caption, image]) / 2 for other in others)
+        expected = 1.0 if caption == image else below / len(others)
+        assert ranked[caption, image].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_standardised_phi_has_mean_0_and_deviation_1_among_positives_and_among_negatives():
+    _, phi = batch_of(9)
+    values = scaled(phi, "standardised")
+    own = torch.eye(9, dtype=torch.bool)
+    for which in (own, ~own):
+        assert values[which].mean().item() == pytest.approx(0, abs=1e-12)
+        assert values[which].std(correction=0).item() == pytest.approx(1, abs=1e-12)
+        assert torch.equal(values[which].argsort(), phi[which].argsort())
+    assert scaled(torch.ones(3, 3), "standardised").abs().max() == 0
+    assert scaled(phi, "raw") is phi
+
+
+@pytest.mark.parametrize(("scaling", "mean"), [("ranked", 0.0), ("standardised", 0.3)])
+def test_margins_are_made_from_scaled_phi(scaling, mean):
+    similarity, phi = batch_of(8)
+    options = {"margin": 0.3} if mean else {}
+    loss = SemanticAdaptiveMargin(4.0, scaling=scaling, **options)
+    chosen = random_others(similarity), random_others(similarity)
+    values = scaled(phi, scaling)
+
+    def margin(sample, negative):
+        return mean + (values[sample, sample] - values[negative, sample]).item() / 4
+
+    expected = slow(similarity.numpy(), "random", PAPER, margin, [indices.tolist() for indices in chosen])
+    assert loss(similarity, phi, chosen).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_negatives_by_phi_are_those_whose_rank_by_similarity_is_furthest_from_their_rank_by_phi(alike):
+    similarity, phi = batch_of(9)
+    chosen = search_by_phi(similarity, phi, alike)
+    for query in range(9):
+        ranks = [sorted(range(9), key=lambda item, of=of: of[item]) for of in (similarity[query], phi[:, query])]
+        lead = {item: ranks[0].index(item) - ranks[1].index(item) for item in range(9) if item != query}
+        best = min(lead.values()) if alike else max(lead.values())
+        assert chosen[query].item() == min(item for item, value in lead.items() if value == best)
+
+
+def test_a_shuffled_control_shuffles_the_choice_by_phi_too():
+    similarity, phi = batch_of(8)
+    loss = SemanticAdaptiveMargin(10, "closest_unlike", margins="shuffled", seed=4)
+    place = random_cycle(8, torch.Generator().manual_seed(4))
+    expected = SemanticAdaptiveMargin(10, "closest_unlike")(similarity, phi[place][:, place])
+    assert loss(similarity, phi).item() == pytest.approx(expected.item(), abs=1e-12)
+    fixed = SemanticAdaptiveMargin(10, "closest_unlike", margins="fixed")
+    with pytest.raises(InputError, match="phi missing"):
+        fixed(similarity)
+    assert fixed(similarity, phi).item() > 0

@@ -274,3 +274,19 @@ def test_what_cannot_be_trained_or_names_nothing_of_the_studies_is_refused(make_
     study = study_of([{"role": "flickr30k", "loss": "a"} | row], **more)
     with pytest.raises(InputError, match=said):
         runs_of_scale({"s": study}, make_scale(**scale))
+
+
+def test_rows_name_their_epochs_and_batches_and_their_runs_and_seeds_say_so(scale):
+    row = {"role": "flickr30k", "loss": "a", "fraction": 0.1, "epochs": [2, 5], "one_caption_per_image": [False, True]}
+    study = study_of([row, {"role": "flickr30k", "loss": "a", "fraction": 0.1}])
+    other_seeds = [{"epochs": 5, "seeds": [7, 8]}, {"loss": "a", "one_caption_per_image": True, "seeds": [3]}]
+    rows = rows_of(study, Scale.model_validate(scale.model_dump() | {"other_seeds": other_seeds}))
+    found = [(row.runs[0].name.split("/", 3)[3], row.runs[0].training.epochs, len(row.runs)) for row in rows]
+    assert found == [
+        ("fraction=0.1,epochs=2/seed=0", 2, 3),
+        ("fraction=0.1,epochs=2,one_caption_per_image/seed=3", 2, 1),
+        ("fraction=0.1,epochs=5/seed=7", 5, 2),
+        ("fraction=0.1,epochs=5,one_caption_per_image/seed=3", 5, 1),
+        ("fraction=0.1/seed=0", scale.training.epochs[0.1], 3),  # as the scale says
+    ]
+    assert [row.runs[0].training.one_caption_per_image for row in rows] == [False, True, False, True, False]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus, take_fraction
+from fivesentences.corpus.fractions import take_captions
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, write_phi
 from fivesentences.semantics.registry import prepare
@@ -81,3 +82,24 @@ def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
         open_phis(["bleu4"], split, {"bleu4": tmp_path / "half.npy"}, half)
     with pytest.raises(InputError, match=r"must end in \.npz"):
         BatchCider(half.captions, half.image_of_caption).write(tmp_path / "cider.npy")
+
+
+def test_a_caption_may_be_left_out_of_its_own_references_and_other_pairs_stay_the_same(split):
+    rows = np.array([0, 1, 7, 20])  # 0 and 1 are captions of one image
+    phis = open_phis(["cider", "cider|own_left_out"], split)
+    kept, left_out = (phi.batch(rows) for phi in phis.values())
+    same = split.image_of_caption[rows][:, None] == split.image_of_caption[rows]
+    np.testing.assert_array_equal(left_out[~same], kept[~same])
+    # The release's scorer, given an image's other captions as references; idf of the whole split.
+    scorer = prepare("cider", split.captions, split.image_of_caption)
+    for row, caption in enumerate(rows):
+        image = int(split.image_of_caption[caption])
+        expected = scorer.pairs([caption], [image], without_own=True)[0]
+        np.testing.assert_allclose(left_out[row, same[row]], expected, atol=1e-6)
+        assert expected < kept[row, row]
+
+
+def test_an_image_with_one_caption_cannot_leave_it_out(split):
+    one = take_captions(split, 1)
+    with pytest.raises(InputError, match="image 0 has one training caption, so that nothing is left"):
+        open_phis(["cider|own_left_out"], one)

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fivesentences.training.batches import EncodedCaptions, batches_by_length, batches_of, bucketed_order, epoch_order
+from fivesentences.errors import InputError
+from fivesentences.training.batches import (
+    EncodedCaptions,
+    batches_by_length,
+    batches_of,
+    bucketed_order,
+    distinct_order,
+    epoch_order,
+)
 from fivesentences.training.vocabulary import Vocabulary
 
 CAPTIONS = ["a dog", "a", "a small dog runs", "dog dog", "!"]
@@ -48,3 +59,44 @@ def test_buckets_hold_captions_of_similar_length_in_another_order_each_epoch():
 
     assert padding(order) < 0.2 * padding(epoch_order(1003, seed=3, epoch=2))
     assert len(list(batches_of(order, 10))[-1]) == 3
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 1000))
+def test_no_batch_holds_two_captions_of_an_image_wherever_that_is_possible(captions_of_image, size, seed):
+    image_of_caption = np.repeat(np.arange(len(captions_of_image)), captions_of_image)
+    captions, batches = len(image_of_caption), -(-len(image_of_caption) // size)
+    last = captions - (batches - 1) * size
+    # Gale and Ryser: the batches' sizes fit if no number of the largest of them asks for more places than images fill.
+    sizes = [size] * (batches - 1) + [last]
+    possible = (
+        all(sum(sizes[:count]) <= np.minimum(captions_of_image, count).sum() for count in range(1, batches + 1))
+        and max(captions_of_image) <= batches
+    )
+    if not possible:
+        return
+    order = distinct_order(image_of_caption, size, seed, epoch=0)
+    assert sorted(order) == list(range(captions))
+    assert all(len(set(image_of_caption[batch])) == len(batch) for batch in batches_of(order, size))
+
+
+def test_batches_of_distinct_images_are_drawn_anew_for_each_epoch_and_mix_all_images():
+    image_of_caption = np.repeat(np.arange(60), 5)
+    order = distinct_order(image_of_caption, 20, seed=3, epoch=2)
+    np.testing.assert_array_equal(order, distinct_order(image_of_caption, 20, seed=3, epoch=2))
+    assert any(order != distinct_order(image_of_caption, 20, seed=3, epoch=3))
+    # Over many epochs every two images meet in a batch about as often as any others: 5 captions, 15 batches, 20 places.
+    met = np.zeros((60, 60))
+    for epoch in range(300):
+        for batch in batches_of(distinct_order(image_of_caption, 20, 0, epoch), 20):
+            images = image_of_caption[batch]
+            met[np.ix_(images, images)] += 1
+    pairs = met[~np.eye(60, dtype=bool)] / 300
+    assert pairs.mean() == pytest.approx(15 * 20 * 19 / (60 * 59))
+    assert pairs.std() < 0.1
+
+
+def test_an_image_with_more_captions_than_batches_is_refused():
+    with pytest.raises(
+        InputError, match="image 1 has 3 training captions, but an epoch has 2 batches of 4; set a smaller"
+    ):
+        distinct_order(np.array([0, 1, 1, 1, 2, 3]), 4, seed=0, epoch=0)

@@ -64,6 +64,8 @@ def test_torchs_settings_and_generator_are_left_alone(inputs, spec_of, tmp_path)
     assert torch.equal(torch.rand(3), expected)
     assert torch.get_num_threads() == threads
     assert torch.get_deterministic_debug_mode() == 0
+    train_run(spec_of(epochs=1, arithmetic="fast"), *inputs, tmp_path / "fast")
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tmp_path):
@@ -159,3 +161,29 @@ def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_pa
     weights.unlink()
     with pytest.raises(InputError, match="no such file"):
         load_trained(tmp_path)
+
+
+def test_dev_is_scored_every_so_many_epochs_and_after_the_last_and_the_best_of_those_is_kept(inputs, spec_of, tmp_path):
+    train_run(spec_of(epochs=7, score_every=3), *inputs, tmp_path / "some")
+    train_run(spec_of(epochs=7), *inputs, tmp_path / "all")
+    some, every = (pd.read_csv(tmp_path / f"{name}/history.csv") for name in ("some", "all"))
+    scored = some["dev_Rsum"].notna()
+    assert some.loc[scored, "epoch"].tolist() == [3, 6, 7]
+    # Training itself is the same, so that the scores are those of a run that scores every epoch.
+    pd.testing.assert_frame_equal(some.loc[scored].drop(columns="best"), every.loc[scored].drop(columns="best"))
+    assert some["loss"].tolist() == every["loss"].tolist()
+    assert some.loc[some["best"] == 1, "dev_Rsum"].item() == every.loc[scored, "dev_Rsum"].max()
+
+
+def test_fast_arithmetic_gives_the_numbers_of_the_reference_within_rounding(inputs, spec_of, tmp_path):
+    for arithmetic in ("reference", "fast"):
+        train_run(spec_of(epochs=1, arithmetic=arithmetic), *inputs, tmp_path / arithmetic)
+    reference, fast = (np.load(tmp_path / f"{name}/similarity_test.npy") for name in ("reference", "fast"))
+    np.testing.assert_allclose(fast, reference, atol=2e-5)  # cosines, after 5 steps
+
+
+def test_a_run_of_batches_without_two_captions_of_an_image_sees_every_caption(inputs, spec_of, tmp_path, outputs_of):
+    train_run(spec_of(), *inputs, tmp_path / "any")
+    train_run(spec_of(one_caption_per_image=True), *inputs, tmp_path / "one")
+    any_of_them, one = (outputs_of(tmp_path / name) for name in ("any", "one"))
+    assert one["weights.safetensors"] != any_of_them["weights.safetensors"]

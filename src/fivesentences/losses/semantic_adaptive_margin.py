@@ -283,7 +283,7 @@ def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
     asked = phi.T.contiguous()
     worse = torch.searchsorted(negatives, asked)
     not_better = torch.searchsorted(negatives, asked, right=True)
-    shares = ((worse + not_better - 1) / 2 / max(batch - 2, 1)).to(phi.dtype).T  # without the caption itself
+    shares = (worse + not_better - 1).to(phi.dtype).T / 2 / max(batch - 2, 1)  # without the caption itself
     return shares.masked_fill(own, 1.0)
 
 
