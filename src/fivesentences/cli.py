@@ -19,6 +19,7 @@ from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.download import download, jars
 from fivesentences.commands.evaluate import evaluate
+from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 for command in (
     *(train, evaluate, similarity, rescore, compare, metrics, glossary),
-    *(doctor, download, captions, phi, jars, schema),
+    *(doctor, download, captions, phi, jars, fill, schema),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")

@@ -1,12 +1,12 @@
 """Semantic Adaptive Margin (SAM): a triplet's margin grows with how much better its positive describes the image.
 
 Source: "Is An Image Worth Five Sentences?", section 5, and its released code. Apart from names and the weight the two
-differ in six rules that move the numbers. Each is one field of ``Rules`` (``semantic_adaptive_margin_spec.py``), so that
-each can be switched, read and tested by itself; ``PAPER`` and ``RELEASED`` are the two ends.
+differ in six rules that move the numbers. Each is one field of ``Rules`` (``semantic_adaptive_margin_spec.py``), so
+that each can be switched, read and tested by itself; ``PAPER`` and ``RELEASED`` are the two ends.
 
 Two controls, which no paper has, separate the effect of one more negative from that of a semantic margin: the same
-negative with a *fixed* margin, and the same negative with the margin of another triplet (``margins``). Nor has any paper
-margins made from phi that is standardised or ranked within the batch, or negatives chosen by phi.
+negative with a *fixed* margin, and the same negative with the margin of another triplet (``margins``). Nor has any
+paper margins made from phi that is standardised or ranked within the batch, or negatives chosen by phi.
 
 Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
 """
