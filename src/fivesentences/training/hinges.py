@@ -1,0 +1,229 @@
+"""The hinges of a Semantic Adaptive Margin on batches of training captions, for what their margins are made of.
+
+Negatives, margins and phi come from the classes with which runs are trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fivesentences.corpus import Corpus, training_part
+from fivesentences.errors import InputError
+from fivesentences.features import FeatureTable
+from fivesentences.losses import LossSpec
+from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdaptiveMargin
+from fivesentences.training.batch_phi import BatchPhi, open_phis
+from fivesentences.training.batches import batches_of, epoch_order
+from fivesentences.training.checkpoint import TrainedModel, load_trained
+from fivesentences.training.data import Split
+from fivesentences.training.extras import extras_of
+from fivesentences.training.loader import Loader
+from fivesentences.training.objective import Objective
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HingeValues:
+    """Numbers of many hinges, those of i2t and t2i alike; each ``[hinges]``.
+
+    Attributes:
+        group: Which batch and direction a hinge belongs to.
+        phi_positive: phi of the positive that its margin was made from.
+        phi_negative: phi of the negative that its margin was made from.
+        phi_own_negative: phi of the negative that the hinge compares with its positive; another one where the rules
+            cross or spread margins.
+        positive: What the positive adds to the margin, before a cap.
+        negative: What the negative takes from it.
+        margin: The margin, in units of the similarity.
+        gap: Similarity of the positive minus that of the negative; NaN where no model was asked. A hinge is active if
+            its margin is larger.
+        cap: The largest margin that the loss allows; None: there is none.
+    """
+
+    group: NDArray[np.int64]
+    phi_positive: Values
+    phi_negative: Values
+    phi_own_negative: Values
+    positive: Values
+    negative: Values
+    margin: Values
+    gap: Values
+    cap: float | None
+
+    def __len__(self) -> int:
+        return len(self.margin)
+
+
+def first_batches(captions: int, size: int, seed: int, batches: int) -> Iterator[NDArray[np.int64]]:
+    """The first batches that a run trains on, its epochs one after the other; a last batch of one caption is left out.
+
+    Args:
+        captions: Of the run, at least 2.
+        size: Captions of a batch, at least 2.
+        seed: The run's.
+        batches: How many.
+    """
+    every = (rows for epoch in count() for rows in batches_of(epoch_order(captions, seed, epoch), size))
+    yield from islice((rows for rows in every if len(rows) > 1), batches)
+
+
+def hinges_of_captions(
+    loss: LossSpec,
+    part: Corpus,
+    phis: Mapping[str, BatchPhi],
+    *,
+    batch_size: int,
+    batches: int,
+    seed: int = 0,
+) -> HingeValues:
+    """Hinges with randomly drawn negatives, for which no model is needed.
+
+    Args:
+        loss: With a SAM whose margins are adaptive and whose negatives are random.
+        part: The training captions of a run.
+        phis: Each phi of these captions that the loss reads.
+        batch_size: Captions of a batch.
+        batches: How many batches.
+        seed: Of the order of the captions, and of the negatives.
+
+    Raises:
+        InputError: If the loss has no such margins.
+    """
+    sam, objective, phi_name = _sam_of(loss, phis, seed)
+    if sam.negatives != "random":
+        raise InputError(
+            f"the negatives of '{loss.folder}' are chosen by similarity, so its margins are those of a trained run."
+        )
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(seed)
+        found = []
+        for rows in first_batches(part.n_captions, batch_size, seed, batches):
+            nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
+            found.append(_of_batch(sam, objective.phi(phi_name, rows), nothing, known=False))
+    return _joined(found, sam.max_margin)
+
+
+def hinges_of_run(
+    folder: Path, corpus: Path, features: Path, *, batches: int, phi_files: Mapping[str, Path] | None = None
+) -> HingeValues:
+    """The hinges of a finished run's own SAM, with its weights, on its first training batches.
+
+    Args:
+        folder: The run's.
+        corpus: A corpus as parquet, with the training split.
+        features: What the run was trained on.
+        batches: How many batches.
+        phi_files: See ``open_phis``.
+
+    Raises:
+        InputError: If a file is missing or damaged, or the run's loss has no adaptive margins.
+    """
+    trained = load_trained(folder)
+    spec = trained.spec
+    split, whole = _training_split(trained, corpus, features)
+    phis = open_phis(spec.loss.phis, split.corpus, phi_files, whole)
+    sam, objective, phi_name = _sam_of(spec.loss, phis, spec.seed)
+    rows = first_batches(len(split.captions), spec.training.batch_size, spec.seed, batches)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(spec.seed)
+        found = []
+        for batch in Loader(split, torch.device("cpu")).batches(rows):
+            scores = trained.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+            found.append(_of_batch(sam, objective.phi(phi_name, batch.rows), scores.similarity.float()))
+    return _joined(found, sam.max_margin)
+
+
+def _training_split(trained: TrainedModel, corpus: Path, features: Path) -> tuple[Split, Corpus]:
+    """A run's own training captions with what its model reads of them, and the whole training split."""
+    spec = trained.spec
+    whole = Corpus.read(corpus).split("train")
+    part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+    extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
+    table = FeatureTable.open(features)
+    return Split.of(part, table, trained.preparation, trained.vocabulary, extras), whole
+
+
+def _sam_of(
+    loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int
+) -> tuple[SemanticAdaptiveMargin, Objective, str]:
+    if loss.sam is None or loss.sam.margins != "adaptive":
+        raise InputError(f"the loss '{loss.folder}' has no adaptive margins; name one with sam, margins: adaptive.")
+    objective = Objective(LossSpec(triplet=None, sam=loss.sam), phis, seed)
+    (sam,) = objective.semantic
+    assert isinstance(sam, SemanticAdaptiveMargin)
+    return sam, objective, loss.sam.phi
+
+
+def _of_batch(
+    sam: SemanticAdaptiveMargin, phi: Tensor, similarity: Tensor, *, known: bool = True
+) -> tuple[HingeValues, HingeValues]:
+    """The hinges of a batch, i2t and t2i; their group is 0.
+
+    Args:
+        sam: The loss.
+        phi: ``[B captions, B images]``.
+        similarity: ``[B images, B captions]``.
+        known: Whether the similarity is a model's.
+    """
+    chosen = sam.choose(similarity)
+    margins = sam.margins(phi, chosen)
+    i2t, t2i = sam.hinges(chosen)
+    return (
+        _values(sam, phi, similarity if known else None, i2t, margins[0], i2t.caption, i2t.image),
+        _values(sam, phi, similarity if known else None, t2i, margins[1], t2i.image, t2i.caption),
+    )
+
+
+def _values(
+    sam: SemanticAdaptiveMargin,
+    phi: Tensor,
+    similarity: Tensor | None,
+    hinges: Hinges,
+    margins: Tensor,
+    negative: Tensor,
+    positive: Tensor,
+) -> HingeValues:
+    """Of one direction; ``negative`` and ``positive`` are the samples that the hinge itself compares."""
+    phi_positive = phi.diagonal()[hinges.margin]
+    phi_negative = phi[hinges.margin_negative, hinges.margin]
+    gap = torch.full_like(phi_positive, torch.nan)
+    if similarity is not None:
+        gap = similarity.diagonal()[hinges.positive] - similarity[hinges.image, hinges.caption]
+    return HingeValues(
+        group=np.zeros(len(phi), dtype=np.int64),
+        phi_positive=_array(phi_positive),
+        phi_negative=_array(phi_negative),
+        phi_own_negative=_array(phi[negative, positive]),
+        positive=_array(phi_positive) / sam.temperature,
+        negative=_array(phi_negative) / sam.temperature,
+        margin=_array(margins[hinges.margin]),
+        gap=_array(gap),
+        cap=sam.max_margin,
+    )
+
+
+def _array(tensor: Tensor) -> Values:
+    return tensor.double().numpy()
+
+
+def _joined(batches: list[tuple[HingeValues, HingeValues]], cap: float | None) -> HingeValues:
+    """All hinges in one, each batch and direction a group."""
+    parts = [of_direction for of_batch in batches for of_direction in of_batch]
+    names = [field.name for field in fields(HingeValues) if field.name not in ("group", "cap")]
+    sizes = [len(part) for part in parts]
+    return HingeValues(
+        group=np.repeat(np.arange(len(parts)), sizes),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+        cap=cap,
+    )
+
+
