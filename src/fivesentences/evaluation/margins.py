@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ CAP = 1.0  # the released code's largest margin; the share of margins that reach
 LOW = 0.1  # phi of a negative below this says: nothing in common
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 100
+BATCHES = 200  # the share of the negatives, which few pairs with a high phi make up, is then known to a tenth or so
 
 
 @dataclass(frozen=True)
@@ -162,13 +163,13 @@ def measure_margins(
     out: Path,
     *,
     batch_size: int,
-    batches: int,
-    draw: Any = "first",
+    batches: int = BATCHES,
+    draw: Literal["first", "seeded"] = "first",
     seed: int = 0,
 ) -> None:
     """Write the numbers of the margins of a dataset's training captions as JSON; see ``margin_numbers``.
 
-    Batches are those that training draws: the first ones of a run with the seed.
+    Batches are those that training draws: of the first whole epochs of a run with the seed.
 
     Args:
         corpus: The dataset's, with the training split.
@@ -176,7 +177,7 @@ def measure_margins(
         runs: Finished runs, on their own training captions, with their own losses and batches.
         out: A ``.json``.
         batch_size: Of the caption sets.
-        batches: So many batches of each caption set and each run.
+        batches: So many at least of each caption set and each run, in whole epochs.
         draw: How a fraction is taken; see ``take_fraction``.
         seed: Of the caption sets: of the order of captions and the random negatives; a run has its own.
 
@@ -200,9 +201,7 @@ def measure_margins(
             names = dict.fromkeys(phi for one in same for phi in one.loss.phis)
             phis = open_phis(names, part, files, whole)  # opened once for all losses
             for one in same:
-                hinges = hinges_of_captions(
-                    one.loss, part, phis, batch_size=batch_size, batches=batches, seed=seed
-                )
+                hinges = hinges_of_captions(one.loss, part, phis, batch_size=batch_size, batches=batches, seed=seed)
                 about = {"fraction": fraction, "captions": part.n_captions, "images": part.n_images}
                 about |= {"loss": one.loss.folder, "batch_size": batch_size}
                 of_sets.append(about | margin_numbers(hinges))
@@ -241,4 +240,3 @@ def _moments(values: Values) -> dict[str, Any]:
 
 def _quantiles(values: Values) -> Values:
     return np.asarray(np.quantile(values, QUANTILES))
-

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -63,17 +62,21 @@ class HingeValues:
         return len(self.margin)
 
 
-def first_batches(captions: int, size: int, seed: int, batches: int) -> Iterator[NDArray[np.int64]]:
-    """The first batches that a run trains on, its epochs one after the other; a last batch of one caption is left out.
+def batches_of_epochs(captions: int, size: int, seed: int, at_least: int) -> Iterator[NDArray[np.int64]]:
+    """The batches of the first whole epochs of a run, as training draws them.
 
     Args:
         captions: Of the run, at least 2.
-        size: Captions of a batch, at least 2.
+        size: Captions of a batch, at least 2. The last batch of an epoch may be smaller; one of a single caption, which
+            has no hinges, is left out.
         seed: The run's.
-        batches: How many.
+        at_least: So many epochs that they have so many batches together.
     """
-    every = (rows for epoch in count() for rows in batches_of(epoch_order(captions, seed, epoch), size))
-    yield from islice((rows for rows in every if len(rows) > 1), batches)
+    every = captions // size + (captions % size > 1)
+    for epoch in range(-(-at_least // every)):
+        for rows in batches_of(epoch_order(captions, seed, epoch), size):
+            if len(rows) > 1:
+                yield rows
 
 
 def hinges_of_captions(
@@ -92,7 +95,7 @@ def hinges_of_captions(
         part: The training captions of a run.
         phis: Each phi of these captions that the loss reads.
         batch_size: Captions of a batch.
-        batches: How many batches.
+        batches: So many at least, in whole epochs.
         seed: Of the order of the captions, and of the negatives.
 
     Raises:
@@ -106,7 +109,7 @@ def hinges_of_captions(
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         found = []
-        for rows in first_batches(part.n_captions, batch_size, seed, batches):
+        for rows in batches_of_epochs(part.n_captions, batch_size, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
             found.append(_of_batch(sam, objective.phi(phi_name, rows), nothing, known=False))
     return _joined(found, sam.max_margin)
@@ -115,13 +118,13 @@ def hinges_of_captions(
 def hinges_of_run(
     folder: Path, corpus: Path, features: Path, *, batches: int, phi_files: Mapping[str, Path] | None = None
 ) -> HingeValues:
-    """The hinges of a finished run's own SAM, with its weights, on its first training batches.
+    """The hinges of a finished run's own SAM, with its weights, on its own training captions.
 
     Args:
         folder: The run's.
         corpus: A corpus as parquet, with the training split.
         features: What the run was trained on.
-        batches: How many batches.
+        batches: So many at least, in whole epochs.
         phi_files: See ``open_phis``.
 
     Raises:
@@ -132,7 +135,7 @@ def hinges_of_run(
     split, whole = _training_split(trained, corpus, features)
     phis = open_phis(spec.loss.phis, split.corpus, phi_files, whole)
     sam, objective, phi_name = _sam_of(spec.loss, phis, spec.seed)
-    rows = first_batches(len(split.captions), spec.training.batch_size, spec.seed, batches)
+    rows = batches_of_epochs(len(split.captions), spec.training.batch_size, spec.seed, batches)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(spec.seed)
         found = []
@@ -152,9 +155,7 @@ def _training_split(trained: TrainedModel, corpus: Path, features: Path) -> tupl
     return Split.of(part, table, trained.preparation, trained.vocabulary, extras), whole
 
 
-def _sam_of(
-    loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int
-) -> tuple[SemanticAdaptiveMargin, Objective, str]:
+def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective, str]:
     if loss.sam is None or loss.sam.margins != "adaptive":
         raise InputError(f"the loss '{loss.folder}' has no adaptive margins; name one with sam, margins: adaptive.")
     objective = Objective(LossSpec(triplet=None, sam=loss.sam), phis, seed)
@@ -225,5 +226,3 @@ def _joined(batches: list[tuple[HingeValues, HingeValues]], cap: float | None) -
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
         cap=cap,
     )
-
-
