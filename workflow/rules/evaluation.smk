@@ -117,7 +117,8 @@ rule measure_margins:
     params:
         sets=param("measure_margins", "sets"),
         runs=param("measure_margins", "runs"),
-        options=param("measure_margins", "options"),
+        settings=param("measure_margins", "settings"),
+        matrices=param("measure_margins", "matrices"),
     message:
         "What the margins of training captions of {wildcards.dataset} are made of"
     script:

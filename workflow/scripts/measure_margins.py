@@ -2,28 +2,25 @@
 
 from pathlib import Path
 
-from fivesentences.config import check
+from fivesentences.config import Hyperparameters, check
 from fivesentences.console import log_to
 from fivesentences.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
 from fivesentences.losses import LossSpec
 
-
-def paths(files):
-    return {name: Path(file) for name, file in files.items()}
-
-
 with log_to(snakemake.log[0]):
-    params = snakemake.params
+    files = {name: Path(path) for name, path in snakemake.params.matrices.items()}
     measure_margins(
         Path(snakemake.input.corpus),
+        [CaptionSet(fraction, check(LossSpec, loss, "the loss")) for fraction, loss in snakemake.params.sets],
         [
-            CaptionSet(one["fraction"], check(LossSpec, one["loss"], "the loss"), paths(one["phi_files"]))
-            for one in params.sets
-        ],
-        [
-            MeasuredRun(one["name"], Path(one["folder"]), Path(one["features"]), paths(one["phi_files"]))
-            for one in params.runs
+            MeasuredRun(
+                Path(run["folder"]),
+                Path(run["features"]),
+                {name: Path(path) for name, path in run["phi_files"].items()},
+            )
+            for run in snakemake.params.runs
         ],
         Path(snakemake.output.margins),
-        **params.options,
+        settings=check(Hyperparameters, snakemake.params.settings, "training"),
+        matrices=files,
     )

@@ -1,21 +1,23 @@
 """What the margins of a Semantic Adaptive Margin are made of, and what they would be without their negatives.
 
-A margin is what its positive adds, minus what its negative takes away, perhaps capped. Three questions: how margins are distributed; how much of their variance comes from the negative; and how many hinges are active only, or
-inactive only, because of it. For the last one, margins are *blinded*: the negative's part is replaced by its mean over
-the hinges of the same batch and direction, which keeps the mean margin before a cap. A hinge's gradient depends on its
+A margin is what its positive adds, minus what its negative takes away, perhaps capped. Three questions: how margins are
+distributed; how much of their variance comes from the negative; and how many hinges are active only, or inactive only,
+because of it. For the last one, margins are *blinded*: what a negative takes away is replaced by its mean over the
+hinges of the same batch and direction, which keeps the mean margin before a cap. A hinge's gradient depends on its
 margin only in whether the hinge is active.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.config import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
@@ -40,14 +42,12 @@ class CaptionSet:
     """Margins to be measured on captions alone.
 
     Attributes:
-        fraction: Of the training captions, the first ones.
+        fraction: Of the training captions.
         loss: With a SAM whose negatives are random.
-        phi_files: Matrices of the training split, of each phi that is not computed from captions in passing.
     """
 
     fraction: float
     loss: LossSpec
-    phi_files: Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,14 @@ class MeasuredRun:
     """A finished run whose hinges are to be measured.
 
     Attributes:
-        name: The run's.
         folder: Of its outputs.
         features: What it was trained on.
         phi_files: See ``training.batch_phi.open_phis``.
     """
 
-    name: str
     folder: Path
     features: Path
-    phi_files: Mapping[str, Path]
+    phi_files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def variance_shares(positive: Values, negative: Values, margin: Values, cap: float | None) -> dict[str, float]:
@@ -119,10 +117,10 @@ def margin_numbers(hinges: HingeValues, bins: int = BINS) -> dict[str, Any]:
         ``margin`` also with ``quantiles`` (by the share below them), ``edges`` and ``counts`` of a histogram;
         ``negative_below``: share of the negatives that a margin is made from whose phi is below ``LOW``; ``at_cap``:
         share of margins that are at least ``CAP``; ``shares``: see ``variance_shares``; ``negative_alone``: the
-        variance of what negatives take away, before a cap, divided by that of the margins; ``correlations`` (Pearson's) of the margin with
-        ``phi_positive``, ``phi_negative`` and ``phi_own_negative``; and, where a model was asked (else None),
-        ``active``: share of hinges that are active, and ``changed``: share of all hinges whose activity is another when
-        margins are blinded. What is not defined (a correlation with a constant) is None.
+        variance of what negatives take away, before a cap, divided by that of the margins; ``correlations``
+        (Pearson's) of the margin with ``phi_positive``, ``phi_negative`` and ``phi_own_negative``; and, where a model
+        was asked (else None), ``active``: share of hinges that are active, and ``changed``: share of all hinges whose
+        activity is another when margins are blinded. What is not defined (a correlation with a constant) is None.
     """
     margin = hinges.margin
     counts, edges = np.histogram(margin, bins)
@@ -162,9 +160,9 @@ def measure_margins(
     runs: Sequence[MeasuredRun],
     out: Path,
     *,
-    batch_size: int,
+    settings: Hyperparameters,
+    matrices: Mapping[str, Path] | None = None,
     batches: int = BATCHES,
-    draw: Literal["first", "seeded"] = "first",
     seed: int = 0,
 ) -> None:
     """Write the numbers of the margins of a dataset's training captions as JSON; see ``margin_numbers``.
@@ -174,11 +172,12 @@ def measure_margins(
     Args:
         corpus: The dataset's, with the training split.
         sets: Caption sets and losses that need no model.
-        runs: Finished runs, on their own training captions, with their own losses and batches.
+        runs: Finished runs, each on its own training captions, with its own loss and batches.
         out: A ``.json``.
-        batch_size: Of the caption sets.
+        settings: How fractions are taken and batches drawn for the caption sets; captions of similar length do not
+            share a batch.
+        matrices: Of the training split, by name of each phi that a caption set reads and that takes long.
         batches: So many at least of each caption set and each run, in whole epochs.
-        draw: How a fraction is taken; see ``take_fraction``.
         seed: Of the caption sets: of the order of captions and the random negatives; a run has its own.
 
     Raises:
@@ -195,20 +194,19 @@ def measure_margins(
     of_sets, of_runs = [], []
     with reproducible(1, torch.device("cpu")):
         for fraction in dict.fromkeys(one.fraction for one in sets):
-            same = [one for one in sets if one.fraction == fraction]
-            part = training_part(whole, fraction, draw=draw, seed=seed)
-            files = {name: path for one in same for name, path in one.phi_files.items()}
-            names = dict.fromkeys(phi for one in same for phi in one.loss.phis)
-            phis = open_phis(names, part, files, whole)  # opened once for all losses
-            for one in same:
-                hinges = hinges_of_captions(one.loss, part, phis, batch_size=batch_size, batches=batches, seed=seed)
-                about = {"fraction": fraction, "captions": part.n_captions, "images": part.n_images}
-                about |= {"loss": one.loss.folder, "batch_size": batch_size}
+            losses = [one.loss for one in sets if one.fraction == fraction]
+            part = training_part(whole, fraction, draw=settings.draw, seed=seed)
+            keys = dict.fromkeys(key for loss in losses for key in loss.phi_keys)
+            phis = open_phis(keys, part, matrices, whole)  # once for all losses
+            for loss in losses:
+                hinges = hinges_of_captions(loss, part, phis, settings, batches=batches, seed=seed)
+                about: dict[str, Any] = {"loss": loss.folder, "fraction": fraction, "batch_size": settings.batch_size}
+                about |= {"captions": part.n_captions, "images": part.n_images}
                 of_sets.append(about | margin_numbers(hinges))
         for run in runs:
             spec = load_trained(run.folder).spec
             hinges = hinges_of_run(run.folder, corpus, run.features, batches=batches, phi_files=run.phi_files)
-            about = {"run": run.name, "loss": spec.loss.folder, "fraction": spec.fraction, "seed": spec.seed}
+            about = {"run": spec.name, "loss": spec.loss.folder, "fraction": spec.fraction, "seed": spec.seed}
             about |= {"epochs": spec.training.epochs, "batch_size": spec.training.batch_size}
             of_runs.append(about | margin_numbers(hinges))
     content = {"format": FORMAT, "dataset": whole.name, "batches": batches, "seed": seed}

@@ -337,33 +337,26 @@ class Rules:
         plan, places, training = self.plan, self.places, self.plan.scale.training
         sets = plan.margins_of_captions(dataset)
         runs = [run for run in plan.runs_with_margins(scale) if run.dataset == dataset]
-        matrices = {path for _, loss in sets for path in places.phi_matrices(dataset, loss).values()}
+        matrices = {name: path for _, loss in sets for name, path in places.phi_matrices(dataset, loss).items()}
         return Step(
             {
                 "corpus": places.corpus(dataset),
-                "phi": sorted({*matrices, *plan.phi_read_by(runs)}),
+                "phi": sorted({*matrices.values(), *plan.phi_read_by(runs)}),
                 "features": sorted({plan.features_of(run) for run in runs}),
                 "records": plan.records_of(run.name for run in runs),
             },
             {
-                "sets": [
-                    {
-                        "fraction": fraction,
-                        "loss": loss.model_dump(mode="json"),
-                        "phi_files": _as_text(places.phi_matrices(dataset, loss)),
-                    }
-                    for fraction, loss in sets
-                ],
+                "sets": [(fraction, loss.model_dump(mode="json")) for fraction, loss in sets],
                 "runs": [
                     {
-                        "name": run.name,
                         "folder": str(places.run(run.name)),
                         "features": str(plan.features_of(run)),
                         "phi_files": _as_text(places.phi_files(run)),
                     }
                     for run in runs
                 ],
-                "options": {"batch_size": training.batch_size, "draw": training.draw},
+                "settings": training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
+                "matrices": _as_text(matrices),
             },
         )
 

@@ -14,13 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fivesentences.config import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.losses import LossSpec
-from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdaptiveMargin
+from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdaptiveMargin, scaled
 from fivesentences.training.batch_phi import BatchPhi, open_phis
-from fivesentences.training.batches import batches_of, epoch_order
+from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import TrainedModel, load_trained
 from fivesentences.training.data import Split
 from fivesentences.training.extras import extras_of
@@ -36,8 +37,8 @@ class HingeValues:
 
     Attributes:
         group: Which batch and direction a hinge belongs to.
-        phi_positive: phi of the positive that its margin was made from.
-        phi_negative: phi of the negative that its margin was made from.
+        phi_positive: phi of the positive that its margin was made from, before it was scaled.
+        phi_negative: phi of the negative that its margin was made from, likewise.
         phi_own_negative: phi of the negative that the hinge compares with its positive; another one where the rules
             cross or spread margins.
         positive: What the positive adds to the margin, before a cap.
@@ -62,19 +63,23 @@ class HingeValues:
         return len(self.margin)
 
 
-def batches_of_epochs(captions: int, size: int, seed: int, at_least: int) -> Iterator[NDArray[np.int64]]:
+def batches_of_epochs(
+    settings: Hyperparameters, lengths: NDArray[np.int64], image_of_caption: NDArray[np.int64], seed: int, at_least: int
+) -> Iterator[NDArray[np.int64]]:
     """The batches of the first whole epochs of a run, as training draws them.
 
     Args:
-        captions: Of the run, at least 2.
-        size: Captions of a batch, at least 2. The last batch of an epoch may be smaller; one of a single caption, which
-            has no hinges, is left out.
+        settings: The run's, as ``training_order``, and the next two.
+        lengths: ``[captions]``.
+        image_of_caption: ``[captions]``, at least 2 captions.
         seed: The run's.
-        at_least: So many epochs that they have so many batches together.
+        at_least: So many epochs that they have so many batches together. A last batch of a single caption, which has no
+            hinges, is left out.
     """
-    every = captions // size + (captions % size > 1)
-    for epoch in range(-(-at_least // every)):
-        for rows in batches_of(epoch_order(captions, seed, epoch), size):
+    captions, size = len(image_of_caption), settings.batch_size
+    of_epoch = captions // size + (captions % size > 1)
+    for epoch in range(-(-at_least // of_epoch)):
+        for rows in batches_of(training_order(settings, lengths, image_of_caption, seed, epoch), size):
             if len(rows) > 1:
                 yield rows
 
@@ -83,8 +88,8 @@ def hinges_of_captions(
     loss: LossSpec,
     part: Corpus,
     phis: Mapping[str, BatchPhi],
+    settings: Hyperparameters,
     *,
-    batch_size: int,
     batches: int,
     seed: int = 0,
 ) -> HingeValues:
@@ -93,25 +98,27 @@ def hinges_of_captions(
     Args:
         loss: With a SAM whose margins are adaptive and whose negatives are random.
         part: The training captions of a run.
-        phis: Each phi of these captions that the loss reads.
-        batch_size: Captions of a batch.
+        phis: Each phi of these captions that the loss reads, by its key.
+        settings: How batches are drawn; captions of similar length do not share a batch here.
         batches: So many at least, in whole epochs.
         seed: Of the order of the captions, and of the negatives.
 
     Raises:
         InputError: If the loss has no such margins.
     """
-    sam, objective, phi_name = _sam_of(loss, phis, seed)
+    sam, objective = _sam_of(loss, phis, seed)
     if sam.negatives != "random":
         raise InputError(
             f"the negatives of '{loss.folder}' are chosen by similarity, so its margins are those of a trained run."
         )
+    pairing = part.image_of_caption
+    lengths = np.ones(part.n_captions, dtype=np.int64)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         found = []
-        for rows in batches_of_epochs(part.n_captions, batch_size, seed, batches):
+        for rows in batches_of_epochs(settings, lengths, pairing, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
-            found.append(_of_batch(sam, objective.phi(phi_name, rows), nothing, known=False))
+            found.append(_of_batch(sam, objective.phi(loss.phi_keys, rows), nothing, known=False))
     return _joined(found, sam.max_margin)
 
 
@@ -133,15 +140,15 @@ def hinges_of_run(
     trained = load_trained(folder)
     spec = trained.spec
     split, whole = _training_split(trained, corpus, features)
-    phis = open_phis(spec.loss.phis, split.corpus, phi_files, whole)
-    sam, objective, phi_name = _sam_of(spec.loss, phis, spec.seed)
-    rows = batches_of_epochs(len(split.captions), spec.training.batch_size, spec.seed, batches)
+    keys = [] if spec.loss.sam is None else spec.loss.sam.phi_keys
+    sam, objective = _sam_of(spec.loss, open_phis(keys, split.corpus, phi_files, whole), spec.seed)
+    rows = batches_of_epochs(spec.training, split.captions.lengths, split.image_of_caption.numpy(), spec.seed, batches)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(spec.seed)
         found = []
         for batch in Loader(split, torch.device("cpu")).batches(rows):
             scores = trained.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
-            found.append(_of_batch(sam, objective.phi(phi_name, batch.rows), scores.similarity.float()))
+            found.append(_of_batch(sam, objective.phi(keys, batch.rows), scores.similarity.float()))
     return _joined(found, sam.max_margin)
 
 
@@ -155,13 +162,14 @@ def _training_split(trained: TrainedModel, corpus: Path, features: Path) -> tupl
     return Split.of(part, table, trained.preparation, trained.vocabulary, extras), whole
 
 
-def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective, str]:
+def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective]:
+    """The SAM of a loss alone, and what computes its phi of a batch."""
     if loss.sam is None or loss.sam.margins != "adaptive":
         raise InputError(f"the loss '{loss.folder}' has no adaptive margins; name one with sam, margins: adaptive.")
     objective = Objective(LossSpec(triplet=None, sam=loss.sam), phis, seed)
     (sam,) = objective.semantic
     assert isinstance(sam, SemanticAdaptiveMargin)
-    return sam, objective, loss.sam.phi
+    return sam, objective
 
 
 def _of_batch(
@@ -175,7 +183,7 @@ def _of_batch(
         similarity: ``[B images, B captions]``.
         known: Whether the similarity is a model's.
     """
-    chosen = sam.choose(similarity)
+    chosen = sam.choose(similarity, phi)
     margins = sam.margins(phi, chosen)
     i2t, t2i = sam.hinges(chosen)
     return (
@@ -194,18 +202,17 @@ def _values(
     positive: Tensor,
 ) -> HingeValues:
     """Of one direction; ``negative`` and ``positive`` are the samples that the hinge itself compares."""
-    phi_positive = phi.diagonal()[hinges.margin]
-    phi_negative = phi[hinges.margin_negative, hinges.margin]
-    gap = torch.full_like(phi_positive, torch.nan)
+    read = scaled(phi, sam.scaling)
+    gap = torch.full((len(phi),), torch.nan)
     if similarity is not None:
         gap = similarity.diagonal()[hinges.positive] - similarity[hinges.image, hinges.caption]
     return HingeValues(
         group=np.zeros(len(phi), dtype=np.int64),
-        phi_positive=_array(phi_positive),
-        phi_negative=_array(phi_negative),
+        phi_positive=_array(phi.diagonal()[hinges.margin]),
+        phi_negative=_array(phi[hinges.margin_negative, hinges.margin]),
         phi_own_negative=_array(phi[negative, positive]),
-        positive=_array(phi_positive) / sam.temperature,
-        negative=_array(phi_negative) / sam.temperature,
+        positive=sam.mean_margin + _array(read.diagonal()[hinges.margin]) / sam.temperature,
+        negative=_array(read[hinges.margin_negative, hinges.margin]) / sam.temperature,
         margin=_array(margins[hinges.margin]),
         gap=_array(gap),
         cap=sam.max_margin,
