@@ -192,11 +192,14 @@ class Resolved:
         These have random negatives: others are chosen by the similarity of a model. A phi that takes long is read from
         a matrix; this alone is no reason to make one, so that the dataset needs a run that reads it too.
         """
+        left_out = self.scale.leave_out
         made = {phi for spec in self.all_runs.values() if spec.dataset == dataset for phi in spec.loss.phis}
         found: dict[tuple[float, str], tuple[float, LossSpec]] = {}
         for name, exhibit in self.exhibits.items():
             for fraction, named in exhibit.adaptive_margins():
                 loss = self.study_of(name).losses[named]
+                if named in left_out.losses or fraction in left_out.fractions:
+                    continue
                 drawn = loss.sam is not None and loss.sam.negatives == "random"
                 if drawn and made >= set(self.places.phi_matrices(dataset, loss)):
                     found.setdefault((fraction, loss.folder), (fraction, loss))
