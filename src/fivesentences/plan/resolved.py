@@ -198,7 +198,8 @@ class Resolved:
         for name, exhibit in self.exhibits.items():
             for fraction, named in exhibit.adaptive_margins():
                 loss = self.study_of(name).losses[named]
-                if named in left_out.losses or fraction in left_out.fractions:
+                shown = all(map(self.scale.shows, loss.phis))
+                if named in left_out.losses or fraction in left_out.fractions or not shown:
                     continue
                 drawn = loss.sam is not None and loss.sam.negatives == "random"
                 if drawn and made >= set(self.places.phi_matrices(dataset, loss)):

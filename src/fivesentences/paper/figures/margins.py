@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
 # Sizes in inches.
-LEFT, PANEL, HEIGHT, BETWEEN, HEADING, BARS, LABELS, KEY = 0.1, 3.0, 1.25, 0.42, 0.3, 1.35, 2.1, 0.2
+LEFT, PANEL, HEIGHT, BETWEEN, HEADING, BARS, RIGHT, LINE = 0.2, 2.9, 1.25, 0.42, 0.3, 1.35, 0.45, 0.16
 LINES = (COLOURS[5], COLOURS[2], COLOURS[4], COLOURS[3], COLOURS[0], COLOURS[1], COLOURS[6])
 
 
@@ -75,7 +75,7 @@ class MarginsFigure(FigureKind):
                     *(
                         {
                             loss: numbers
-                            for of_set, loss in made_at(context.scale, [fraction], losses)
+                            for of_set, loss in made_at(context.study, context.scale, [fraction], losses)
                             if (numbers := margins.of_captions(of_set, context.study.losses[loss])) is not None
                         }
                         for losses in (self.losses, self.shares or self.losses)
@@ -125,7 +125,7 @@ def _draw(canvas: Canvas, context: Context, spec: MarginsFigure, blocks: Sequenc
     heights = [max(HEIGHT, 0.17 * len(block.shares)) for block in blocks]
     shown = [loss for loss in spec.losses if any(loss in block.margins for block in blocks)]
     colours = dict(zip(spec.losses, LINES, strict=False))
-    total = sum(heights) + len(blocks) * (HEADING + BETWEEN) + KEY + 0.16 * (len(shown) + 1)
+    total = sum(heights) + len(blocks) * (HEADING + BETWEEN) + LINE * max(len(shown), 2) + 0.06
     canvas.set_size_inches(WIDTH, total)
     edges = [edge for block in blocks for one in block.margins.values() for edge in _range(one)]
     limits = (min([0.0, *edges]), max([CAP, *edges]) * 1.04)
@@ -137,13 +137,13 @@ def _draw(canvas: Canvas, context: Context, spec: MarginsFigure, blocks: Sequenc
         own = {context.study.losses[loss].margin for loss in block.margins}
         panel = panel_at(canvas, LEFT, top, PANEL, height)
         _draw_margins(panel, block, colours, limits, sorted(own))
-        bars = panel_at(canvas, WIDTH - BARS - 0.45, top, BARS, height)
+        bars = panel_at(canvas, WIDTH - BARS - RIGHT, top, BARS, height)
         _draw_shares(bars, block, context)
         top += height + BETWEEN
     entries = [("━", colours[loss], loss_in_words(context.study, loss)) for loss in shown]
     legend_at(canvas, LEFT, top, entries)
     parts = [("■", OWN_COLOUR, "variance from positives"), ("■", OTHERS_COLOUR, "variance from negatives")]
-    legend_at(canvas, WIDTH - BARS - 0.45, top, parts)
+    legend_at(canvas, WIDTH - BARS - RIGHT, top, parts)
 
 
 def _range(numbers: Numbers) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.margins import read_margins
 from fivesentences.losses import LossSpec
 from fivesentences.plan.rows import Row
+from fivesentences.plan.studies import Study
 
 Numbers = Mapping[str, Any]
 
@@ -60,12 +61,15 @@ def read_all_margins(files: Iterable[Path]) -> list[Margins]:
     return found
 
 
-def made_at(scale: Scale, fractions: Sequence[float], losses: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Each fraction with each loss that a scale does not leave out."""
+def made_at(
+    study: Study, scale: Scale, fractions: Sequence[float], losses: Sequence[str]
+) -> Iterator[tuple[float, str]]:
+    """Each fraction with each loss that a scale does not leave out, nor a phi that the loss reads."""
     left_out = scale.leave_out
+    shown = [loss for loss in losses if loss not in left_out.losses and all(map(scale.shows, study.losses[loss].phis))]
     for fraction in fractions:
         if fraction not in left_out.fractions:
-            yield from ((fraction, loss) for loss in losses if loss not in left_out.losses)
+            yield from ((fraction, loss) for loss in shown)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:

@@ -136,7 +136,7 @@ class _Filling:
         groups = []
         for margins in self.margins:
             by_fraction: dict[float, list[TableRow]] = {}
-            for fraction, loss in made_at(self.context.scale, spec.fractions, spec.losses):
+            for fraction, loss in made_at(study, self.context.scale, spec.fractions, spec.losses):
                 row = self.row(margins, fraction, loss)
                 if row is not None:
                     by_fraction.setdefault(fraction, []).append(row)
