@@ -18,10 +18,13 @@ from fivesentences.config.scales import JUDGED_LOADER
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
+from fivesentences.evaluation.margins import FORMAT as MARGINS
+from fivesentences.evaluation.margins import margin_numbers
 from fivesentences.evaluation.meaning import FORMAT, meaning
 from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
 from fivesentences.evaluation.retrievals import compare_retrievals
 from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
+from fivesentences.losses import LossSpec
 from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.metrics.registry import METRICS
 from fivesentences.paper.kinds import Context, Drawing
@@ -32,6 +35,7 @@ from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import write_json
+from fivesentences.training.hinges import HingeValues
 
 CONFIG = Path(__file__).parents[2] / "config"
 METHODS, SIDES = ("naive", "inverted_softmax", "csls", "assignment"), ("i2t", "t2i")
@@ -165,6 +169,39 @@ def phi_statistics_of(corpus: Corpus, phis: Iterable[str]) -> dict[str, Any]:
     return found | {"format": FORMAT}
 
 
+def margins_of(dataset: str, sets: Iterable[tuple[float, LossSpec]], runs: Iterable[RunSpec]) -> dict[str, Any]:
+    """What made-up margins of captions and of runs are made of."""
+
+    def numbers(name: str, temperature: float) -> dict[str, Any]:
+        draw, size = random_of(name), 500
+        positive, negative = 2 + draw.gamma(1.0, 0.6, size), draw.gamma(0.1, 0.4, size)
+        values = HingeValues(
+            group=np.repeat(np.arange(10), 50),
+            phi_positive=positive,
+            phi_negative=negative,
+            phi_own_negative=draw.gamma(0.1, 0.4, size),
+            positive=positive / temperature,
+            negative=negative / temperature,
+            margin=(positive - negative) / temperature,
+            gap=draw.normal(0.2, 0.2, size),
+            cap=None,
+        )
+        return margin_numbers(values)
+
+    def temperature(loss: LossSpec) -> float:
+        return 10.0 if loss.sam is None else loss.sam.temperature
+
+    of_sets = [
+        {"fraction": fraction, "loss": loss.folder, "captions": 60, "images": 12, "batch_size": 16}
+        | numbers(f"{fraction} {loss.folder}", temperature(loss))
+        for fraction, loss in sets
+    ]
+    of_runs = [
+        {"run": run.name, "epochs": run.training.epochs} | numbers(run.name, temperature(run.loss)) for run in runs
+    ]
+    return {"format": MARGINS, "dataset": dataset, "batches": 5, "seed": 0, "sets": of_sets, "runs": of_runs}
+
+
 def retrievals_of(corpus: Corpus, runs: Iterable[str]) -> dict[str, Any]:
     """What two made-up models retrieve."""
     draw = np.random.default_rng(11)
@@ -217,6 +254,9 @@ class MadeUp:
                 pairs_of(path.stem, plan.judged).to_parquet(path.with_suffix(".parquet"), index=False)
             case "phi_statistics":
                 write_json(path, phi_statistics_of(self.corpus, plan.shown_phis) | {"dataset": path.stem})
+            case "margins":
+                sets, runs = plan.margins_of_captions(path.stem), plan.runs_with_margins(plan.scale.scale)
+                write_json(path, margins_of(path.stem, sets, runs))
             case "retrievals":
                 runs = plan.params_of("compare_retrievals", scale=plan.scale.scale, figure=exhibit)["similarities"]
                 write_json(path, retrievals_of(self.corpus, runs))

@@ -21,11 +21,12 @@ from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRo
 from fivesentences.plan.exhibits import RowSpec
 
 # One of each kind.
-TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1"}
+TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1", "margins": "evidence_margins/margins"}
 FIGURES = {
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
     "hubness": "knn_margin/hubness",
+    "margins": "evidence_margins/margin_distribution",
     "metric_agreement": "metric_agreement/agreement",
     "phi_histogram": "five_sentences/phi_histogram",
     "retrievals": "five_sentences/figure1",

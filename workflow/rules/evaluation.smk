@@ -1,4 +1,5 @@
-# Similarities of runs -> all their numbers; all runs -> one tidy table; what judges say of each phi.
+# Similarities of runs -> all their numbers; all runs -> one tidy table; what judges say of each phi;
+# what margins know.
 
 
 # What is trained in one job is evaluated in one: to read phi and start Python takes longer than the numbers of a run.
@@ -99,3 +100,26 @@ rule measure_phi:
         "What each phi says of own captions and of captions of other images of {wildcards.dataset}"
     script:
         "../scripts/measure_phi.py"
+
+
+rule measure_margins:
+    input:
+        unpack(read_by("measure_margins")),
+    output:
+        **made_by("measure_margins"),
+    log:
+        "logs/evaluation/margins/{scale}/{dataset}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/margins/{scale}/{dataset}.tsv"
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="30m",
+    params:
+        sets=param("measure_margins", "sets"),
+        runs=param("measure_margins", "runs"),
+        settings=param("measure_margins", "settings"),
+        matrices=param("measure_margins", "matrices"),
+    message:
+        "What the margins of training captions of {wildcards.dataset} are made of"
+    script:
+        "../scripts/measure_margins.py"

@@ -32,7 +32,7 @@ from fivesentences.losses.semantic_adaptive_margin_spec import (
     rules_of,
 )
 
-__all__ = ["PAPER", "RELEASED", "Chosen", "Rules", "SemanticAdaptiveMargin", "rules_of"]
+__all__ = ["PAPER", "RELEASED", "Chosen", "Hinges", "Rules", "SemanticAdaptiveMargin", "rules_of"]
 
 DEFAULT = SamSpec()
 
@@ -48,6 +48,24 @@ class Chosen(NamedTuple):
 
     i2t: Tensor
     t2i: Tensor
+
+
+class Hinges(NamedTuple):
+    """What the B hinges of one direction compare, and where their margins come from; each ``[B]`` samples.
+
+    Attributes:
+        image: Image of the negative pair.
+        caption: Caption of the negative pair.
+        positive: Whose positive pair it is compared with.
+        margin: Whose margin it takes.
+        margin_negative: The negative that this margin was made from, by the sample whose caption it is.
+    """
+
+    image: Tensor
+    caption: Tensor
+    positive: Tensor
+    margin: Tensor
+    margin_negative: Tensor
 
 
 class SemanticAdaptiveMargin(nn.Module):
@@ -175,19 +193,29 @@ class SemanticAdaptiveMargin(nn.Module):
         if self.shuffling is not None:
             self.shuffling.set_state(state.cpu())
 
-    def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
-        positive = similarity.diagonal()
-        sample = torch.arange(len(similarity), device=similarity.device)
-        # For each direction: which (image, caption) is the negative pair, and whose positive it is compared with.
+    def hinges(self, chosen: Chosen) -> tuple[Hinges, Hinges]:
+        """The hinges of i2t and of t2i under the rules."""
+        sample = torch.arange(len(chosen.i2t), device=chosen.i2t.device)
         if self.rules.t2i_search == "columns":
             t2i_image, t2i_caption = chosen.t2i, sample
         else:
             t2i_image, t2i_caption = sample, chosen.t2i
-        if self.rules.margin_of == "column":
-            margin_i2t, margin_t2i = margin_i2t[chosen.i2t], margin_t2i[t2i_caption]
-        i2t = (similarity[sample, chosen.i2t] - positive + margin_i2t).clamp(min=0)
-        t2i = (similarity[t2i_image, t2i_caption] - positive[t2i_caption] + margin_t2i).clamp(min=0)
-        return i2t.sum() + t2i.sum()
+        spread = self.rules.margin_of == "column"
+        of_i2t, of_t2i = (chosen.i2t, t2i_caption) if spread else (sample, sample)
+        from_i2t, from_t2i = (
+            (chosen.t2i, chosen.i2t) if self.rules.margin_negative == "crossed" else (chosen.i2t, chosen.t2i)
+        )
+        return (
+            Hinges(sample, chosen.i2t, sample, of_i2t, from_i2t[of_i2t]),
+            Hinges(t2i_image, t2i_caption, t2i_caption, of_t2i, from_t2i[of_t2i]),
+        )
+
+    def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
+        positive = similarity.diagonal()
+        i2t, t2i = self.hinges(chosen)
+        cost_i2t = (similarity[i2t.image, i2t.caption] - positive + margin_i2t[i2t.margin]).clamp(min=0)
+        cost_t2i = (similarity[t2i.image, t2i.caption] - positive[t2i.positive] + margin_t2i[t2i.margin]).clamp(min=0)
+        return cost_i2t.sum() + cost_t2i.sum()
 
     def extra_repr(self) -> str:
         """Settings, for printing."""

@@ -28,8 +28,9 @@ from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
-# its rows retrieve; correlations of each phi with the judges, or the pairs that they judged; statistics of each phi.
-Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics"]
+# its rows retrieve; correlations of each phi with the judges, or the pairs that they judged; statistics of each phi;
+# the margins of its losses on training captions, and in its rows.
+Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics", "margins"]
 
 
 class RowSpec(Strict):
@@ -123,6 +124,10 @@ class Exhibit(Strict):
 
     def matrices(self) -> list[PhiName]:
         """Each phi for which it needs the whole matrix of a test split."""
+        return []
+
+    def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
+        """Each fraction of the training captions, and loss of its study, whose adaptive margins it shows."""
         return []
 
     def published_table(self) -> Name | None:

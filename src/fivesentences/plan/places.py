@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fivesentences.config import FeatureSpec
+from fivesentences.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics.registry import parse_name
 
@@ -61,13 +62,15 @@ class Places:
         CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of the whole training
         split. tf-idf is computed when it is needed.
         """
-        names = [name for name in spec.loss.phis if parse_name(name)[0] != "tfidf"]
-        return {
-            name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz")
-            if parse_name(name)[0] == "cider"
-            else self.phi(spec.dataset, "train", f"{name}.npy")
-            for name in names
-        }
+        names = [name for name in spec.loss.phis if parse_name(name)[0] == "cider"]
+        prepared = {name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz") for name in names}
+        files = prepared | self.phi_matrices(spec.dataset, spec.loss)
+        return {name: files[name] for name in spec.loss.phis if name in files}
+
+    def phi_matrices(self, dataset: str, loss: LossSpec) -> dict[str, Path]:
+        """Those that are matrices of the whole training split."""
+        names = [name for name in loss.phis if parse_name(name)[0] not in ("cider", "tfidf")]
+        return {name: self.phi(dataset, "train", f"{name}.npy") for name in names}
 
     # --- training and evaluation ----------------------------------------------------------------------------
 
@@ -102,6 +105,10 @@ class Places:
     def phi_statistics(self, dataset: str) -> Path:
         """What each phi says of a dataset's captions."""
         return self.results / "evaluation" / "meaning" / f"{dataset}.json"
+
+    def margins(self, scale: str, dataset: str) -> Path:
+        """What the margins of a dataset's training captions are made of, and those of runs of a scale."""
+        return self.results / "evaluation" / "margins" / scale / f"{dataset}.json"
 
     # --- paper ----------------------------------------------------------------------------------------------
 

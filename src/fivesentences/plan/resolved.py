@@ -8,11 +8,12 @@ from pathlib import Path
 
 from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
 from fivesentences.corpus.photograph_digests import Identity
+from fivesentences.losses import LossSpec
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places
-from fivesentences.plan.rows import ensembles_of_rows, inferences_of_rows, rows_of_scale, runs_of_rows
+from fivesentences.plan.rows import ensembles_of_rows, expand_rows, inferences_of_rows, rows_of_scale, runs_of_rows
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
@@ -178,6 +179,42 @@ class Resolved:
         """Every (phi, references) whose agreement with judges is shown, each once."""
         asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
         return [(phi, references) for phi, references in asked if self.scale.shows(phi)]
+
+    @property
+    def with_training_captions(self) -> list[str]:
+        """Datasets whose training captions the scale reads, among them those that no model is trained on."""
+        splits = {name: getattr(data, "splits", None) for name, data in self.scale.datasets.items()}
+        return [name for name, read in splits.items() if read is None or "train" in read]
+
+    def margins_of_captions(self, dataset: str) -> list[tuple[float, LossSpec]]:
+        """Each (fraction, loss) whose margins are measured on captions alone, each once.
+
+        These have random negatives: others are chosen by the similarity of a model. A phi that takes long is read from
+        a matrix; this alone is no reason to make one, so that the dataset needs a run that reads it too.
+        """
+        left_out = self.scale.leave_out
+        made = {phi for spec in self.all_runs.values() if spec.dataset == dataset for phi in spec.loss.phis}
+        found: dict[tuple[float, str], tuple[float, LossSpec]] = {}
+        for name, exhibit in self.exhibits.items():
+            for fraction, named in exhibit.adaptive_margins():
+                loss = self.study_of(name).losses[named]
+                shown = all(map(self.scale.shows, loss.phis))
+                if named in left_out.losses or fraction in left_out.fractions or not shown:
+                    continue
+                drawn = loss.sam is not None and loss.sam.negatives == "random"
+                if drawn and made >= set(self.places.phi_matrices(dataset, loss)):
+                    found.setdefault((fraction, loss.folder), (fraction, loss))
+        return list(found.values())
+
+    def runs_with_margins(self, scale: str) -> list[RunSpec]:
+        """Runs of the scale, or of its complete form, whose adaptive margins a table or figure shows, each once."""
+        shown = [name for name, exhibit in self.exhibits.items() if exhibit.reads == "margins"]
+        rows = [
+            row
+            for name in shown
+            for row in expand_rows(self.exhibits[name].row_specs(), self.study_of(name), self.scales[scale])
+        ]
+        return list({run.name: run for row in rows for run in row.runs if isinstance(run, RunSpec)}.values())
 
     @property
     def needs_labels(self) -> bool:

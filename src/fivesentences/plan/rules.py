@@ -7,7 +7,7 @@ under its name, takes the wildcards of a job and returns what the job reads and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -105,6 +105,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "numbers": places.agreement(dataset, "{judge}", "json"),
         },
         "measure_phi": {"statistics": places.phi_statistics(dataset)},
+        "measure_margins": {"margins": places.margins("{scale}", dataset)},
         "make_table": table,
         "plot_figure": figure,
         "show_examples": {
@@ -113,6 +114,10 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         },
         "make_page": {"page": places.page("{scale}")},
     }
+
+
+def _as_text(paths: Mapping[str, Path]) -> dict[str, str]:
+    return {name: str(path) for name, path in paths.items()}
 
 
 class Rules:
@@ -240,7 +245,7 @@ class Rules:
             {
                 "spec": spec.model_dump(mode="json"),
                 "folder": str(places.run(spec.name)),
-                "phi_files": {name: str(path) for name, path in places.phi_files(spec).items()},
+                "phi_files": _as_text(places.phi_files(spec)),
             }
             for spec in specs
         ]
@@ -325,6 +330,34 @@ class Rules:
                 "phi": [self.places.phi(dataset, TEST, f"{phi}.npy") for phi in phis],
                 "tuples": self._tuples(dataset, phis),
             }
+        )
+
+    def measure_margins(self, scale: str, dataset: str) -> Step:
+        """What the margins of a dataset's training captions are made of, and those of runs of a scale."""
+        plan, places, training = self.plan, self.places, self.plan.scale.training
+        sets = plan.margins_of_captions(dataset)
+        runs = [run for run in plan.runs_with_margins(scale) if run.dataset == dataset]
+        matrices = {name: path for _, loss in sets for name, path in places.phi_matrices(dataset, loss).items()}
+        return Step(
+            {
+                "corpus": places.corpus(dataset),
+                "phi": sorted({*matrices.values(), *plan.phi_read_by(runs)}),
+                "features": sorted({plan.features_of(run) for run in runs}),
+                "records": plan.records_of(run.name for run in runs),
+            },
+            {
+                "sets": [(fraction, loss.model_dump(mode="json")) for fraction, loss in sets],
+                "runs": [
+                    {
+                        "folder": str(places.run(run.name)),
+                        "features": str(plan.features_of(run)),
+                        "phi_files": _as_text(places.phi_files(run)),
+                    }
+                    for run in runs
+                ],
+                "settings": training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
+                "matrices": _as_text(matrices),
+            },
         )
 
     # --- paper ----------------------------------------------------------------------------------------------
@@ -497,6 +530,8 @@ class Rules:
             case "phi_statistics":
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
                 return [places.phi_statistics(dataset) for dataset in plan.scale.datasets if shown]
+            case "margins":
+                return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
 
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""

@@ -99,6 +99,21 @@ class Study(Strict):
         return self
 
     @model_validator(mode="after")
+    def _margins_are_adaptive(self) -> Study:
+        for exhibit in self.exhibits:
+            for _, name in exhibit.adaptive_margins():
+                if name not in self.losses:
+                    known = ", ".join(self.losses)
+                    raise ValueError(f"{exhibit.name} names the loss '{name}', but losses has only: {known}")
+                sam = self.losses[name].sam
+                if sam is None or sam.margins != "adaptive":
+                    raise ValueError(
+                        f"{exhibit.name} shows the margins of the loss '{name}', which has no adaptive margins; name a "
+                        "loss with sam, whose margins are adaptive"
+                    )
+        return self
+
+    @model_validator(mode="after")
     def _losses_are_declared(self) -> Study:
         for exhibit in self.exhibits:
             for row in exhibit.row_specs():

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fivesentences.config import Hyperparameters
 from fivesentences.errors import InputError
 from fivesentences.training.vocabulary import PAD
 
@@ -115,6 +116,28 @@ def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: in
         places[of_image[image]] = chosen
         free[chosen] -= 1
     return shuffled[np.argsort(places[shuffled], kind="stable")]
+
+
+def training_order(
+    settings: Hyperparameters, lengths: np.ndarray, image_of_caption: np.ndarray, seed: int, epoch: int
+) -> np.ndarray:
+    """``[captions]``, the order in which a run with these settings sees its captions in an epoch.
+
+    Args:
+        settings: The run's.
+        lengths: ``[captions]`` words of each; read with ``bucketing`` only.
+        image_of_caption: ``[captions]`` image index of each.
+        seed: The run's.
+        epoch: From 0.
+
+    Raises:
+        InputError: See ``distinct_order``.
+    """
+    if settings.bucketing:
+        return bucketed_order(lengths, settings.batch_size, seed, epoch)
+    if settings.one_caption_per_image:
+        return distinct_order(image_of_caption, settings.batch_size, seed, epoch)
+    return epoch_order(len(image_of_caption), seed, epoch)
 
 
 def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:

@@ -27,7 +27,7 @@ from fivesentences.models.recurrence import GRU
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
-from fivesentences.training.batches import batches_of, bucketed_order, distinct_order, epoch_order
+from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loader import Batch, Loader
@@ -135,12 +135,10 @@ class Training:
 
     def _order(self) -> np.ndarray:
         """``[captions]``, the order of the current epoch."""
-        size, seed, train = self.settings.batch_size, self.spec.seed, self.data.train
-        if self.settings.bucketing:
-            return bucketed_order(train.captions.lengths, size, seed, self.epoch)
-        if self.settings.one_caption_per_image:
-            return distinct_order(train.image_of_caption.numpy(), size, seed, self.epoch)
-        return epoch_order(len(train.captions), seed, self.epoch)
+        train = self.data.train
+        return training_order(
+            self.settings, train.captions.lengths, train.image_of_caption.numpy(), self.spec.seed, self.epoch
+        )
 
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()

@@ -1,0 +1,77 @@
+"""What was measured of adaptive margins, for the tables and figures that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from fivesentences.config import Scale
+from fivesentences.errors import InputError
+from fivesentences.evaluation.margins import read_margins
+from fivesentences.losses import LossSpec
+from fivesentences.plan.rows import Row
+from fivesentences.plan.studies import Study
+
+Numbers = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What was measured of a dataset's training captions.
+
+    Attributes:
+        dataset: Its name.
+        sets: Numbers of captions alone, by fraction and folder of the loss.
+        runs: Numbers of runs, by their names.
+    """
+
+    dataset: str
+    sets: Mapping[tuple[float, str], Numbers]
+    runs: Mapping[str, Numbers]
+
+    def of_captions(self, fraction: float, loss: LossSpec) -> Numbers | None:
+        """Of a loss with random negatives, measured without a model; None where it was not."""
+        return self.sets.get((fraction, loss.folder))
+
+    def of_runs(self, row: Row) -> list[Numbers]:
+        """Of each run of a row.
+
+        Raises:
+            InputError: If one was not measured.
+        """
+        for run in row.runs:
+            if run.name not in self.runs:
+                raise InputError(f"the margins of {self.dataset} lack the run '{run.name}'; measure them again.")
+        return [self.runs[run.name] for run in row.runs]
+
+
+def read_all_margins(files: Iterable[Path]) -> list[Margins]:
+    """What the evaluation measured, one entry per dataset.
+
+    Raises:
+        InputError: If a file is missing or is not one of these.
+    """
+    found = []
+    for content in map(read_margins, files):
+        sets = {(one["fraction"], one["loss"]): one for one in content["sets"]}
+        found.append(Margins(content["dataset"], sets, {one["run"]: one for one in content["runs"]}))
+    return found
+
+
+def made_at(
+    study: Study, scale: Scale, fractions: Sequence[float], losses: Sequence[str]
+) -> Iterator[tuple[float, str]]:
+    """Each fraction with each loss that a scale does not leave out, nor a phi that the loss reads."""
+    left_out = scale.leave_out
+    shown = [loss for loss in losses if loss not in left_out.losses and all(map(scale.shows, study.losses[loss].phis))]
+    for fraction in fractions:
+        if fraction not in left_out.fractions:
+            yield from ((fraction, loss) for loss in shown)
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean of some values, and their sample standard deviation if there are several."""
+    return fmean(values), stdev(values) if len(values) > 1 else None

@@ -1,0 +1,104 @@
+"""The hinges that are measured are those of the loss."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.losses.semantic_adaptive_margin_spec import BY_PHI
+from fivesentences.training import hinges as module
+from fivesentences.training.batch_phi import open_phis
+from fivesentences.training.batches import batches_of, epoch_order
+from fivesentences.training.checkpoint import load_trained
+from fivesentences.training.hinges import batches_of_epochs, hinges_of_captions, hinges_of_run
+from fivesentences.training.run import train_run
+from fivesentences.training.scoring import similarity_of
+
+SWITCHED = ["positive", "t2i_search", "margin_negative", "margin_of"]
+OTHER = {"positive": "skipped", "t2i_search": "rows", "margin_negative": "crossed", "margin_of": "column"}
+RULES = [
+    {name: OTHER[name] for name, on in zip(SWITCHED, which, strict=True) if on} for which in product([0, 1], repeat=4)
+]
+SPECS = [
+    *(
+        SamSpec(temperature=5, negatives=negatives, max_margin=0.3, **rules)
+        for negatives in ("random", "closest", "furthest")
+        for rules in RULES
+    ),
+    *(SamSpec(temperature=5, negatives=negatives) for negatives in BY_PHI),
+    *(SamSpec(temperature=5, scaling=scaling) for scaling in ("standardised", "ranked")),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: ",".join(spec.parts))
+def test_the_loss_is_the_sum_of_the_measured_hinges_and_a_margin_the_sum_of_its_parts(spec):
+    draw = torch.Generator().manual_seed(1)
+    similarity = torch.rand(9, 9, generator=draw)
+    phi = 2 * torch.rand(9, 9, generator=draw) + 2 * torch.eye(9)
+    sam = spec.build()
+    torch.manual_seed(3)
+    loss = float(sam(similarity, phi))
+    torch.manual_seed(3)
+    found = module._joined([module._of_batch(sam, phi, similarity)], sam.max_margin)
+    assert len(found) == 18 and found.group.tolist() == [0] * 9 + [1] * 9
+    assert spec.weight * np.clip(found.margin - found.gap, 0, None).sum() == pytest.approx(loss, rel=1e-6)
+    capped = np.minimum(found.positive - found.negative, np.inf if sam.max_margin is None else sam.max_margin)
+    np.testing.assert_allclose(found.margin, capped, atol=1e-6)
+    if spec.rules.margin_negative == "own" and spec.rules.margin_of == "query" and spec.rules.t2i_search == "columns":
+        assert found.phi_negative.tolist() == found.phi_own_negative.tolist()
+
+
+@pytest.mark.parametrize("captions", [39, 33])  # with 16 per batch: a small last batch, and one of a single caption
+def test_batches_are_those_of_whole_epochs_of_training(captions, spec_of):
+    owner = np.arange(captions) // 3
+    found = list(batches_of_epochs(spec_of().training, np.ones(captions, dtype=np.int64), owner, 5, at_least=4))
+    expected = [rows for epoch in (0, 1) for rows in batches_of(epoch_order(captions, 5, epoch), 16) if len(rows) > 1]
+    assert [rows.tolist() for rows in found] == [rows.tolist() for rows in expected]
+
+
+def test_no_batch_of_a_run_with_one_caption_per_image_has_two(spec_of):
+    owner = np.arange(60) // 3
+    settings = spec_of(one_caption_per_image=True, batch_size=12).training
+    for rows in batches_of_epochs(settings, np.ones(60, dtype=np.int64), owner, 0, at_least=5):
+        assert len(set(owner[rows])) == len(rows)
+
+
+def test_gaps_of_a_run_are_those_of_the_similarity_that_evaluation_reads(spec_of, inputs, tmp_path):
+    loss = LossSpec(sam=SamSpec(negatives="closest"))
+    spec = spec_of(epochs=1, loss=loss)
+    train_run(spec, *inputs, tmp_path)
+    found = hinges_of_run(tmp_path, *inputs, batches=1)
+    part = Corpus.read(inputs.corpus).split("train")
+    trained = load_trained(tmp_path)
+    split, _ = module._training_split(trained, *inputs)
+    similarity = torch.from_numpy(similarity_of(trained.model, split))  # [images, captions]
+    (phi,) = open_phis(["cider"], part).values()
+    margins, gaps = [], []
+    for rows in batches_of(epoch_order(part.n_captions, spec.seed, 0), 16):
+        images, block = part.image_of_caption[rows], torch.from_numpy(phi.batch(rows))
+        of_batch = similarity[images][:, rows]
+        for scores in (of_batch, of_batch.T):
+            for query in range(len(rows)):
+                others = [item for item in range(len(rows)) if item != query]
+                negative = max(others, key=lambda item: float(scores[query, item]))
+                gaps.append(float(of_batch[query, query] - scores[query, negative]))
+                margins.append(float(block[query, query] - block[negative, query]) / 10)
+    np.testing.assert_allclose(found.gap, gaps, atol=1e-5)
+    np.testing.assert_allclose(found.margin, margins, atol=1e-5)
+
+
+def test_what_has_no_adaptive_margins_or_needs_a_model_is_refused(inputs, spec_of):
+    part = Corpus.read(inputs.corpus).split("train")
+    phis = open_phis(["cider"], part)
+    settings = spec_of().training
+    for loss in (LossSpec(), LossSpec(sam=SamSpec(margins="fixed")), LossSpec(sam=SamSpec(margins="shuffled"))):
+        with pytest.raises(InputError, match="has no adaptive margins"):
+            hinges_of_captions(loss, part, phis, settings, batches=1)
+    with pytest.raises(InputError, match="are chosen by similarity, so its margins are those of a trained run"):
+        hinges_of_captions(LossSpec(sam=SamSpec(negatives="closest")), part, phis, settings, batches=1)
