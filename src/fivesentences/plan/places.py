@@ -9,6 +9,8 @@ from fivesentences.config import FeatureSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics.registry import parse_name
 
+ALL_CAPTIONS = "fraction=1"  # what ``captions_of`` calls the whole training split
+
 
 @dataclass(frozen=True)
 class Places:
@@ -51,21 +53,27 @@ class Places:
         """A phi matrix, or a file beside it."""
         return self.results / "semantics" / dataset / split / file
 
-    def parsed_tuples(self, dataset: str) -> Path:
-        """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them."""
-        return self.results / "semantics" / dataset / "tuples.jsonl.gz"
+    def parsed_tuples(self, dataset: str, part: str = "tuples") -> Path:
+        """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them.
+
+        Args:
+            dataset: Of the captions.
+            part: ``tuples``: all of them; otherwise as ``part_of_tuples`` names those of a split, or some of them.
+        """
+        return self.results / "semantics" / dataset / f"{part}.jsonl.gz"
 
     def phi_files(self, spec: RunSpec) -> dict[str, Path]:
         """phi of training captions that a run's loss reads from files, by name.
 
-        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of the whole training
-        split. tf-idf is computed when it is needed.
+        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of them. tf-idf is
+        computed when it is needed.
         """
         names = [name for name in spec.loss.phis if parse_name(name)[0] != "tfidf"]
+        whole = captions_of(spec) == ALL_CAPTIONS
         return {
             name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz")
             if parse_name(name)[0] == "cider"
-            else self.phi(spec.dataset, "train", f"{name}.npy")
+            else self.phi(spec.dataset, "train", f"{name}.npy" if whole else f"{name},{captions_of(spec)}.npy")
             for name in names
         }
 
@@ -119,3 +127,8 @@ def captions_of(spec: RunSpec) -> str:
     drawn = spec.training.draw == "seeded" and spec.fraction < 1
     fewer = "" if spec.captions_per_image is None else f",captions_per_image={spec.captions_per_image}"
     return f"fraction={spec.fraction:g}{fewer}" + (f",draw=seeded,seed={spec.seed}" if drawn else "")
+
+
+def part_of_tuples(split: str, captions: str = "") -> str:
+    """The name below a dataset's folder of the tuples of a split, or of some captions of it, without its ending."""
+    return f"{split}/tuples,{captions}" if captions else f"{split}/tuples"
