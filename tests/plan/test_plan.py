@@ -10,6 +10,7 @@ import pytest
 
 from fivesentences.config import Catalogue, Scale, read
 from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import plan_of
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -209,8 +210,60 @@ def test_a_dataset_that_the_catalogue_lacks_is_named(plans):
 def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_real_data():
     plan = plan_of(read(Scale, TINY), CONFIG)
     jobs, _ = jobs_for(plan, plan.targets["page"])
-    real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions"}
-    assert set(jobs) == set(plan.rules) - real
+    real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_some_captions"}
+    slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
+    assert set(jobs) == set(plan.rules) - real - slow
+
+
+def spice_on_flickr8k(plans: dict[str, Plan], fractions: list[float], **training: object) -> Plan:
+    """A plan whose only table trains VSE++ with SPICE's margins on some fractions of Flickr8k."""
+    study = plans["flickr8k"].studies["knn_margin"]
+    table = next(table for table in study.tables if table.name == "table1")
+    row = type(table.row_specs()[0])(role="flickr30k", model="vsepp", loss="spice", fraction=fractions)
+    loss = LossSpec(sam=SamSpec(temperature=1.58, phi="spice"))
+    changed = study.model_copy(
+        update={"losses": {"spice": loss}, "tables": [table.model_copy(update={"rows": [row]})], "figures": []}
+    )
+    given = {"studies": ["p"], "other_seeds": [], "keep": None, "judges": []}
+    scale = plans["flickr8k"].scale
+    given["training"] = scale.training.model_copy(update=training)
+    return Plan(scale.model_copy(update=given), {"p": changed}, plans["flickr8k"].catalogue, config=CONFIG)
+
+
+def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are_parsed(plans):
+    train = Path("results/semantics/flickr8k/train")
+    plan = spice_on_flickr8k(plans, [0.1, 1.0])
+    assert plan.phi_read_by(plan.runs.values()) == [train / "spice,fraction=0.1.npy", train / "spice.npy"]
+    jobs, _ = jobs_for(plan, plan.targets["training_inputs"])
+    assert jobs["parse_captions"] == 0 and jobs["parse_some_captions"] == 2
+    assert jobs["score_captions"] == jobs["score_training_captions"] == 1
+    wildcards = {"dataset": "flickr8k", "phi": "spice", "captions": "fraction=0.1"}
+    assert plan.inputs_of("score_training_captions", **wildcards)["tuples"] == [train / "tuples,fraction=0.1.jsonl.gz"]
+    assert plan.params_of("score_training_captions", **wildcards) == {"part": (0.1, None, "first", 0)}
+    told = plan.params_of("parse_some_captions", dataset="flickr8k", part="train/tuples,fraction=0.1")
+    assert (told["split"], told["part"]) == ("train", (0.1, None, "first", 0))
+    assert plan.params_of("parse_some_captions", dataset="flickr8k", part="test/tuples")["part"] is None
+    test = plan.inputs_of("score_captions", dataset="flickr8k", split="test", phi="spice")["tuples"]
+    assert test == [Path("results/semantics/flickr8k/test/tuples.jsonl.gz")]
+    # The judges read phi of the whole corpus.
+    judged = plans["flickr8k"].inputs_of("ask_judge", dataset="flickr8k", judge="flickr8k_expert")["tuples"]
+    assert judged == [Path("results/semantics/flickr8k/tuples.jsonl.gz")]
+
+
+def test_a_drawn_fraction_has_a_matrix_for_each_seed_and_others_share_one_whatever_the_seeds(plans):
+    drawn = spice_on_flickr8k(plans, [0.1], draw="seeded")
+    parts = [path.name for path in drawn.phi_read_by(drawn.runs.values())]
+    assert parts == [f"spice,fraction=0.1,draw=seeded,seed={seed}.npy" for seed in (0, 1, 2)]
+    wildcards = {"dataset": "flickr8k", "phi": "spice"}
+    captions = "fraction=0.1,draw=seeded,seed=2"
+    assert drawn.params_of("score_training_captions", **wildcards, captions=captions)["part"] == (
+        0.1,
+        None,
+        "seeded",
+        2,
+    )
+    with pytest.raises(InputError, match=r"no run of this scale is trained on fraction=0.3 of 'flickr8k'"):
+        drawn.params_of("score_training_captions", **wildcards, captions="fraction=0.3")
 
 
 def test_a_dataset_may_be_called_like_a_target_and_ensembles_are_not_trained():

@@ -11,7 +11,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.scenes import generate
-from fivesentences.semantics.tuples import GENERATOR, read_tuples
+from fivesentences.semantics.tuples import GENERATOR, read_tuples, tuples_parsed_before
 from fivesentences.storage import sha256_of
 
 PARSED = [
@@ -104,3 +104,18 @@ def test_a_file_that_identifies_captions_by_id_needs_the_ids(tmp_path: Path) -> 
         read_tuples(path, ["A red dog."], ["a#0", "a#1"])
     with pytest.raises(InputError, match="this is a folder"):
         read_tuples(tmp_path, [])
+
+
+def test_what_the_same_parser_found_before_is_taken_over_from_whole_files_only(tmp_path: Path) -> None:
+    whole = written(tmp_path / "a.jsonl.gz", PARSED)
+    more = [{"made_by": "a parser", "captions": 1}, {"caption": "A cat.", "tuples": [["cat"]]}]
+    other = written(tmp_path / "b.jsonl.gz", more)
+    wanted = ["A cat.", "", "A red dog.", "A boat."]
+    known = {"": [], "A red dog.": [("dog",), ("dog", "red")]}
+    assert tuples_parsed_before([whole, other], wanted, "a parser") == known | {"A cat.": [("cat",)]}
+    assert tuples_parsed_before([other], ["A boat."], "a parser") == {}
+    assert tuples_parsed_before([whole], wanted, "a later parser") == {}
+    broken = tmp_path / "broken.jsonl.gz"
+    for content in (WHOLE[:-20], b"", b"rubbish", packed(PARSED[:-1]), packed([*PARSED, {"caption": 3}]), packed([[]])):
+        broken.write_bytes(content)
+        assert tuples_parsed_before([broken, tmp_path / "none.gz", whole], wanted, "a parser") == known

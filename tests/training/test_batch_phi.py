@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivesentences.corpus import Corpus, take_fraction
-from fivesentences.corpus.fractions import take_captions
+from fivesentences.corpus import Corpus, take_captions, take_fraction
 from fivesentences.errors import InputError
-from fivesentences.semantics import BatchCider, write_phi
+from fivesentences.semantics import BatchCider, Tuples, write_phi
 from fivesentences.semantics.registry import prepare
 from fivesentences.training.batch_phi import mean_of_batches, open_phis
 
@@ -39,6 +38,36 @@ def test_a_matrix_of_the_split_serves_any_fraction_of_it(split, tmp_path):
     train = take_fraction(split, 0.5, draw="seeded", seed=3)
     phi = open_phis(["bleu4"], train, {"bleu4": tmp_path / "bleu4.npy"}, split)["bleu4"]
     np.testing.assert_allclose(phi.batch(ROWS), cells("bleu4", train, ROWS), atol=1e-6)  # whole images, no idf
+
+
+@pytest.mark.parametrize("name", ["bleu1", "bleu4-ptb", "rouge_l", "bleu_daa", "rouge_daa", "spice"])
+@pytest.mark.parametrize("draw", ["first", "seeded"])
+def test_a_matrix_of_the_runs_own_captions_has_the_cells_of_one_of_the_whole_split(split, name, draw, tmp_path):
+    train = take_fraction(split, 0.5, draw=draw, seed=3)
+    files = {}
+    for corpus in (train, split):
+        files[corpus.n_captions] = tmp_path / f"{corpus.n_captions}.npy"
+        tuples = Tuples([[(word,) for word in text.split()] for text in corpus.captions], "a test", "")
+        write_phi(name, corpus.captions, corpus.image_of_caption, files[corpus.n_captions], tuples)
+    own, whole = (open_phis([name], train, {name: file}, split)[name] for file in files.values())
+    every = np.arange(train.n_captions)
+    np.testing.assert_array_equal(own.batch(every), whole.batch(every))
+    assert len(np.unique(own.batch(every))) > 5
+    np.testing.assert_array_equal(
+        own.batch(ROWS), np.load(files[train.n_captions])[ROWS][:, train.image_of_caption[ROWS]]
+    )
+
+
+def test_where_a_run_has_some_captions_of_an_image_only_its_own_matrix_has_only_these_as_references(split, tmp_path):
+    train = take_captions(split, 1)
+    write_phi("bleu1", train.captions, train.image_of_caption, tmp_path / "own.npy")
+    write_phi("bleu1", split.captions, split.image_of_caption, tmp_path / "whole.npy")
+    own, whole = (
+        open_phis(["bleu1"], train, {"bleu1": tmp_path / file}, split)["bleu1"].batch(ROWS)
+        for file in ("own.npy", "whole.npy")
+    )
+    np.testing.assert_allclose(own, cells("bleu1", train, ROWS), atol=1e-6)
+    assert (whole >= own - 1e-6).all() and (whole > own + 0.01).any()  # the best of more references
 
 
 def test_prepared_cider_is_equal_to_the_bit(split, tmp_path):
@@ -80,6 +109,9 @@ def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
         open_phis(["cider-reattached"], half, {"cider-reattached": tmp_path / "half.npz"})
     with pytest.raises(InputError, match="is not in the split"):
         open_phis(["bleu4"], split, {"bleu4": tmp_path / "half.npy"}, half)
+    third = take_fraction(split, 1 / 3)
+    with pytest.raises(InputError, match="neither from the 24 training captions of this run nor from the 72 of"):
+        open_phis(["bleu4"], third, {"bleu4": tmp_path / "half.npy"}, split)
     with pytest.raises(InputError, match=r"must end in \.npz"):
         BatchCider(half.captions, half.image_of_caption).write(tmp_path / "cider.npy")
 

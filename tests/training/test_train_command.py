@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import Corpus, take_fraction
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.plan.places import Places
 from fivesentences.semantics import write_phi
@@ -134,6 +134,19 @@ def test_a_matrix_of_the_training_split_is_read(command, inputs, spec_of, tmp_pa
     np.save(tmp_path / "bleu1.npy", np.load(tmp_path / "bleu1.npy")[:, ::-1])
     assert command(*given, "--phi", "bleu1=bleu1.npy")[0] == 0  # another matrix is another run
     assert weights.read_bytes() != before
+
+
+def test_a_run_of_a_fraction_finds_its_own_matrix_or_that_of_the_whole_split(command, inputs, spec_of, tmp_path):
+    train = Corpus.read(inputs.corpus).split("train")
+    folder = tmp_path / "results/semantics/tiny/train"
+    spec = spec_of(epochs=1, fraction=0.5, loss=LossSpec(sam=SamSpec(phi="bleu1")))
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(spec.model_dump(mode="json")))
+    weights = []
+    for corpus, name in ((train, "bleu1.npy"), (take_fraction(train, 0.5), "bleu1,fraction=0.5.npy")):
+        write_phi("bleu1", corpus.captions, corpus.image_of_caption, folder / name)
+        assert command("mine.yaml", "--corpus", inputs.corpus, "--features", inputs.features, "--out", name)[0] == 0
+        weights.append((tmp_path / name / "weights.safetensors").read_bytes())
+    assert weights[0] == weights[1]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,29 @@ rule parse_captions:
         "../scripts/parse_captions.py"
 
 
+rule parse_some_captions:
+    input:
+        unpack(read_by("parse_some_captions")),
+    output:
+        **made_by("parse_some_captions"),
+    log:
+        "logs/semantics/{dataset}/{part}.log",
+    benchmark:
+        "logs/benchmarks/semantics/{dataset}/{part}.tsv"
+    threads: 16
+    resources:
+        mem_mb=4000,
+        runtime="12h",
+    params:
+        split=param("parse_some_captions", "split"),
+        part=param("parse_some_captions", "part"),
+        mirror=param("parse_some_captions", "mirror"),
+    message:
+        "Parse captions of {wildcards.dataset} with SPICE's own parser: {wildcards.part}"
+    script:
+        "../scripts/parse_some_captions.py"
+
+
 rule score_captions:
     input:
         unpack(read_by("score_captions")),
@@ -39,6 +62,27 @@ rule score_captions:
         "{wildcards.phi} of every caption of {wildcards.dataset}/{wildcards.split} against every image"
     script:
         "../scripts/score_captions.py"
+
+
+rule score_training_captions:
+    input:
+        unpack(read_by("score_training_captions")),
+    output:
+        **made_by("score_training_captions"),
+    log:
+        "logs/semantics/{dataset}/train/{phi},{captions}.log",
+    benchmark:
+        "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
+    threads: 2
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="15m",
+    params:
+        part=param("score_training_captions", "part"),
+    message:
+        "{wildcards.phi} of the training captions of {wildcards.dataset} ({wildcards.captions}) against their images"
+    script:
+        "../scripts/score_training_captions.py"
 
 
 rule prepare_cider:

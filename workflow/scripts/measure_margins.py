@@ -7,20 +7,23 @@ from fivesentences.console import log_to
 from fivesentences.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
 from fivesentences.losses import LossSpec
 
+
+def paths(files):
+    """Paths of phi, by name."""
+    return {name: Path(path) for name, path in files.items()}
+
+
 with log_to(snakemake.log[0]):
-    files = {name: Path(path) for name, path in snakemake.params.matrices.items()}
     measure_margins(
         Path(snakemake.input.corpus),
-        [CaptionSet(fraction, check(LossSpec, loss, "the loss")) for fraction, loss in snakemake.params.sets],
         [
-            MeasuredRun(
-                Path(run["folder"]),
-                Path(run["features"]),
-                {name: Path(path) for name, path in run["phi_files"].items()},
-            )
+            CaptionSet(one["fraction"], check(LossSpec, one["loss"], "the loss"), paths(one["phi_files"]))
+            for one in snakemake.params.sets
+        ],
+        [
+            MeasuredRun(Path(run["folder"]), Path(run["features"]), paths(run["phi_files"]))
             for run in snakemake.params.runs
         ],
         Path(snakemake.output.margins),
         settings=check(Hyperparameters, snakemake.params.settings, "training"),
-        matrices=files,
     )

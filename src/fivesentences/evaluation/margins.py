@@ -44,10 +44,12 @@ class CaptionSet:
     Attributes:
         fraction: Of the training captions.
         loss: With a SAM whose negatives are random.
+        phi_files: Of the phi that it reads and that take long; see ``training.batch_phi.open_phis``.
     """
 
     fraction: float
     loss: LossSpec
+    phi_files: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,6 @@ def measure_margins(
     out: Path,
     *,
     settings: Hyperparameters,
-    matrices: Mapping[str, Path] | None = None,
     batches: int = BATCHES,
     seed: int = 0,
 ) -> None:
@@ -176,7 +177,6 @@ def measure_margins(
         out: A ``.json``.
         settings: How fractions are taken and batches drawn for the caption sets; captions of similar length do not
             share a batch.
-        matrices: Of the training split, by name of each phi that a caption set reads and that takes long.
         batches: So many at least of each caption set and each run, in whole epochs.
         seed: Of the caption sets: of the order of captions and the random negatives; a run has its own.
 
@@ -194,10 +194,12 @@ def measure_margins(
     of_sets, of_runs = [], []
     with reproducible(1, torch.device("cpu")):
         for fraction in dict.fromkeys(one.fraction for one in sets):
-            losses = [one.loss for one in sets if one.fraction == fraction]
+            of_fraction = [one for one in sets if one.fraction == fraction]
+            losses = [one.loss for one in of_fraction]
             part = training_part(whole, fraction, draw=settings.draw, seed=seed)
             keys = dict.fromkeys(key for loss in losses for key in loss.phi_keys)
-            phis = open_phis(keys, part, matrices, whole)  # once for all losses
+            files = {name: path for one in of_fraction for name, path in one.phi_files.items()}
+            phis = open_phis(keys, part, files, whole)  # once for all losses
             for loss in losses:
                 hinges = hinges_of_captions(loss, part, phis, settings, batches=batches, seed=seed)
                 about: dict[str, Any] = {"loss": loss.folder, "fraction": fraction, "batch_size": settings.batch_size}

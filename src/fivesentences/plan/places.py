@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from fivesentences.config import FeatureSpec
 from fivesentences.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics.registry import parse_name
+
+ALL_CAPTIONS = "fraction=1"  # what ``captions_of`` calls the whole training split
 
 
 @dataclass(frozen=True)
@@ -52,25 +55,31 @@ class Places:
         """A phi matrix, or a file beside it."""
         return self.results / "semantics" / dataset / split / file
 
-    def parsed_tuples(self, dataset: str) -> Path:
-        """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them."""
-        return self.results / "semantics" / dataset / "tuples.jsonl.gz"
+    def parsed_tuples(self, dataset: str, part: str = "tuples") -> Path:
+        """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them.
+
+        Args:
+            dataset: Of the captions.
+            part: ``tuples``: all of them; otherwise as ``part_of_tuples`` names those of a split, or some of them.
+        """
+        return self.results / "semantics" / dataset / f"{part}.jsonl.gz"
 
     def phi_files(self, spec: RunSpec) -> dict[str, Path]:
         """phi of training captions that a run's loss reads from files, by name.
 
-        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of the whole training
-        split. tf-idf is computed when it is needed.
+        CIDEr is prepared from the run's own captions; a metric that takes long has a matrix of them. tf-idf is
+        computed when it is needed.
         """
         names = [name for name in spec.loss.phis if parse_name(name)[0] == "cider"]
         prepared = {name: self.phi(spec.dataset, "train", f"{name},{captions_of(spec)}.npz") for name in names}
-        files = prepared | self.phi_matrices(spec.dataset, spec.loss)
+        files = prepared | self.phi_matrices(spec.dataset, spec.loss, captions_of(spec))
         return {name: files[name] for name in spec.loss.phis if name in files}
 
-    def phi_matrices(self, dataset: str, loss: LossSpec) -> dict[str, Path]:
-        """Those that are matrices of the whole training split."""
+    def phi_matrices(self, dataset: str, loss: LossSpec, captions: str) -> dict[str, Path]:
+        """Those that are matrices of the training captions, all or some of them, see ``captions_of``."""
         names = [name for name in loss.phis if parse_name(name)[0] not in ("cider", "tfidf")]
-        return {name: self.phi(dataset, "train", f"{name}.npy") for name in names}
+        part = "" if captions == ALL_CAPTIONS else f",{captions}"
+        return {name: self.phi(dataset, "train", f"{name}{part}.npy") for name in names}
 
     # --- training and evaluation ----------------------------------------------------------------------------
 
@@ -123,6 +132,17 @@ class Places:
 
 def captions_of(spec: RunSpec) -> str:
     """Which training captions a run has, for a file name."""
-    drawn = spec.training.draw == "seeded" and spec.fraction < 1
-    fewer = "" if spec.captions_per_image is None else f",captions_per_image={spec.captions_per_image}"
-    return f"fraction={spec.fraction:g}{fewer}" + (f",draw=seeded,seed={spec.seed}" if drawn else "")
+    return part_of(spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
+
+
+def part_of(
+    fraction: float, captions_per_image: int | None = None, draw: Literal["first", "seeded"] = "first", seed: int = 0
+) -> str:
+    """A part of the training captions, for a file name; see ``corpus.training_part``."""
+    fewer = "" if captions_per_image is None else f",captions_per_image={captions_per_image}"
+    return f"fraction={fraction:g}{fewer}" + (f",draw=seeded,seed={seed}" if draw == "seeded" and fraction < 1 else "")
+
+
+def part_of_tuples(split: str, captions: str = "") -> str:
+    """The name below a dataset's folder of the tuples of a split, or of some captions of it, without its ending."""
+    return f"{split}/tuples,{captions}" if captions else f"{split}/tuples"

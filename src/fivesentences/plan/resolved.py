@@ -12,7 +12,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
-from fivesentences.plan.places import Places
+from fivesentences.plan.places import Places, part_of
 from fivesentences.plan.rows import ensembles_of_rows, expand_rows, inferences_of_rows, rows_of_scale, runs_of_rows
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
@@ -193,7 +193,7 @@ class Resolved:
         a matrix; this alone is no reason to make one, so that the dataset needs a run that reads it too.
         """
         left_out = self.scale.leave_out
-        made = {phi for spec in self.all_runs.values() if spec.dataset == dataset for phi in spec.loss.phis}
+        made = set(self.phi_read_by(self.all_runs.values()))
         found: dict[tuple[float, str], tuple[float, LossSpec]] = {}
         for name, exhibit in self.exhibits.items():
             for fraction, named in exhibit.adaptive_margins():
@@ -202,9 +202,13 @@ class Resolved:
                 if named in left_out.losses or fraction in left_out.fractions or not shown:
                     continue
                 drawn = loss.sam is not None and loss.sam.negatives == "random"
-                if drawn and made >= set(self.places.phi_matrices(dataset, loss)):
+                if drawn and made.issuperset(self.matrices_of_margins(dataset, fraction, loss).values()):
                     found.setdefault((fraction, loss.folder), (fraction, loss))
         return list(found.values())
+
+    def matrices_of_margins(self, dataset: str, fraction: float, loss: LossSpec) -> dict[str, Path]:
+        """Matrices of phi that margins of captions alone are made from; of a drawn fraction those of the seed 0."""
+        return self.places.phi_matrices(dataset, loss, part_of(fraction, draw=self.scale.training.draw))
 
     def runs_with_margins(self, scale: str) -> list[RunSpec]:
         """Runs of the scale, or of its complete form, whose adaptive margins a table or figure shows, each once."""

@@ -17,9 +17,10 @@ from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
+from fivesentences.errors import InputError
 from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.places import Places, captions_of
+from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
 from fivesentences.plan.runs import RunSpec
@@ -90,9 +91,14 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "images": places.feature_file(dataset, f"{extracted}.images.parquet"),
         },
         "parse_captions": {"tuples": places.parsed_tuples(dataset)},
+        "parse_some_captions": {"tuples": places.parsed_tuples(dataset, "{part}")},
         "score_captions": {
             "phi": places.phi(dataset, split, "{phi}.npy"),
             "note": places.phi(dataset, split, "{phi}.json"),
+        },
+        "score_training_captions": {
+            "phi": places.phi(dataset, "train", "{phi},{captions}.npy"),
+            "note": places.phi(dataset, "train", "{phi},{captions}.json"),
         },
         "prepare_cider": {"prepared": places.phi(dataset, "train", "{phi},{captions}.npz")},
         "train": {"record": places.record(job)},
@@ -142,6 +148,7 @@ class Rules:
             "reduced": one_of(plan.reduced_features),
             "phi": "[a-z0-9_]+(-[a-z]+)?",
             "captions": "fraction=[^/]+",
+            "part": f"({one_of(get_args(Split))})/tuples(,fraction=[^/]+)?",
             "file": one_of(self._downloads),
             "job": one_of(plan.evaluations),
             "ensemble": one_of(plan.all_ensembles),
@@ -226,15 +233,33 @@ class Rules:
         """Scene-graph tuples of all captions."""
         return Step({"corpus": self.places.corpus(dataset)}, {"mirror": self._mirror})
 
+    def parse_some_captions(self, dataset: str, part: str) -> Step:
+        """Scene-graph tuples of the captions of a split, or of the training captions of some runs."""
+        split, _, name = part.partition("/")
+        captions = name.partition(",")[2]
+        return Step(
+            {"corpus": self.places.corpus(dataset)},
+            {
+                "split": split,
+                "part": self._training_part(dataset, captions) if captions else None,
+                "mirror": self._mirror,
+            },
+        )
+
     def score_captions(self, dataset: str, split: str, phi: str) -> Step:
         """A phi matrix."""
-        return Step({"corpus": self.places.corpus(dataset), "tuples": self._tuples(dataset, [phi])})
+        tuples = self._tuples(dataset, [phi], part_of_tuples(split))
+        return Step({"corpus": self.places.corpus(dataset), "tuples": tuples})
+
+    def score_training_captions(self, dataset: str, phi: str, captions: str) -> Step:
+        """A phi matrix of the training captions of some runs."""
+        tuples = self._tuples(dataset, [phi], part_of_tuples("train", captions))
+        part = self._training_part(dataset, captions)
+        return Step({"corpus": self.places.corpus(dataset), "tuples": tuples}, {"part": part})
 
     def prepare_cider(self, dataset: str, phi: str, captions: str) -> Step:
         """CIDEr of the training captions of some runs."""
-        spec = self._first_that_reads(dataset, phi, captions)
-        part = (spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
-        return Step({"corpus": self.places.corpus(dataset)}, {"part": part})
+        return Step({"corpus": self.places.corpus(dataset)}, {"part": self._training_part(dataset, captions)})
 
     # --- training and evaluation ----------------------------------------------------------------------------
 
@@ -328,7 +353,7 @@ class Rules:
             {
                 "corpus": self.places.corpus(dataset),
                 "phi": [self.places.phi(dataset, TEST, f"{phi}.npy") for phi in phis],
-                "tuples": self._tuples(dataset, phis),
+                "tuples": self._tuples(dataset, phis, part_of_tuples(TEST)),
             }
         )
 
@@ -337,16 +362,19 @@ class Rules:
         plan, places, training = self.plan, self.places, self.plan.scale.training
         sets = plan.margins_of_captions(dataset)
         runs = [run for run in plan.runs_with_margins(scale) if run.dataset == dataset]
-        matrices = {name: path for _, loss in sets for name, path in places.phi_matrices(dataset, loss).items()}
+        matrices = [plan.matrices_of_margins(dataset, *one) for one in sets]
         return Step(
             {
                 "corpus": places.corpus(dataset),
-                "phi": sorted({*matrices.values(), *plan.phi_read_by(runs)}),
+                "phi": sorted({*plan.phi_read_by(runs), *(path for files in matrices for path in files.values())}),
                 "features": sorted({plan.features_of(run) for run in runs}),
                 "records": plan.records_of(run.name for run in runs),
             },
             {
-                "sets": [(fraction, loss.model_dump(mode="json")) for fraction, loss in sets],
+                "sets": [
+                    {"fraction": fraction, "loss": loss.model_dump(mode="json"), "phi_files": _as_text(files)}
+                    for (fraction, loss), files in zip(sets, matrices, strict=True)
+                ],
                 "runs": [
                     {
                         "folder": str(places.run(run.name)),
@@ -356,7 +384,6 @@ class Rules:
                     for run in runs
                 ],
                 "settings": training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
-                "matrices": _as_text(matrices),
             },
         )
 
@@ -479,12 +506,16 @@ class Rules:
             known[dataset] = identify(data.photographs, self.places.beside_corpus(dataset, "photographs.sha256.json"))
         return known[dataset]
 
-    def _tuples(self, dataset: str, phis: Iterable[str]) -> list[Path]:
-        """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them."""
+    def _tuples(self, dataset: str, phis: Iterable[str], *part: str) -> list[Path]:
+        """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them.
+
+        Those of photographs are of all captions, or of the ``part`` that ``part_of_tuples`` names.
+        """
         if not any(needs_tuples(phi) for phi in phis):
             return []
-        drawn = dataset in self.plan.drawn
-        return [self.places.beside_corpus(dataset, "tuples.jsonl.gz") if drawn else self.places.parsed_tuples(dataset)]
+        if dataset in self.plan.drawn:
+            return [self.places.beside_corpus(dataset, "tuples.jsonl.gz")]
+        return [self.places.parsed_tuples(dataset, *part)]
 
     def _labels(self, dataset: str) -> list[Path]:
         """Which objects are in a dataset's images, if that is known and a table asks for it."""
@@ -501,13 +532,19 @@ class Rules:
     def _runs(self, job: str) -> list[RunSpec]:
         return [self.plan.all_runs[name] for name in self.plan.jobs[job].runs]
 
-    def _first_that_reads(self, dataset: str, phi: str, captions: str) -> RunSpec:
-        """The first run of a dataset whose loss reads a prepared CIDEr of these training captions."""
-        return next(
-            spec
-            for spec in self.plan.all_runs.values()
-            if spec.dataset == dataset and phi in spec.loss.phis and captions_of(spec) == captions
-        )
+    def _training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
+        """What ``training_part`` needs to know to take the training captions that ``captions_of`` calls so.
+
+        It is the same at every scale: the seed is that of a drawn fraction, and 0 where runs of all seeds share it.
+
+        Raises:
+            InputError: If no run of the dataset trains on them.
+        """
+        for spec in self.plan.all_runs.values():
+            if spec.dataset == dataset and captions_of(spec) == captions:
+                drawn = spec.training.draw == "seeded" and spec.fraction < 1
+                return spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed if drawn else 0
+        raise InputError(f"no run of this scale is trained on {captions} of '{dataset}'; name captions that one is.")
 
     # --- what tables and figures read -----------------------------------------------------------------------
 

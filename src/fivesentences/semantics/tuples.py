@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
@@ -132,6 +132,37 @@ def read_tuples(path: Path | str, captions: Sequence[str], caption_ids: Sequence
                 "parse these captions again."
             )
     return Tuples([found[name] for name in names], source, sha256_of(path))
+
+
+def tuples_parsed_before(paths: Iterable[Path], captions: Sequence[str], made_by: str) -> dict[str, list[RawTuple]]:
+    """Raw tuples of those ``captions`` that files of ``parse_captions`` have, by caption.
+
+    Args:
+        paths: The files. One that another parser made, or that cannot be read to its end, is passed over: its
+            captions are to be parsed again.
+        captions: Caption texts.
+        made_by: The first line of the file must name this parser.
+    """
+    missing, found = set(captions), dict[str, list[RawTuple]]()
+    for path in paths:
+        if not missing:
+            break
+        try:
+            lines = _lines(path)
+            _, first = next(lines, (0, {}))
+            if first.get("made_by") != made_by:
+                continue
+            every = [(line.get("caption"), line.get("tuples"), number) for number, line in lines]
+            if len(every) != first.get("captions"):
+                continue
+            here = {
+                text: checked_tuples(raw, f"{path}, line {number}") for text, raw, number in every if text in missing
+            }
+        except InputError:
+            continue
+        found |= here
+        missing -= here.keys()
+    return found
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""phi of a training batch, by name: computed from prepared captions, or read from a matrix of the training split."""
+"""phi of a training batch, by name: computed from prepared captions, or read from a matrix."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, read_phi
+from fivesentences.semantics.phi_file import captions_sha256, read_phi_note
 from fivesentences.semantics.registry import parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 
@@ -47,10 +48,10 @@ class ScorerPhi:
 
 
 class MatrixPhi:
-    """A memory-mapped matrix of the whole training split; only the cells of a batch are read.
+    """A memory-mapped matrix of training captions; only the cells of a batch are read.
 
     Args:
-        matrix: ``[captions, images]`` of the training split.
+        matrix: ``[captions, images]`` of the run's captions, or of the whole training split.
         captions: ``[run's captions]``, the row of each of the run's captions in ``matrix``.
         images: ``[run's captions]``, the column of its image.
     """
@@ -95,16 +96,17 @@ def open_phis(
     """Every phi that the losses of a run read of its training captions.
 
     A phi that is computed here, or read from a prepared file, has the document frequencies and references of the run's
-    own captions, as released. A matrix has those of the whole training split; BLEU, ROUGE and SPICE have no document
-    frequencies, so that their cells are the same as long as a fraction keeps whole images.
+    own captions, as released. A matrix has those of the captions that it was made from, which its note tells: the run's
+    own, or the whole training split. BLEU, ROUGE and SPICE have no document frequencies, so that their cells are the
+    same as long as a fraction keeps whole images.
 
     Args:
         names: Names of phi, such as ``LossSpec.phi_keys``; ``cider|own_left_out`` leaves a caption out of the
             references of its own image.
         train: The run's training captions, perhaps a fraction of the split.
-        files: Name -> file: a matrix of the whole training split (``.npy`` of ``write_phi``), or, for CIDEr, the file
+        files: Name -> file: a matrix of ``train`` or of ``split`` (``.npy`` of ``write_phi``), or, for CIDEr, the file
             that ``BatchCider.write`` made from ``train`` (``.npz``). CIDEr and tf-idf need none.
-        split: The whole training split that matrices were made from; None: ``train`` is the whole split.
+        split: The whole training split; None: ``train`` is the whole split.
 
     Raises:
         InputError: If a phi has no file and needs one, or a file is missing or was made from other captions.
@@ -120,8 +122,7 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
     if references:
         return _without_own(name, _open(name, train, file, split), train)
     if file is not None and Path(file).suffix == ".npy":
-        matrix = read_phi(file, split.captions, split.image_of_caption)
-        return MatrixPhi(matrix, *places(train, split))
+        return _open_matrix(Path(file), train, split)
     if metric == "cider":
         captions, pairing = train.captions, train.image_of_caption
         assert tokenisation is not None
@@ -132,10 +133,25 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
         raise InputError(f"{file}: phi {name!r} of the training captions is read from a .npy matrix; give one.")
     if metric not in COMPUTED:
         raise InputError(
-            f"phi {name!r} takes too long to be computed for each batch; give its matrix of the training split "
-            f"(fivesentences phi {name} CAPTIONS -o {name}.npy), or use one of: {', '.join(COMPUTED)}."
+            f"phi {name!r} takes too long to be computed for each batch; give its matrix of the run's training "
+            f"captions or of the whole split (fivesentences phi {name} CAPTIONS -o {name}.npy), or use one of: "
+            f"{', '.join(COMPUTED)}."
         )
     return ScorerPhi(prepare(name, train.captions, train.image_of_caption), train.image_of_caption)
+
+
+def _open_matrix(file: Path, train: Corpus, split: Corpus) -> MatrixPhi:
+    """A matrix of the run's own captions, or of the whole split; the note beside it says which."""
+    if train.n_captions < split.n_captions and file.exists():
+        made_of = read_phi_note(file)["captions_sha256"]
+        if made_of == captions_sha256(train.captions):
+            split = train
+        elif made_of != captions_sha256(split.captions):
+            raise InputError(
+                f"{file}: phi was made neither from the {train.n_captions} training captions of this run nor from the "
+                f"{split.n_captions} of the whole split; recompute phi."
+            )
+    return MatrixPhi(read_phi(file, split.captions, split.image_of_caption), *places(train, split))
 
 
 def _without_own(name: str, kept: BatchPhi, train: Corpus) -> OwnLeftOut:

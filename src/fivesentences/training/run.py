@@ -66,8 +66,9 @@ def train_run(
         device: ``"cpu"``, whose results depend on the inputs alone; ``"cuda"``; or ``"auto"``: CUDA if it is available.
         seconds_between_saves: The state is saved at the end of each epoch and this often within one.
         label: Text before the progress bar.
-        phi_files: What the loss reads of the training captions, by name of phi: a matrix of the whole training split,
-            or prepared CIDEr of the run's own captions, which is computed if it is not given. See ``open_phis``.
+        phi_files: What the loss reads of the training captions, by name of phi: a matrix of the run's own or
+            of all training captions, or prepared CIDEr of its own, which is computed if it is not given. See
+            ``open_phis``.
         tensorboard: Whether to write the history to ``folder/tensorboard`` too.
 
     Returns:

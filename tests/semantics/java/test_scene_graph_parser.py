@@ -223,6 +223,18 @@ def test_a_child_that_ends_early_is_one_sentence_and_its_work_is_kept(no_jars, m
     assert [line["tuples"] for line in lines_of(out)[1:]] == [[["dog"]], [["dog"]]]
 
 
+def test_only_what_no_earlier_file_has_is_parsed_and_the_file_is_the_same(no_jars, monkeypatch, tmp_path):
+    child_that(monkeypatch, PARSES_ONE)
+    parse_captions(["a cat"], tmp_path / "first.jsonl.gz")
+    child_that(monkeypatch, "assert job['captions'] == ['a dog']" + PARSES_ONE)
+    parse_captions(["a dog", "a cat"], tmp_path / "more.jsonl.gz", parsed_before=[tmp_path / "first.jsonl.gz"])
+    monkeypatch.setattr(scene_graph_parser, "_run", None)  # all is known: no Java is started
+    parse_captions(["a cat"], tmp_path / "again.jsonl.gz", parsed_before=[tmp_path / "more.jsonl.gz"])
+    assert (tmp_path / "again.jsonl.gz").read_bytes() == (tmp_path / "first.jsonl.gz").read_bytes()
+    assert [line["caption"] for line in lines_of(tmp_path / "more.jsonl.gz")[1:]] == ["a dog", "a cat"]
+    assert not list(tmp_path.glob("*.journal"))
+
+
 @pytest.mark.parametrize("text", ["a dog and " * 167, ". ".join(["a dog runs"] * 125), "a,b" * 250, "a dog " * 1000])
 def test_a_caption_of_hundreds_of_words_is_refused_before_anything_is_parsed(monkeypatch, text):
     monkeypatch.setattr(scene_graph_parser.jars, "class_path", None)

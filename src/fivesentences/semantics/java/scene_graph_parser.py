@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +26,7 @@ from fivesentences.semantics.java import jars
 from fivesentences.semantics.java.caption_lines import words_in
 from fivesentences.semantics.java.jvm import MEMORY_CURE, OUT_OF_MEMORY
 from fivesentences.semantics.java.parser_worker import journal_lines
+from fivesentences.semantics.tuples import tuples_parsed_before
 from fivesentences.semantics.validation import checked_captions
 from fivesentences.storage import locked, replacing
 
@@ -86,6 +87,7 @@ def parse_captions(
     threads: int | None = None,
     memory_mb: int = 2048,
     mirror: Path | None = None,
+    parsed_before: Iterable[Path] = (),
 ) -> None:
     """Parse captions and write their raw tuples as gzipped JSON lines.
 
@@ -99,6 +101,8 @@ def parse_captions(
         threads: As in ``parse_scene_graphs``.
         memory_mb: As in ``parse_scene_graphs``.
         mirror: As in ``parse_scene_graphs``.
+        parsed_before: Files of earlier calls with other captions. What the same parser found for a caption is taken
+            from there; a file of another parser, or one that cannot be read, is passed over.
 
     Raises:
         InputError: As ``parse_scene_graphs``, or if ``out`` does not end in ``.jsonl.gz``.
@@ -108,7 +112,9 @@ def parse_captions(
         raise InputError(f"{out}: the file name of parsed captions must end in .jsonl.gz.")
     texts = list(dict.fromkeys(checked_captions(captions)))
     journal = out.with_name(f"{out.name}.journal")
-    found = _tuples_of(texts, journal, True, threads, memory_mb, mirror)
+    found = tuples_parsed_before(parsed_before, texts, made_by())
+    if todo := [text for text in texts if text not in found]:
+        found |= _tuples_of(todo, journal, True, threads, memory_mb, mirror)
     head = json.dumps({"made_by": made_by(), "captions": len(texts)}) + "\n"
     lines = journal_lines(texts, [[list(item) for item in found[text]] for text in texts])
     try:
@@ -124,7 +130,7 @@ def parse_captions(
             f"{out} cannot be written ({error.strerror or error}); make room and run again: the parsed captions are "
             f"kept in {journal.name}."
         ) from None
-    journal.unlink()
+    journal.unlink(missing_ok=True)
 
 
 def made_by() -> str:
