@@ -14,6 +14,7 @@ from pydantic import Field
 from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
+from fivesentences.paper.figures.curves import CurvesFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
 from fivesentences.paper.figures.phi_histogram import PhiHistogramFigure
@@ -33,6 +34,7 @@ AnyTable = Annotated[
 AnyFigure = Annotated[
     AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
+    | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
     | HubnessFigure  # how often items are the nearest of a query
     | MetricAgreementFigure  # whether metrics rank runs alike
     | PhiHistogramFigure  # phi of own captions and of captions of other images

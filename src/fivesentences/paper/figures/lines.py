@@ -29,13 +29,14 @@ def widest_label(labels: Iterable[str]) -> float:
     return max(float(TextPath((0, 0), line, size=LABEL_SIZE).get_extents().width) for line in lines) / 72
 
 
-def draw_labels(panel: Any, ends: Sequence[LineEnd], apart: float) -> None:
+def draw_labels(panel: Any, ends: Sequence[LineEnd], apart: float, beside: float = 1.07) -> None:
     """Write each label to the right of its line's end, with a thin leader, moved apart where ends are close.
 
     Args:
         panel: Axes whose limits are final.
         ends: One per line.
         apart: Distance between labels as a share of the panel's height; less where so many do not fit.
+        beside: Where they begin, as a share of the panel's width.
     """
     low, high = panel.get_ylim()
     apart = (high - low) * min(apart, 1.04 / len(ends))
@@ -45,7 +46,7 @@ def draw_labels(panel: Any, ends: Sequence[LineEnd], apart: float) -> None:
         panel.annotate(
             label,
             xy=(x, y),
-            xytext=(1.07, (place - low) / (high - low)),
+            xytext=(beside, (place - low) / (high - low)),
             textcoords="axes fraction",
             color=colour,
             va="center",
