@@ -15,6 +15,7 @@ from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read,
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
 from fivesentences.paper.figures.curves import CurvesFigure
+from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
 from fivesentences.paper.figures.phi_histogram import PhiHistogramFigure
@@ -35,6 +36,7 @@ AnyFigure = Annotated[
     AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
     | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
+    | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
     | MetricAgreementFigure  # whether metrics rank runs alike
     | PhiHistogramFigure  # phi of own captions and of captions of other images
