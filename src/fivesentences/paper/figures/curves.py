@@ -250,12 +250,13 @@ class CurvesFigure(FigureKind):
         for row in self.rows:
             if self.over == "epochs" and row.epochs is None:
                 raise ValueError("over is epochs, but a row leaves its epochs to the scale; name them in the row")
-            keys = ("role", *OF_LINE[self.over], self.over)
-            for place in itertools.product(*(as_list(getattr(row, key)) for key in keys)):
+            for values in itertools.product(*(as_list(getattr(row, axis)) for axis in AXES)):
+                setting = dict(zip(AXES, values, strict=True))
+                place = (row.role, *(setting[axis] for axis in (*OF_LINE[self.over], self.over)))
                 if place in seen:
-                    loss = place[keys.index("loss")]
+                    where = f"{self.over} {setting[self.over]:g}"
                     raise ValueError(
-                        f"two rows have the loss {loss} at {self.over} {place[-1]:g}, one place of one line; remove one"
+                        f"two rows have the loss {setting['loss']} at {where}, one place of one line; remove one"
                     )
                 seen.add(place)
         losses = unique(loss for row in self.rows for loss in as_list(row.loss))
