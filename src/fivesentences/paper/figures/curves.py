@@ -50,7 +50,7 @@ VALUES, DIFFERENCES = tuple(MEAN[:3]), tuple(DIFFERENCE[:3])
 # Inches: left of, between, above and below panels, and their least height; of a line of a label, and between labels.
 LEFT, BETWEEN, ABOVE, BELOW, HEIGHT, TEXT_LINE, APART = 0.42, 0.5, 0.3, 0.52, 1.85, 0.125, 0.07
 BESIDE = 0.17  # inches from a panel to its labels
-DODGE = 0.038  # inches between differences at one place, so that their bars can be told apart
+DODGE = 0.038  # inches between the bars at one place, so that they can be told apart
 WRAPPED = 25  # characters of a line of a label
 BASELINE = 5  # its colour, which no other line has
 
@@ -197,8 +197,7 @@ class CurvesFigure(FigureKind):
         panel.set_xscale("log")
         panel.set_xlim(places[0] / 1.25, places[-1] * 1.25)
         inches = panel.get_position().width * panel.figure.get_figwidth()
-        # Only differences: lines that rise steeply would seem to be apart.
-        step = DODGE * math.log(places[-1] / places[0] * 1.25**2) / inches if names == DIFFERENCES else 0
+        step = DODGE * math.log(places[-1] / places[0] * 1.25**2) / inches
         ends, middle = [], (data["label"].nunique() - 1) / 2
         if names == DIFFERENCES:
             panel.axhline(0, color=RULE, linewidth=0.8, zorder=1)
@@ -206,12 +205,15 @@ class CurvesFigure(FigureKind):
             line, look = line.dropna(subset=names[0]).sort_values(self.over), looks[str(label)]
             if line.empty:
                 continue
-            x = line[self.over].to_numpy(dtype=float) * math.exp(step * (index - middle))
+            x = line[self.over].to_numpy(dtype=float)
+            beside = x * math.exp(step * (index - middle))
+            # Of values only the bars: lines that rise steeply would seem to be apart.
+            x = beside if names == DIFFERENCES else x
             mean, low, high = (line[name].to_numpy(dtype=float) for name in names)
             panel.plot(x, mean, linewidth=1.2, markersize=3.2, zorder=3, **look)
             known = np.isfinite(low)
             bars: dict[str, Any] = {"color": look["color"], "linewidth": 0.8, "zorder": 2}
-            panel.vlines(x[known], low[known], high[known], **bars)
+            panel.vlines(beside[known], low[known], high[known], **bars)
             ends.append(LineEnd(labels[str(label)], look["color"], float(x[-1]), float(mean[-1])))
         panel.set_xticks(places, self._ticks(data, places))
         panel.xaxis.set_minor_locator(NullLocator())
