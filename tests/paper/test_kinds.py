@@ -25,6 +25,8 @@ TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1", "ma
 FIGURES = {
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
+    "curves": "evidence_fractions/crossing",
+    "front": "evidence_daa/front",
     "hubness": "knn_margin/hubness",
     "margins": "evidence_margins/margin_distribution",
     "metric_agreement": "metric_agreement/agreement",

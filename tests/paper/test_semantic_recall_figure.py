@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
-from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines, spread_apart
+from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines
 from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.text.labels import line_labels
@@ -98,13 +96,3 @@ def test_the_demo_draws_every_model_that_it_keeps_and_trains_none_for_the_figure
     fewer = [figure.model_copy(update={"rows": figure.rows[:1]}) if one == figure else one for one in study.figures]
     without = studies | {"five_sentences": study.model_copy(update={"figures": fewer})}
     assert runs_of_scale(studies, demo).keys() == runs_of_scale(without, demo).keys()
-
-
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=11))
-def test_labels_keep_their_order_and_distance_and_move_only_if_they_must(values):
-    values = sorted(values)
-    places = spread_apart(values, 0.9, 0.0, 10.0)
-    assert (np.diff(places) >= 0.9 - 1e-9).all()
-    assert min(places) >= 0 and max(places) <= 10 + 1e-9
-    if (np.diff(values) >= 0.9).all():
-        assert places == pytest.approx(values, abs=1e-9)

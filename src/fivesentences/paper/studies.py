@@ -14,6 +14,8 @@ from pydantic import Field
 from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
+from fivesentences.paper.figures.curves import CurvesFigure
+from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.margins import MarginsFigure
 from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
@@ -36,6 +38,8 @@ AnyTable = Annotated[
 AnyFigure = Annotated[
     AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
+    | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
+    | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
     | MarginsFigure  # how adaptive margins are distributed
     | MetricAgreementFigure  # whether metrics rank runs alike

@@ -18,6 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.paper.text.labels import line_labels
@@ -30,9 +31,7 @@ from fivesentences.plan.rows import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-HEIGHT, PANEL, APART, LABEL_SIZE = 4.9, 1.97, 0.21, 7.5  # inches: of the canvas, a panel, between labels; points
-LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HEIGHT, PANEL, APART = 4.9, 1.97, 0.21  # inches: of the canvas, a panel, between labels
 ORDER = ("t2i", "i2t")  # the paper draws text to image, so this comes first
 STYLES = {"vse_recall": "Recall@{k}: any relevant item found", "recall": "Semantic recall@{k}: share found"}
 COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "direction", "style", "k", "m"]
@@ -110,15 +109,12 @@ def _relevant_counts(rows: Sequence[Row], measures: Sequence[Measure], results: 
 
 def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     """Two rows (text to image as in the paper, and image to text) by two columns (recall, semantic recall)."""
-    from matplotlib.textpath import TextPath
-
     # Labels stand below each other beside a panel, so many of them need a higher one.
     height = max(HEIGHT, 2 * APART * data["label"].nunique() + HEIGHT - 2 * PANEL)
     canvas.set_size_inches(WIDTH, height)
     axes = canvas.subplots(2, 2, sharex=True)
-    # Room for the longest label, in points, beside the right-hand panels.
-    widest = max(TextPath((0, 0), label, size=LABEL_SIZE).get_extents().width for label in data["label"].unique())
-    right = 1 - (widest / 72 + 0.22) / WIDTH
+    # Room for the longest label beside the right-hand panels.
+    right = 1 - (widest_label(data["label"].unique()) + 0.22) / WIDTH
     canvas.subplots_adjust(left=0.07, right=right, top=0.93, bottom=0.085, wspace=0.18, hspace=0.16)
     k = int(data["k"].iloc[0])
     for row, direction in enumerate(ORDER):
@@ -133,22 +129,22 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
             if column == 0:
                 panel.set_ylabel(f"{DIRECTIONS[direction]} (%)")
             if column == 1:
-                _draw_labels(panel, ends)
+                draw_labels(panel, ends, 0.105)
 
 
-def _draw_lines(panel: Any, data: pd.DataFrame) -> list[tuple[str, str, float, float]]:
-    """Draw one line per row with its band; return (label, colour, last m, last mean) of each."""
+def _draw_lines(panel: Any, data: pd.DataFrame) -> list[LineEnd]:
+    """Draw one line per row with its band; return the end of each."""
     from matplotlib.ticker import MaxNLocator
 
     ends = []
     for (label, line), (look, dashes) in zip(data.groupby("label", sort=False), looks_of_lines(data), strict=True):
         colour = COLOURS[look % len(COLOURS)]
         m, mean, spread = (line[name].to_numpy(dtype=float) for name in ("m", "mean", "spread"))
-        how = {"marker": MARKERS[look % len(MARKERS)], "linestyle": LINES[dashes % len(LINES)]}
+        how = {"marker": MARKERS[look % len(MARKERS)], "linestyle": DASHES[dashes % len(DASHES)]}
         panel.plot(m, mean, color=colour, linewidth=1.3, markersize=3.6, zorder=3, **how)
         if np.isfinite(spread).all():
             panel.fill_between(m, mean - spread, mean + spread, color=colour, alpha=0.14, linewidth=0)
-        ends.append((str(label), colour, float(m[-1]), float(mean[-1])))
+        ends.append(LineEnd(str(label), colour, float(m[-1]), float(mean[-1])))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.yaxis.set_major_locator(MaxNLocator(5))
     draw_grid(panel)
@@ -170,48 +166,3 @@ def looks_of_lines(data: pd.DataFrame) -> list[tuple[int, int]]:
     # An eighth model has the colour of the first one, and dashes after those that the models of that colour need.
     most = max(dashes for _, dashes in looks) + 1
     return [(look, dashes + most * (look // len(COLOURS))) for look, dashes in looks]
-
-
-def _draw_labels(panel: Any, ends: list[tuple[str, str, float, float]]) -> None:
-    """Write each label to the right of its line's end, with a thin leader, moved apart where ends are close."""
-    low, high = panel.get_ylim()
-    apart = (high - low) * min(0.105, 1.04 / len(ends))
-    ends = sorted(ends, key=lambda end: end[3])
-    places = spread_apart([end[3] for end in ends], apart, low, high)
-    for (label, colour, m, mean), place in zip(ends, places, strict=True):
-        panel.annotate(
-            label,
-            xy=(m, mean),
-            xytext=(1.07, (place - low) / (high - low)),
-            textcoords="axes fraction",
-            color=colour,
-            va="center",
-            fontsize=LABEL_SIZE,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.5,
-                "alpha": 0.6,
-                "relpos": (0, 0.5),
-                "shrinkA": 0.5,
-                "shrinkB": 3,
-            },
-            annotation_clip=False,
-        )
-
-
-def spread_apart(values: list[float], apart: float, low: float, high: float) -> list[float]:
-    """Rising values moved so that neighbours are at least ``apart``, with the least squared movement.
-
-    The result stays inside [low, high] if that many fit.
-    """
-    # With the spacing subtracted this is isotonic regression: pool neighbours that are out of order.
-    blocks: list[list[float]] = []
-    for index, value in enumerate(values):
-        blocks.append([value - index * apart])
-        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            last = blocks.pop()
-            blocks[-1] += last
-    places = [float(np.mean(block)) for block in blocks for _ in block]
-    top = high - (len(values) - 1) * apart
-    return [min(max(place, low), max(top, low)) + index * apart for index, place in enumerate(places)]

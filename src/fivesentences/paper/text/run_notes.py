@@ -17,8 +17,17 @@ PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise"
 Seeds = tuple[int, ...]
 
 
-def notes_on_data(study: Study, rows: Sequence[Row], results: Results) -> list[str]:
-    """Datasets, galleries, ensembles, seeds and the tie rule behind the rows that are made; nothing if none is."""
+def notes_on_data(
+    study: Study, rows: Sequence[Row], results: Results, shown: str = "Mean ± sample standard deviation"
+) -> list[str]:
+    """Datasets, galleries, ensembles, seeds and the tie rule behind the rows that are made; nothing if none is.
+
+    Args:
+        study: The study of the table or figure.
+        rows: Its rows.
+        results: Numbers of their runs.
+        shown: What it shows of several seeds.
+    """
     made = [row for row in rows if row.left_out is None]
     if not made:
         return []
@@ -52,7 +61,7 @@ def notes_on_data(study: Study, rows: Sequence[Row], results: Results) -> list[s
     for seeds, where in _seeds_of(made, study).items():
         named = ", ".join(str(seed) for seed in seeds)
         notes.append(
-            f"Mean ± sample standard deviation over {len(seeds)} seeds ({named}){where}."
+            f"{shown} over {len(seeds)} seeds ({named}){where}."
             if len(seeds) > 1
             else f"One seed ({named}){where}, so no spread is known."
         )
