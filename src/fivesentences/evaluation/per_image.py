@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.errors import InputError
 from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import QueryValues
 from fivesentences.plan.exhibits import Summed
@@ -46,7 +45,7 @@ def contributions(
     """
     owner = np.asarray(image_of_caption)
     n_images = int(owner.max()) + 1
-    found = {column: np.zeros(n_images) for column in SUMMED}
+    found: dict[Summed, NDArray[np.float64]] = {column: np.zeros(n_images) for column in SUMMED}
     for row in queries:
         key = (parse_metric(row["metric"]).metric.sum, row["ground_truth"])
         if row["formula"] not in ("", "released") or row["phi"] not in ("", phi):
@@ -61,7 +60,7 @@ def contributions(
 
 def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[Summed, NDArray[np.float64]]) -> pd.DataFrame:
     """The lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
-    numbers = {column: values[column].astype(np.float32) for column in SUMMED}
+    numbers: dict[str, NDArray[np.float32]] = {column: values[column].astype(np.float32) for column in SUMMED}
     return pd.DataFrame({"run": run, "image_id": list(image_ids), **numbers})
 
 
@@ -73,23 +72,11 @@ def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
 
 
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """The contributions of some runs of one dataset, each a frame with one row per ``image_id``, in one order.
-
-    Raises:
-        InputError: If a run is in none of the files, or two runs were tested on different images.
-    """
+    """The contributions of some runs, as far as the files have them: each a frame with one row per ``image_id``."""
     wanted = list(dict.fromkeys(runs))
-    frames = [pd.read_parquet(file, filters=[("run", "in", wanted)]) for file in files] if wanted else []
-    read = {
+    frames = [pd.read_parquet(file, filters=[("run", "in", wanted)]) for file in files]
+    return {
         str(run): of_run.set_index("image_id")[list(SUMMED)]
         for frame in frames
         for run, of_run in frame.groupby("run", sort=False)
     }
-    for run in wanted:
-        if run not in read:
-            raise InputError(f"the run '{run}' has no values per image; evaluate it again.")
-        if not read[run].index.equals(read[wanted[0]].index):
-            raise InputError(
-                f"the runs '{wanted[0]}' and '{run}' were tested on different images; evaluate both again."
-            )
-    return {run: read[run] for run in wanted}

@@ -113,7 +113,7 @@ def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: in
         resamples: How many draws.
         seed: Of the generator.
     """
-    n_metrics, n_seeds, n_images = differences.shape
+    _, n_seeds, n_images = differences.shape
     generator = np.random.default_rng(seed)
     step = max(1, NUMBERS_AT_ONCE // n_images)
     parts = []
