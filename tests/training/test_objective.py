@@ -76,7 +76,7 @@ def test_phi_is_read_by_name_and_plus_is_the_mean():
     spec = LossSpec(sam=SamSpec(phi="spice"), soft_rank=SoftRankSpec(phi="tfidf+spice"))
     assert spec.phis == ["spice", "tfidf"]
     objective = Objective(spec, PHIS)
-    torch.testing.assert_close(objective.phi("tfidf+spice", ROWS), (phi_of("tfidf") + phi_of("spice")) / 2)
+    torch.testing.assert_close(objective.phi(["tfidf", "spice"], ROWS), (phi_of("tfidf") + phi_of("spice")) / 2)
     with pytest.raises(InputError, match="reads phi 'spice' of the training captions"):
         Objective(spec, {"tfidf": PHIS["tfidf"]})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fivesentences.config.types import Count, Fraction, Strict
 
@@ -27,9 +27,20 @@ class Hyperparameters(Strict):
     selection_images: Count | None = Field(
         default=None, description="only so many first dev images are scored after each epoch; null: all"
     )
+    score_every: Count = Field(
+        default=1, description="dev is scored after every so many epochs, and after the last; only those can be kept"
+    )
     bucketing: bool = Field(default=False, description="batches of captions of similar length: less padding")
+    one_caption_per_image: bool = Field(
+        default=False, description="no batch holds two captions of an image, which would be false negatives"
+    )
     draw: Literal["first", "seeded"] = Field(
         default="first", description="captions of a fraction: the first ones, as released, or drawn by the run's seed"
+    )
+    arithmetic: Literal["reference", "fast"] = Field(
+        default="reference",
+        description="`fast`, on a CPU: the same numbers within rounding in about two thirds of the time; processors "
+        "with AMX round factors to bfloat16",
     )
     threads: int = Field(
         default=1,
@@ -38,6 +49,14 @@ class Hyperparameters(Strict):
         le=1024,
         description="CPU threads; they affect the result, since sums depend on them",
     )
+
+    @model_validator(mode="after")
+    def _batches_have_one_order(self) -> Hyperparameters:
+        if self.bucketing and self.one_caption_per_image:
+            raise ValueError(
+                "bucketing and one_caption_per_image both choose which captions share a batch; set one of them"
+            )
+        return self
 
 
 class HyperparametersOfScale(Hyperparameters):

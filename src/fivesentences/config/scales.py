@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_s
 
 from fivesentences.config.datasets import Dataset
 from fivesentences.config.features import FeatureSpec
-from fivesentences.config.hyperparameters import HyperparametersOfScale
+from fivesentences.config.hyperparameters import Epochs, HyperparametersOfScale
 from fivesentences.config.types import (
     CaptionsPerImage,
     Count,
@@ -111,12 +111,17 @@ class TrainingException(_CellWithHyperparameters):
 class OtherSeeds(CellSpec):
     """Other seeds for some runs; of several that apply to a run, the last counts."""
 
+    epochs: Epochs | list[Epochs] | None = Field(default=None, description="of rows that name their epochs")
     seeds: Seeds
+
+    def applies(self, cell: tuple[set[str], str, float, int | None], epochs: int | None) -> bool:
+        """Whether a cell, of a row that names so many epochs, has these seeds."""
+        return self.matches(*cell) and (self.epochs is None or epochs in as_list(self.epochs))
 
     @model_validator(mode="after")
     def _of_something(self) -> OtherSeeds:
-        if self.is_every_cell:
-            raise ValueError("other_seeds name a model, a loss or a fraction; seeds of all runs belong in seeds")
+        if self.is_every_cell and self.epochs is None:
+            raise ValueError("other_seeds name a model, loss, fraction or epochs; seeds of all runs belong in seeds")
         return self
 
 

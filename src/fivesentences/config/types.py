@@ -26,7 +26,7 @@ RunSeed = Annotated[int, Field(strict=True, ge=0, le=LARGEST_SEED + 1_000_000)]
 Width = Annotated[int, Field(strict=True, ge=1, le=65536), IsWidth()]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Negatives = Literal["random", "closest", "furthest"]
+Negatives = Literal["random", "closest", "furthest", "closest_unlike", "furthest_alike"]
 Variant = Literal["paper", "released"]
 _NAME, _SHA256 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$"
 Name = Annotated[str, Field(pattern=_NAME)]

@@ -20,7 +20,16 @@ from torch import Tensor, nn
 from fivesentences.config.reading import check
 from fivesentences.config.types import Negatives, Variant
 from fivesentences.losses.batch import checked_batch
-from fivesentences.losses.semantic_adaptive_margin_spec import PAPER, RELEASED, Margins, Rules, SamSpec, rules_of
+from fivesentences.losses.semantic_adaptive_margin_spec import (
+    BY_PHI,
+    PAPER,
+    RELEASED,
+    Margins,
+    Rules,
+    SamSpec,
+    Scaling,
+    rules_of,
+)
 
 __all__ = ["PAPER", "RELEASED", "Chosen", "Rules", "SemanticAdaptiveMargin", "rules_of"]
 
@@ -51,7 +60,9 @@ class SemanticAdaptiveMargin(nn.Module):
         negatives: ``"random"`` (drawn from torch's global CPU generator, uniformly over the others, for each direction
             separately), ``"closest"`` or ``"furthest"`` (by similarity). The paper calls ``closest`` "hard" and
             ``furthest`` "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is
-            ``furthest``, or rather the second furthest. Of equal scores the lower index comes first.
+            ``furthest``, or rather the second furthest. Of equal scores the lower index comes first. Two more, in no
+            paper, are chosen by similarity and phi, see ``search_by_phi``: ``"closest_unlike"`` (close in similarity,
+            far in meaning) and ``"furthest_alike"`` (the reverse), with the paper's rules only.
         variant: ``"paper"``, ``"released"``, or your own ``Rules``.
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
@@ -59,7 +70,9 @@ class SemanticAdaptiveMargin(nn.Module):
             ``max_margin`` have no effect. ``"shuffled"``: in each batch every pair takes the place of another one in
             phi (rows and columns alike, drawn for each batch): scores of matched pairs stay scores of matched pairs
             and all values stay in the batch, but a pair's margin says nothing about that pair.
-        margin: The margin of ``"fixed"``, in units of the similarity.
+        margin: The margin of ``"fixed"``, in units of the similarity; the mean margin where phi is standardised.
+        scaling: What margins are made from, see ``scaled``: phi as it is, or (in no paper) standardised or ranked
+            within the batch.
         seed: Of the shuffling, which has its own generator, so that negatives are drawn as they would be without it.
             ``state_dict()`` contains its state.
 
@@ -77,13 +90,19 @@ class SemanticAdaptiveMargin(nn.Module):
         margins: Margins = DEFAULT.margins,
         margin: float = DEFAULT.margin,
         seed: int = 0,
+        scaling: Scaling = DEFAULT.scaling,
     ):
         super().__init__()
         given: dict[str, Any] = {"negatives": negatives, "weight": weight, "margins": margins}
-        given |= {"margin": margin} if margins == "fixed" else {"temperature": temperature, "max_margin": max_margin}
+        if margins == "fixed":
+            given |= {"margin": margin}
+        else:
+            given |= {"temperature": temperature, "max_margin": max_margin, "scaling": scaling}
+            given |= {"margin": margin} if scaling == "standardised" else {}
         given |= {} if isinstance(variant, Rules) else {"variant": variant}
         spec = check(SamSpec, given, "SemanticAdaptiveMargin")
         self.temperature, self.negatives, self.weight = spec.temperature, spec.negatives, spec.weight
+        self.scaling, self.mean_margin = spec.scaling, spec.margin if spec.scaling == "standardised" else 0.0
         self.rules = variant if isinstance(variant, Rules) else spec.rules
         self.max_margin = self.rules.cap if max_margin is None else max_margin
         self.fixed_margin = spec.margin if margins == "fixed" else None
@@ -96,41 +115,55 @@ class SemanticAdaptiveMargin(nn.Module):
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
-            phi: ``[B captions, B images]`` of the same pairs; not needed with fixed margins.
+            phi: ``[B captions, B images]`` of the same pairs; not needed with fixed margins, unless negatives are
+                chosen by phi.
             indices: The negatives (i2t, t2i) as in ``Chosen``, each ``[B]``, instead of choosing them here.
 
         Raises:
             InputError: If the shapes disagree.
         """
-        batch = checked_batch("SemanticAdaptiveMargin", similarity, phi, needs_phi=self.fixed_margin is None)
+        needs_phi = self.fixed_margin is None or self.negatives in BY_PHI
+        batch = checked_batch("SemanticAdaptiveMargin", similarity, phi, needs_phi=needs_phi)
         if batch < 2:
             return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():
-            chosen = self.choose(similarity) if indices is None else Chosen(*indices)
+            phi = self._shuffled(phi)
+            chosen = self.choose(similarity, phi) if indices is None else Chosen(*indices)
             margin_i2t, margin_t2i = self._margins(similarity, phi, chosen)
         return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
 
-    def choose(self, similarity: Tensor) -> Chosen:
-        """The negatives of a batch."""
+    def choose(self, similarity: Tensor, phi: Tensor | None = None) -> Chosen:
+        """The negatives of a batch; phi is read only where they are chosen by it."""
         if self.negatives == "random":
             return Chosen(random_others(similarity), random_others(similarity))
+        if self.negatives in BY_PHI:
+            assert phi is not None
+            alike = self.negatives == "furthest_alike"
+            return Chosen(search_by_phi(similarity, phi, alike), search_by_phi(similarity.T, phi, alike))
         return Chosen(
             search_i2t(similarity, self.negatives, self.rules), search_t2i(similarity, self.negatives, self.rules)
         )
 
     def margins(self, phi: Tensor, indices: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
-        from_i2t, from_t2i = (adaptive_margin(phi, negative, self.temperature, self.max_margin) for negative in indices)
+        phi = scaled(phi, self.scaling)
+        from_i2t, from_t2i = (
+            adaptive_margin(phi, negative, self.temperature, self.max_margin, self.mean_margin) for negative in indices
+        )
         return (from_t2i, from_i2t) if self.rules.margin_negative == "crossed" else (from_i2t, from_t2i)
 
     def _margins(self, similarity: Tensor, phi: Tensor | None, chosen: Chosen) -> tuple[Tensor, Tensor]:
         if self.fixed_margin is not None or phi is None:
             fixed = similarity.new_full((len(similarity),), self.fixed_margin or 0.0)
             return fixed, fixed
-        if self.shuffling is not None:
-            place = random_cycle(len(phi), self.shuffling).to(phi.device)
-            phi = phi[place][:, place]
         return self.margins(phi, chosen)
+
+    def _shuffled(self, phi: Tensor | None) -> Tensor | None:
+        """phi, or with shuffled margins phi of other pairs."""
+        if phi is None or self.shuffling is None:
+            return phi
+        place = random_cycle(len(phi), self.shuffling).to(phi.device)
+        return phi[place][:, place]
 
     def get_extra_state(self) -> Tensor:
         """State of the shuffling, part of ``state_dict``; empty without one."""
@@ -160,7 +193,7 @@ class SemanticAdaptiveMargin(nn.Module):
         return (
             f"temperature={self.temperature}, negatives={self.negatives!r}, rules={self.rules}, "
             f"weight={self.weight}, max_margin={self.max_margin}, fixed_margin={self.fixed_margin}, "
-            f"shuffled={self.shuffling is not None}"
+            f"shuffled={self.shuffling is not None}, scaling={self.scaling!r}, mean_margin={self.mean_margin}"
         )
 
 
@@ -186,6 +219,27 @@ def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
     return scores.masked_fill(own, torch.inf).argmin(dim=1)
 
 
+def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
+    """Negatives by similarity and phi: close in similarity and far in meaning, or the reverse; in no paper.
+
+    A query's negatives are ranked by similarity and by phi, equal ones in the order of the batch. Chosen is the one
+    whose rank by similarity is highest above its rank by phi, or (``alike``) furthest below it; of equals the first.
+
+    Args:
+        similarity: ``[B queries, B items]``.
+        phi: ``[B captions, B images]``; column q is what the captions of the batch say of the query's image, for image
+            and for caption queries, as in a margin.
+        alike: Whether it is the furthest in similarity that is near in meaning.
+
+    Returns:
+        ``[B]``, never the query's own.
+    """
+    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
+    lead = similarity.argsort(dim=1, stable=True).argsort(dim=1) - phi.T.argsort(dim=1, stable=True).argsort(dim=1)
+    largest = len(similarity)
+    return lead.masked_fill(own, largest).argmin(dim=1) if alike else lead.masked_fill(own, -largest).argmax(dim=1)
+
+
 def random_others(similarity: Tensor) -> Tensor:
     """For each of B samples another one, drawn uniformly by torch's global CPU generator (on any device); ``[B]``."""
     batch = len(similarity)
@@ -201,7 +255,44 @@ def random_cycle(batch: int, generator: torch.Generator) -> Tensor:
     return other
 
 
-def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None) -> Tensor:
+def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
+    """phi of a batch as margins read it; ``"standardised"`` and ``"ranked"`` are in no paper.
+
+    Raw phi of a random negative hardly differs from 0, so that a margin is made from the positive alone.
+
+    Args:
+        phi: ``[B captions, B images]``, matched pairs on the diagonal.
+        scaling: ``"raw"``: as it is. ``"standardised"``: mean 0 and (population) standard deviation 1, positives among
+            positives and negatives among negatives, so that half of a margin's variance is the negative's; values that
+            are all equal become 0. ``"ranked"``: for each image the share of the other negatives of the batch that are
+            worse than a caption, equal ones counted half, in 0..1; every positive is 1.
+
+    Returns:
+        ``[B, B]``.
+    """
+    if scaling == "raw":
+        return phi
+    batch = len(phi)
+    own = torch.eye(batch, dtype=torch.bool, device=phi.device)
+    if scaling == "standardised":
+        positive, negative = phi.diagonal(), phi[~own]
+        values = _standardised(phi, negative)
+        values[own] = _standardised(positive, positive)
+        return values
+    negatives = phi.masked_fill(own, torch.inf).sort(dim=0).values.T.contiguous()  # [images, captions], own ones last
+    asked = phi.T.contiguous()
+    worse = torch.searchsorted(negatives, asked)
+    not_better = torch.searchsorted(negatives, asked, right=True)
+    shares = ((worse + not_better - 1) / 2 / max(batch - 2, 1)).to(phi.dtype).T  # without the caption itself
+    return shares.masked_fill(own, 1.0)
+
+
+def _standardised(values: Tensor, among: Tensor) -> Tensor:
+    spread = among.std(correction=0)
+    return (values - among.mean()) / torch.where(spread > 0, spread, torch.ones_like(spread))
+
+
+def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None, mean: float = 0.0) -> Tensor:
     """``(phi_positive - phi_negative) / temperature``, at most ``cap``; both against the sample's own image.
 
     Args:
@@ -209,10 +300,11 @@ def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: floa
         negative: ``[B]``, the sample whose caption is the negative of each sample.
         temperature: Divides the difference.
         cap: Largest margin or None; there is no smallest.
+        mean: Added, where phi is standardised.
 
     Returns:
         ``[B]`` margins in units of the similarity.
     """
     sample = torch.arange(len(phi), device=phi.device)
-    margin = (phi.diagonal() - phi[negative, sample]) / temperature
+    margin = mean + (phi.diagonal() - phi[negative, sample]) / temperature
     return margin if cap is None else margin.clamp(max=cap)

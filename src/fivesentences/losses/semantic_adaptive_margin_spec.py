@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import EvaluationPhi, Negatives, Positive, Variant
+from fivesentences.config.types import EvaluationPhi, Negatives, Positive, References, Variant
 from fivesentences.losses.term import LossTerm
 from fivesentences.losses.triplet_spec import MARGIN, Margin
 
 Margins = Literal["adaptive", "fixed", "shuffled"]
+Scaling = Literal["raw", "standardised", "ranked"]
+BY_PHI: tuple[Negatives, ...] = ("closest_unlike", "furthest_alike")
 OfPositive = Literal["excluded", "skipped"]
 T2ISearch = Literal["columns", "rows"]
 Ranking = Literal["similarity", "gap"]
@@ -79,7 +81,11 @@ class SamSpec(LossTerm):
     reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
 
     temperature: Positive = Field(default=10.0, description="the paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10")
-    negatives: Negatives = Field(default="random", description="the one negative per direction, by similarity or drawn")
+    negatives: Negatives = Field(
+        default="random",
+        description="the one negative per direction: drawn, by similarity, or (in no paper) by similarity and φ: close "
+        "in similarity and far in meaning, or the reverse",
+    )
     variant: Variant = Field(default="paper", description="equation 7, or the published code")
     weight: Positive = Field(default=1.0, description="factor of the loss; released: 5 (Flickr30K), 10 (COCO)")
     max_margin: float | None = Field(default=None, description="largest margin; null: 1 if released, otherwise none")
@@ -87,7 +93,19 @@ class SamSpec(LossTerm):
         default="adaptive",
         description="`fixed` and `shuffled` are controls: one margin for all, or the margins of other pairs",
     )
-    margin: Margin = Field(default=MARGIN, description="the margin where `margins` is `fixed`")
+    margin: Margin = Field(
+        default=MARGIN, description="the margin where `margins` is `fixed`; the mean one where φ is standardised"
+    )
+    references: References = Field(
+        default="kept",
+        description="whether φ of a positive counts the caption among its own references, as in the paper; "
+        "`own_left_out`: CIDEr only",
+    )
+    scaling: Scaling = Field(
+        default="raw",
+        description="φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by "
+        "themselves, or the share of an image's negatives that are worse",
+    )
     phi: EvaluationPhi = Field(default="cider", description="what margins are made from")
     positive: OfPositive | None = Field(default=None, description="whether the positive can be its own negative")
     t2i_search: T2ISearch | None = Field(default=None, description="where t2i looks for negatives")
@@ -108,8 +126,13 @@ class SamSpec(LossTerm):
 
     @property
     def phi_read(self) -> str | None:
-        """A fixed margin reads no phi."""
-        return None if self.margins == "fixed" else self.phi
+        """A fixed margin reads no phi, unless negatives are chosen by it."""
+        return None if self.margins == "fixed" and self.negatives not in BY_PHI else self.phi
+
+    @property
+    def phi_keys(self) -> list[str]:
+        """The parts of ``phi_read``; CIDEr may leave a caption out of its own references."""
+        return [key if self.references == "kept" else f"{key}|{self.references}" for key in super().phi_keys]
 
     @property
     def suffix(self) -> str:
@@ -124,22 +147,31 @@ class SamSpec(LossTerm):
         else:
             parts = [f"tau={self.temperature:g}", f"negatives={self.negatives}"]
         parts += [f"variant={self.variant}", f"weight={self.weight:g}"]
+        if self.scaling != "raw":
+            parts.append(f"scaling={self.scaling}")
+            parts += [] if self.margin == MARGIN else [f"mean_margin={self.margin:g}"]
+        if self.references != "kept":
+            parts.append(f"references={self.references}")
         if self.max_margin is not None:
             parts.append(f"max_margin={self.max_margin:g}")
         if self.margins == "shuffled":
             parts.append("phi=shuffled" if self.phi == "cider" else f"phi=shuffled_{self.phi}")
-        elif self.phi != "cider":
+        elif self.phi != "cider" and self.phi_read is not None:
             parts.append(f"phi={self.phi}")
         return parts + [f"{key}={value}" for key, value in self.switched.items()]
 
     def words(self, phis: Mapping[str, str]) -> tuple[str, list[str]]:
         """``SAM τ = 10, random, paper``; ``random, fixed margin``; a weight that is not the variant's usual one."""
         if self.margins == "fixed":
-            title, settings = "", [self.negatives, "fixed margin"]
+            title, settings = "", [self.negatives.replace("_", ", "), "fixed margin"]
             settings += [] if self.margin == MARGIN else [f"margin {self.margin:g}"]
             settings += [] if self.variant == "paper" else [self.variant]
         else:
-            title, settings = "SAM", [f"τ = {self.temperature:g}", self.negatives, self.variant]
+            negatives = self.negatives.replace("_", ", ")
+            title, settings = "SAM", [f"τ = {self.temperature:g}", negatives, self.variant]
+            settings += [] if self.scaling == "raw" else [f"φ {self.scaling}"]
+            settings += [] if self.scaling == "raw" or self.margin == MARGIN else [f"mean margin {self.margin:g}"]
+            settings += [] if self.references == "kept" else ["own caption left out"]
             settings += [] if self.phi == "cider" else [f"by {phis.get(self.phi, self.phi)}"]
             settings += ["φ shuffled"] if self.margins == "shuffled" else []
         settings += [] if self.weight == USUAL_WEIGHT[self.variant] else [f"weight {self.weight:g}"]
@@ -148,17 +180,27 @@ class SamSpec(LossTerm):
 
     def arguments(self, seed: int) -> dict[str, Any]:
         """Of the class: the rules take the place of the variant and what is switched in it."""
-        names = ("temperature", "negatives", "weight", "max_margin", "margins", "margin")
+        names = ("temperature", "negatives", "weight", "max_margin", "margins", "margin", "scaling")
         return {name: getattr(self, name) for name in names} | {"variant": self.rules, "seed": seed}
 
     @model_validator(mode="after")
     def _used(self) -> SamSpec:
         """Refuse settings that the margins would not use: two runs with different settings would be the same."""
+        unused: dict[str, str] = {}
         if self.margins == "fixed":
-            unused: tuple[str, ...] = ("temperature", "max_margin", "phi", "margin_negative", "margin_of")
-        else:
-            unused = ("margin",)
-        for key in unused:
+            keys = ("temperature", "max_margin", "margin_negative", "margin_of", "scaling", "references")
+            unused = dict.fromkeys(keys + (() if self.phi_read else ("phi",)), f"margins: {self.margins}")
+        elif self.scaling == "raw":
+            unused = {"margin": f"margins: {self.margins}"}
+        elif self.scaling == "ranked":
+            unused = dict.fromkeys(("margin", "references"), "scaling: ranked, where every positive is the best")
+        if self.negatives in BY_PHI:
+            unused |= dict.fromkeys(("ranking", "t2i_search", "positive"), f"negatives: {self.negatives}")
+        for key, why in unused.items():
             if getattr(self, key) != type(self).model_fields[key].default:
-                raise ValueError(f"{key} has no effect with margins: {self.margins}; leave it out")
+                raise ValueError(f"{key} has no effect with {why}; leave it out")
+        if self.negatives in BY_PHI and self.variant != "paper":
+            raise ValueError(f"negatives: {self.negatives} is defined for variant: paper only; leave the variant out")
+        if self.references != "kept" and self.phi.partition("-")[0] != "cider":
+            raise ValueError(f"references: {self.references} is known for phi: cider only, not for {self.phi}")
         return self

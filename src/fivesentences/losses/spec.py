@@ -57,6 +57,11 @@ class LossSpec(Strict):
         return list(dict.fromkeys(name for names in read for name in names))
 
     @property
+    def phi_keys(self) -> list[str]:
+        """The same as training opens them; see ``LossTerm.phi_keys``."""
+        return list(dict.fromkeys(key for term in self.terms for key in term.phi_keys))
+
+    @property
     def suffix(self) -> str:
         """What follows the model's name in a folder, such as ``+sam``; empty for a triplet loss alone."""
         return "".join(term.suffix for term in self.terms)

@@ -42,6 +42,11 @@ class LossTerm(Strict):
         """Name of the phi of the training captions that it reads, perhaps a mean (``a+b``); None: it reads none."""
         return None
 
+    @property
+    def phi_keys(self) -> list[str]:
+        """The parts of ``phi_read`` as training opens them: ``cider``, or ``cider|own_left_out``."""
+        return [] if self.phi_read is None else self.phi_read.split("+")
+
     def words(self, phis: Mapping[str, str]) -> tuple[str, list[str]]:
         """The loss's name in tables, and those of its settings that tables show.
 

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from fivesentences.config.reading import check
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
+from fivesentences.models.recurrence import GRU
 from fivesentences.models.vsepp_spec import VSEPPSpec
 
 RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words.", "txt_enc.rnn.": "sentence."}
@@ -36,7 +37,7 @@ class VSEPP(Matcher):
         self.image_projection = nn.Linear(image_dim, spec.embedding)
         self.words = nn.Embedding(vocabulary_size, spec.word)
         # torch's own initialisation, as released
-        self.sentence = nn.GRU(spec.word, spec.embedding, spec.layers, batch_first=True)
+        self.sentence = GRU(spec.word, spec.embedding, spec.layers, batch_first=True)
         nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from fivesentences.models.matching import shape_of
+from fivesentences.models.recurrence import GRU
 
 
 class WordStates(nn.Module):
@@ -37,7 +38,7 @@ class WordStates(nn.Module):
         super().__init__()
         self.words = nn.Embedding(vocabulary_size, word)
         self.dropout = nn.Dropout(dropout)
-        self.sentence = nn.GRU(word, embedding, layers, batch_first=True, bidirectional=bidirectional)
+        self.sentence = GRU(word, embedding, layers, batch_first=True, bidirectional=bidirectional)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 
     def forward(self, caption_tokens: Tensor, caption_lengths: Tensor) -> Tensor:

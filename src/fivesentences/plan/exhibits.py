@@ -23,6 +23,7 @@ from fivesentences.config import (
     Variant,
     as_list,
 )
+from fivesentences.config.types import Count
 from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
@@ -41,7 +42,8 @@ AXES = ("features", "model", "fraction", "captions_per_image")  # of a row besid
 class RowSpec(Strict):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, loss, inference.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
+    inference.
     """
 
     role: Name
@@ -54,13 +56,16 @@ class RowSpec(Strict):
     captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
         default=None, description="only the first so many captions of each training image; null: all"
     )
+    epochs: Count | list[Count] | None = Field(default=None, description="of training; null: as the scale says")
+    one_caption_per_image: bool | list[bool] | None = Field(
+        default=None, description="whether no batch holds two captions of an image; null: as the scale says"
+    )
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
     @model_validator(mode="after")
     def _one_published_row(self) -> RowSpec:
-        keys = ("features", "model", "loss", "fraction", "captions_per_image", "inference")
-        many = [key for key in keys if isinstance(getattr(self, key), list)]
+        many = [key for key in type(self).model_fields if isinstance(getattr(self, key), list)]
         if self.published is not None and many:
             raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
         return self

@@ -19,6 +19,8 @@ from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
 Setting = TypeVar("Setting", int, list[int])
+# In the order in which they are multiplied out; the last changes fastest.
+AXES = ("features", "model", "fraction", "captions_per_image", "epochs", "one_caption_per_image", "loss", "inference")
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
 # Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")
@@ -47,6 +49,8 @@ class Row:
     left_out: LeftOut | None = None
     captions_per_image: int | None = None
     features: str | None = None
+    epochs: int | None = None
+    one_caption_per_image: bool | None = None
 
 
 def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row]:
@@ -57,9 +61,9 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     """
     expanded = []
     for row in rows:
-        parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss, row.inference)
-        for features, model, fraction, captions, loss, inference in itertools.product(*map(as_list, parts)):
-            cell = _Cell(study, scale, features, model, fraction, captions, loss)
+        for values in itertools.product(*(as_list(getattr(row, axis)) for axis in AXES)):
+            features, model, fraction, captions, epochs, one_caption, loss, inference = values
+            cell = _Cell(study, scale, features, model, fraction, captions, loss, epochs, one_caption)
             dataset = scale.roles.get(row.role)
             left_out = _why_left_out(cell, dataset, inference)
             runs = cell.runs(dataset) if dataset is not None and left_out is None else ()
@@ -77,6 +81,8 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
                     left_out=left_out,
                     captions_per_image=captions,
                     features=features,
+                    epochs=epochs,
+                    one_caption_per_image=one_caption,
                 )
             )
     return expanded
@@ -169,6 +175,8 @@ class _Cell:
     fraction: float
     captions: int | None
     loss: str
+    epochs: int | None
+    one_caption_per_image: bool | None
 
     @property
     def models(self) -> set[str]:
@@ -204,10 +212,12 @@ class _Cell:
                 widths |= settings.pop("widths", {})
                 layout = settings.pop("features", layout)
         for other in scale.other_seeds:
-            if other.matches(*cell):
+            if other.applies(cell, self.epochs):
                 of_seeds = other.seeds
         seeds = _of_fraction(scale, "seeds", of_seeds, self.fraction)
-        settings["epochs"] = _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
+        settings["epochs"] = self.epochs or _of_fraction(scale, "training.epochs", settings["epochs"], self.fraction)
+        if self.one_caption_per_image is not None:
+            settings["one_caption_per_image"] = self.one_caption_per_image
         run = RunSpec(
             dataset=dataset,
             features=self._features(layout),
@@ -217,6 +227,7 @@ class _Cell:
             fraction=self.fraction,
             captions_per_image=self.captions,
             training=Hyperparameters(**settings),
+            epochs_named=self.epochs is not None,
         )
         return tuple(run.model_copy(update={"seed": seed}) for seed in seeds)
 

@@ -29,6 +29,7 @@ class RunSpec(Strict):
     )
     seed: RunSeed = 0
     training: Hyperparameters = Hyperparameters()
+    epochs_named: bool = Field(default=False, description="the name of the run's folder says how many epochs it has")
     features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
 
     @property
@@ -40,7 +41,9 @@ class RunSpec(Strict):
         """Such a folder, with another word for the model."""
         features = f"@{self.features.stem}" if self.features_named else ""
         captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
-        part = f"fraction={self.fraction:g}{captions}"
+        epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
+        batches = ",one_caption_per_image" if self.training.one_caption_per_image else ""
+        part = f"fraction={self.fraction:g}{captions}{epochs}{batches}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
     @model_validator(mode="after")

@@ -64,6 +64,25 @@ class MatrixPhi:
         return np.asarray(self._matrix[self._captions[rows][:, None], self._images[rows][None, :]])
 
 
+class OwnLeftOut:
+    """A phi whose positives are scored without the caption itself among the references of its image.
+
+    Args:
+        kept: The phi with all references.
+        own: ``[captions]``, what a caption scores with its own image without itself.
+        image_of_caption: ``[captions]`` image index of each caption.
+    """
+
+    def __init__(self, kept: BatchPhi, own: NDArray[np.floating], image_of_caption: NDArray[np.int64]):
+        self._kept, self._own, self._image_of_caption = kept, own.astype(np.float32), image_of_caption
+
+    def batch(self, caption_indices: ArrayLike) -> NDArray[np.float32]:
+        """``[B captions, B images]``; a batch may hold several captions of an image."""
+        captions = np.asarray(caption_indices)
+        images = self._image_of_caption[captions]
+        return np.where(images[:, None] == images, self._own[captions][:, None], self._kept.batch(captions))
+
+
 def mean_of_batches(phis: Sequence[BatchPhi], rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """The mean of several phi of one batch; a single one as it is."""
     blocks = [phi.batch(rows) for phi in phis]
@@ -80,7 +99,8 @@ def open_phis(
     frequencies, so that their cells are the same as long as a fraction keeps whole images.
 
     Args:
-        names: Names of phi, such as ``LossSpec.phis``.
+        names: Names of phi, such as ``LossSpec.phi_keys``; ``cider|own_left_out`` leaves a caption out of the
+            references of its own image.
         train: The run's training captions, perhaps a fraction of the split.
         files: Name -> file: a matrix of the whole training split (``.npy`` of ``write_phi``), or, for CIDEr, the file
             that ``BatchCider.write`` made from ``train`` (``.npz``). CIDEr and tf-idf need none.
@@ -90,11 +110,15 @@ def open_phis(
         InputError: If a phi has no file and needs one, or a file is missing or was made from other captions.
     """
     files = files or {}
-    return {name: _open(name, train, files.get(name), train if split is None else split) for name in names}
+    whole = train if split is None else split
+    return {name: _open(name, train, files.get(name.partition("|")[0]), whole) for name in names}
 
 
 def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> BatchPhi:
+    name, _, references = name.partition("|")
     metric, tokenisation = parse_name(name)
+    if references:
+        return _without_own(name, _open(name, train, file, split), train)
     if file is not None and Path(file).suffix == ".npy":
         matrix = read_phi(file, split.captions, split.image_of_caption)
         return MatrixPhi(matrix, *places(train, split))
@@ -112,6 +136,17 @@ def _open(name: str, train: Corpus, file: Path | str | None, split: Corpus) -> B
             f"(fivesentences phi {name} CAPTIONS -o {name}.npy), or use one of: {', '.join(COMPUTED)}."
         )
     return ScorerPhi(prepare(name, train.captions, train.image_of_caption), train.image_of_caption)
+
+
+def _without_own(name: str, kept: BatchPhi, train: Corpus) -> OwnLeftOut:
+    pairing = train.image_of_caption
+    own = prepare(name, train.captions, pairing).pairs(np.arange(len(pairing)), pairing, without_own=True)
+    if np.isnan(own).any():
+        raise InputError(
+            f"phi {name!r} without a caption's own reference: image {int(pairing[np.isnan(own)][0])} has one training "
+            "caption, so that nothing is left to compare it with; use references: kept."
+        )
+    return OwnLeftOut(kept, own, pairing)
 
 
 def places(train: Corpus, split: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fivesentences.errors import InputError
 from fivesentences.training.vocabulary import PAD
 
 BUCKET = 50  # so many batches of captions are sorted by length together
@@ -80,6 +81,40 @@ def bucketed_order(lengths: np.ndarray, size: int, seed: int, epoch: int) -> np.
     whole = len(order) // size * size
     batches = order[:whole].reshape(-1, size)
     return np.concatenate([batches[rng.permutation(len(batches))].ravel(), order[whole:]])
+
+
+def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: int) -> np.ndarray:
+    """``[captions]``, as ``epoch_order``, but no batch of ``size`` holds two captions of one image.
+
+    Each image's captions go to different batches, to those with the most free places, drawn among equals; images with
+    many captions choose first. This finds places for all of them whenever there is a way (Gale and Ryser).
+
+    Raises:
+        InputError: If an image has more captions than there are batches.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    captions = len(image_of_caption)
+    batches = -(-captions // size)
+    counts = np.bincount(image_of_caption)
+    if counts.max() > batches:
+        raise InputError(
+            f"one_caption_per_image: image {int(counts.argmax())} has {int(counts.max())} training captions, but an "
+            f"epoch has {batches} batches of {size}; set a smaller batch_size, or one_caption_per_image: false."
+        )
+    free = np.full(batches, size)
+    free[-1] = captions - (batches - 1) * size  # the last one may be smaller
+    places = np.empty(captions, dtype=np.int64)
+    shuffled = rng.permutation(captions)
+    of_image = np.split(
+        shuffled[np.argsort(image_of_caption[shuffled], kind="stable")], np.cumsum(counts)[:-1]
+    )  # each image's captions, shuffled
+    images = rng.permutation(len(counts))
+    for image in images[np.argsort(-counts[images], kind="stable")]:
+        # The random part, below 1, decides among equals.
+        chosen = np.argsort(-(free + rng.random(batches)), kind="stable")[: counts[image]]
+        places[of_image[image]] = chosen
+        free[chosen] -= 1
+    return shuffled[np.argsort(places[shuffled], kind="stable")]
 
 
 def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -23,10 +23,11 @@ from torch import Tensor, nn
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW
+from fivesentences.models.recurrence import GRU
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
-from fivesentences.training.batches import batches_of, bucketed_order, epoch_order
+from fivesentences.training.batches import batches_of, bucketed_order, distinct_order, epoch_order
 from fivesentences.training.checkpoint import ResumeFolder
 from fivesentences.training.data import RunData
 from fivesentences.training.loader import Batch, Loader
@@ -49,9 +50,9 @@ class Training:
     Attributes:
         epoch: Finished epochs.
         step: Finished batches of the current epoch.
-        history: One row per epoch: epoch (from 1), learning_rate, loss (mean per caption), dev scores, and what the
-            loss itself learns.
-        best: Weights of the epoch with the best dev score (the first of equals); None before the first epoch ends.
+        history: One row per epoch: epoch (from 1), learning_rate, loss (mean per caption), dev scores where dev was
+            scored, and what the loss itself learns.
+        best: Weights of the epoch with the best dev score (the first of equals); None before dev is first scored.
     """
 
     def __init__(
@@ -70,7 +71,10 @@ class Training:
             regions=regions[0] if regions else None,
             concepts=data.concepts,
         ).to(device)
-        phis = open_phis(spec.loss.phis, data.train.corpus, phi_files, data.whole_train)
+        for module in self.model.modules():
+            if isinstance(module, GRU):
+                module.unrolled = spec.training.arithmetic == "fast"
+        phis = open_phis(spec.loss.phi_keys, data.train.corpus, phi_files, data.whole_train)
         self.objective = Objective(spec.loss, phis, spec.seed)
         # A loss may have parameters (a learned temperature); most have none.
         self.optimizer = Adam([*self.model.parameters(), *self.objective.parameters()])
@@ -131,10 +135,12 @@ class Training:
 
     def _order(self) -> np.ndarray:
         """``[captions]``, the order of the current epoch."""
-        lengths = self.data.train.captions.lengths
+        size, seed, train = self.settings.batch_size, self.spec.seed, self.data.train
         if self.settings.bucketing:
-            return bucketed_order(lengths, self.settings.batch_size, self.spec.seed, self.epoch)
-        return epoch_order(len(lengths), self.spec.seed, self.epoch)
+            return bucketed_order(train.captions.lengths, size, seed, self.epoch)
+        if self.settings.one_caption_per_image:
+            return distinct_order(train.image_of_caption.numpy(), size, seed, self.epoch)
+        return epoch_order(len(train.captions), seed, self.epoch)
 
     def _train_batch(self, batch: Batch) -> None:
         self.model.train()
@@ -163,28 +169,32 @@ class Training:
             self.model.few_gradients = int(of_similarity.count_nonzero()) < FEW * of_similarity.numel()
 
     def _end_epoch(self) -> None:
+        row = {
+            "epoch": self.epoch + 1,
+            "learning_rate": self.learning_rate(),
+            "loss": self.loss_sum / len(self.data.train.captions),
+        }
+        if row["epoch"] % self.settings.score_every == 0 or row["epoch"] == self.settings.epochs:
+            row |= self._score_dev()
+        self.history.append(row | self.objective.learned())
+        self.epoch, self.step, self.loss_sum = self.epoch + 1, 0, 0.0
+
+    def _score_dev(self) -> dict[str, float]:
+        """Dev scores of the weights, which are kept if none were better."""
         similarity = similarity_of(self.model, self.dev)
         if not np.isfinite(similarity).all():
             self._diverged("the dev similarity is not finite")
         scores = self.scores(similarity)
-        loss = self.loss_sum / len(self.data.train.captions)
-        row = {
-            "epoch": self.epoch + 1,
-            "learning_rate": self.learning_rate(),
-            "loss": loss,
-            **scores,
-            **self.objective.learned(),
-        }
-        self.history.append(row)
         if scores[self.scores.column] > self.best_score:
             self.best_score = scores[self.scores.column]
             self.best = deepcopy(self.model.state_dict())
-        self.epoch, self.step, self.loss_sum = self.epoch + 1, 0, 0.0
+        return scores
 
     def _note(self) -> str:
         seen = min(self.step * self.settings.batch_size, len(self.data.train.captions))
         note = f"epoch {self.epoch + 1}/{self.settings.epochs}  loss {self.loss_sum / seen:.3f}"
-        return note + (f"  dev Rsum {self.history[-1]['dev_Rsum']:.1f}" if self.history else "")
+        scored = [row["dev_Rsum"] for row in self.history if "dev_Rsum" in row]
+        return note + (f"  dev Rsum {scored[-1]:.1f}" if scored else "")
 
     def _diverged(self, what: str) -> None:
         raise InputError(
@@ -225,18 +235,29 @@ class Training:
 
 
 @contextmanager
-def reproducible(threads: int, device: torch.device) -> Iterator[None]:
+def reproducible(
+    threads: int, device: torch.device, arithmetic: Literal["reference", "fast"] = "reference"
+) -> Iterator[None]:
     """A block whose results depend on its inputs alone; torch's settings and generator are restored afterwards.
 
     On a CPU equal inputs give equal bits. On CUDA most operations do; those without a deterministic kernel warn.
+
+    Args:
+        threads: CPU threads.
+        device: Where the block computes.
+        arithmetic: ``"fast"``: products on the CPU by oneDNN instead of MKL, which is twice as fast on AMD's processors
+            and as exact, save on processors with AMX, where factors are rounded to bfloat16.
     """
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    precision = torch.get_float32_matmul_precision()
     filling = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     cuda = [device] if device.type == "cuda" else []
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
     with torch.random.fork_rng(devices=cuda):
         torch.set_num_threads(threads)
+        if arithmetic == "fast" and not cuda:  # on CUDA the same word means TF32
+            torch.set_float32_matmul_precision("medium")
         # Not use_deterministic_algorithms, which sets the same but imports torch's compiler: see adam.py.
         torch.set_deterministic_debug_mode("warn" if cuda else "error")
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
@@ -244,5 +265,6 @@ def reproducible(threads: int, device: torch.device) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(before[0])
+            torch.set_float32_matmul_precision(precision)
             torch.set_deterministic_debug_mode(before[1])
             torch.utils.deterministic.fill_uninitialized_memory = filling  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ class Objective(nn.Module):
 
     Args:
         spec: The losses.
-        phis: phi of the run's training captions by name, for every name in ``spec.phis``.
+        phis: phi of the run's training captions by name, for every name in ``spec.phi_keys``.
         seed: Of shuffled margins; the run's.
 
     Raises:
@@ -35,13 +35,13 @@ class Objective(nn.Module):
     def __init__(self, spec: LossSpec, phis: Mapping[str, BatchPhi] | None = None, seed: int = 0):
         super().__init__()
         self._phis = dict(phis or {})
-        missing = [name for name in spec.phis if name not in self._phis]
+        missing = [name for name in spec.phi_keys if name not in self._phis]
         if missing:
             raise InputError(f"the loss reads phi {missing[0]!r} of the training captions, but it was not given.")
         semantic = [term for term in spec.terms if term.reads == "similarity"]
         self.ranking = nn.ModuleList(term.build(seed) for term in spec.terms if term.reads == "ranked")
         self.semantic = nn.ModuleList(term.build(seed) for term in semantic)
-        self._phi_names = [term.phi_read for term in semantic]
+        self._phi_keys = [term.phi_keys for term in semantic]
 
     def forward(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
         """The loss of a batch.
@@ -58,8 +58,8 @@ class Objective(nn.Module):
         for weight, ranked in scores.ranked:
             for term in self.ranking:
                 loss = loss + weight * term(_precise(ranked))
-        for term, name in zip(self.semantic, self._phi_names, strict=True):
-            loss = loss + term(similarity, None if name is None else self.phi(name, rows, similarity.device))
+        for term, keys in zip(self.semantic, self._phi_keys, strict=True):
+            loss = loss + term(similarity, self.phi(keys, rows, similarity.device) if keys else None)
         return loss
 
     def learned(self) -> dict[str, float]:
@@ -70,9 +70,9 @@ class Objective(nn.Module):
                 values |= term.learned()
         return values
 
-    def phi(self, name: str, rows: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-        """phi of a batch, ``[B captions, B images]`` float32; ``a+b`` is the mean of two."""
-        block = mean_of_batches([self._phis[one] for one in name.split("+")], rows)
+    def phi(self, keys: Sequence[str], rows: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
+        """phi of a batch, ``[B captions, B images]`` float32; the mean of several."""
+        block = mean_of_batches([self._phis[key] for key in keys], rows)
         return torch.from_numpy(block).to(device)
 
 

@@ -78,7 +78,7 @@ def train_run(
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
     place = device_of(device)
-    with reproducible(spec.training.threads, place):
+    with reproducible(spec.training.threads, place, spec.training.arithmetic):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place, phi_files)
         made_from = fingerprint(spec, corpus, features, place, phi_files)

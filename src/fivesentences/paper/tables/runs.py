@@ -30,7 +30,7 @@ from fivesentences.paper.text.labels import PARTS, label_of
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.published_notes import note_on_published_only, notes_on_beside
-from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
+from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
 from fivesentences.plan.exhibits import ColumnSpec, RowSpec, Source, inferences_of
 from fivesentences.plan.rows import NO_TIME, Row
 from fivesentences.plan.studies import Study
@@ -38,6 +38,7 @@ from fivesentences.plan.studies import Study
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
     *((key, "") for key in ("role", "dataset", "features", "fraction", "captions_per_image")),
+    *((key, "") for key in ("epochs", "one_caption_per_image")),
     *((key, "") for key in ("row", "model", "loss", "inference", "published_row")),
     *((key, "") for key in vars(Measure(""))),
     ("mean", "value"),
@@ -95,11 +96,13 @@ class GroupKey(NamedTuple):
     features: str | None
     fraction: float
     captions_per_image: int | None
+    epochs: int | None
+    one_caption_per_image: bool | None
 
     @classmethod
     def of(cls, row: Row) -> GroupKey:
         """The group that a row belongs to."""
-        return cls(row.role, row.features, row.fraction, row.captions_per_image)
+        return cls(row.role, row.features, row.fraction, row.captions_per_image, row.epochs, row.one_caption_per_image)
 
     def fits(self, row: PublishedRow) -> bool:
         """Whether a published row was trained on the group's part of the training captions."""
@@ -116,7 +119,8 @@ class GroupKey(NamedTuple):
             captions = f"{number} caption{'s' if number > 1 else ''} of each training image{among}"
         played = "" if dataset == self.role else f" in the role of {study.label_of(self.role)}"
         features = "" if self.features is None else f", {study.label_of(self.features)}"
-        return f"{study.label_of(dataset)}{played}{features}, {captions}"
+        training = training_in_words(self.epochs, self.one_caption_per_image)
+        return ", ".join([f"{study.label_of(dataset)}{played}{features}", captions, *training])
 
 
 @dataclass(frozen=True)

@@ -122,13 +122,21 @@ def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def training_in_words(epochs: int | None, one_caption_per_image: bool | None) -> list[str]:
+    """What a row says of its training beside its captions: ``60 epochs``, ``one caption per image in a batch``."""
+    words = [] if epochs is None else [f"{epochs} epoch{'s' if epochs > 1 else ''}"]
+    if one_caption_per_image is not None:
+        words.append("one caption per image in a batch" if one_caption_per_image else "any captions in a batch")
+    return words
+
+
 def _part_in_words(row: Row) -> str:
-    """Which training captions a row has, such as ``10%`` or ``2 captions per image``."""
+    """Which training captions a row has, and what it says of its training, such as ``10%, 60 epochs``."""
     part = f"{100 * row.fraction:g}%"
-    if row.captions_per_image is None:
-        return part
-    captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
-    return captions if row.fraction == 1 else f"{part} with {captions}"
+    if row.captions_per_image is not None:
+        captions = f"{row.captions_per_image} caption{'s' if row.captions_per_image > 1 else ''} per image"
+        part = captions if row.fraction == 1 else f"{part} with {captions}"
+    return ", ".join([part, *training_in_words(row.epochs, row.one_caption_per_image)])
 
 
 def _seeds_of(rows: Sequence[Row], study: Study) -> dict[Seeds, str]:
