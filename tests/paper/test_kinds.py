@@ -21,10 +21,11 @@ from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRo
 from fivesentences.plan.exhibits import RowSpec
 
 # One of each kind.
-TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1"}
+TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1", "paired": "contrasts/paired"}
 FIGURES = {
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
+    "forest": "contrasts/forest",
     "hubness": "knn_margin/hubness",
     "metric_agreement": "metric_agreement/agreement",
     "phi_histogram": "five_sentences/phi_histogram",

@@ -14,12 +14,14 @@ from pydantic import Field
 from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
+from fivesentences.paper.figures.forest import ForestFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
 from fivesentences.paper.figures.phi_histogram import PhiHistogramFigure
 from fivesentences.paper.figures.retrievals import RetrievalsFigure
 from fivesentences.paper.figures.semantic_recall import SemanticRecallFigure
 from fivesentences.paper.tables.agreement import AgreementTable
+from fivesentences.paper.tables.paired import PairedTable
 from fivesentences.paper.tables.runs import RunTable
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -27,12 +29,14 @@ from fivesentences.plan.studies import Study
 
 AnyTable = Annotated[
     RunTable  # rows x metrics of runs
-    | AgreementTable,  # correlations of each phi with judges
+    | AgreementTable  # correlations of each phi with judges
+    | PairedTable,  # paired differences of runs
     Field(discriminator="kind"),
 ]
 AnyFigure = Annotated[
     AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
+    | ForestFigure  # paired differences of runs
     | HubnessFigure  # how often items are the nearest of a query
     | MetricAgreementFigure  # whether metrics rank runs alike
     | PhiHistogramFigure  # phi of own captions and of captions of other images

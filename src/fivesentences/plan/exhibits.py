@@ -35,8 +35,8 @@ Source = Literal["runs", "every_run", "retrievals", "contrasts", "correlations",
 # What is contrasted: sums of recall, and of NCS with a query's own items kept or removed.
 Summed = Literal["Rsum", "Nsum", "Nsum_own_removed"]
 
-
-AXES = ("features", "model", "fraction", "captions_per_image")  # of a row besides its role, loss and inference
+# What a contrast says of a row besides its role and loss, in the order in which lists are multiplied out.
+SETTINGS = ("features", "model", "fraction", "captions_per_image", "epochs", "one_caption_per_image")
 
 
 class RowSpec(Strict):
@@ -78,13 +78,15 @@ class OtherSide(Strict):
     model: Name | None = None
     fraction: Fraction | None = None
     captions_per_image: CaptionsPerImage | None = None
+    epochs: Count | None = None
+    one_caption_per_image: bool | None = None
 
 
 class ContrastSpec(Strict):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
-    The order of the keys is features, model, fraction, captions_per_image, a. What it says holds for both sides, except
-    where ``against`` says otherwise of the second.
+    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, a. What they
+    say holds for both sides, except where ``against`` says otherwise of the second.
     """
 
     role: Name
@@ -96,6 +98,10 @@ class ContrastSpec(Strict):
     captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
         default=None, description="only the first so many captions of each training image; null: all"
     )
+    epochs: Count | list[Count] | None = Field(default=None, description="of training; null: as the scale says")
+    one_caption_per_image: bool | list[bool] | None = Field(
+        default=None, description="whether no batch holds two captions of an image; null: as the scale says"
+    )
     a: Name | list[Name] = Field(description="the loss of the first side; the difference is a - b")
     b: Name | None = Field(default=None, description="the loss of the second side; null: that of the first")
     against: OtherSide = Field(default=OtherSide(), description="what the second side has besides another loss")
@@ -105,8 +111,8 @@ class ContrastSpec(Strict):
         """Both sides of each contrast, each a single row."""
         other = self.against.model_dump(exclude_none=True)
         found = []
-        for *setting, loss in itertools.product(*(as_list(getattr(self, key)) for key in (*AXES, "a"))):
-            first = {"role": self.role, **dict(zip(AXES, setting, strict=True)), "loss": loss}
+        for *setting, loss in itertools.product(*(as_list(getattr(self, key)) for key in (*SETTINGS, "a"))):
+            first = {"role": self.role, **dict(zip(SETTINGS, setting, strict=True)), "loss": loss}
             second = first | other | {"loss": self.b or loss}
             found.append((RowSpec(**first), RowSpec(**second)))
         return found
