@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 COLUMNS = ["setting", "contrast", "metric", "seed", "value", "low", "high"]
 MEAN = "mean"  # stands for the seed of the mean over seeds
 # Sizes in inches and points, and characters that fit into an inch of labels.
-LABELS, GAP, NUMBERS = 1.95, 0.12, 1.05
-HEADING, GROUP, LINE, EXTRA, AXIS = 0.3, 0.27, 0.24, 0.12, 0.32
+LABELS, GAP, NUMBERS = 1.95, 0.12, 1.22
+HEADING, GROUP, LINE, EXTRA, AXIS, BELOW = 0.3, 0.27, 0.26, 0.12, 0.32, 0.065
 SIZE, CHARACTERS = 7.2, 18.5
 
 
@@ -84,7 +84,9 @@ class ForestFigure(FigureKind):
         if not measured:
             return []
         several = any(len(one.contrast.seeds) > 1 for one in measured)
-        notes = ["Dots: mean difference; lines: 95% interval; small dots: single seeds."] if several else []
+        alone = any(len(one.contrast.seeds) == 1 for one in measured)
+        notes = ["Dots: mean difference; lines: 95% interval; small dots below: single seeds."] if several else []
+        notes += ["Open dots: the difference of the only seed."] if alone else []
         bands = [
             f"{value:g} {METRICS[name]}" for name, value in self.equivalent_within.items() if name in self.measures
         ]
@@ -109,7 +111,7 @@ def _tidy(groups: Groups, measures: Sequence[Summed]) -> pd.DataFrame:
 
 def _draw(canvas: Canvas, groups: Groups, measures: Sequence[Summed], bands: Mapping[Summed, float]) -> None:
     """Labels at the left, and for each metric a panel with its numbers in words beside it."""
-    places, titles, down = _places(groups)
+    places, titles, spans, down = _places(groups)
     canvas.set_size_inches(WIDTH, HEADING + down + AXIS)
     each = (WIDTH - LABELS) / len(measures)
     for top, title in titles:
@@ -127,38 +129,65 @@ def _draw(canvas: Canvas, groups: Groups, measures: Sequence[Summed], bands: Map
         panel = panel_at(canvas, left, HEADING, width, down)
         panel.set_ylim(down, 0)
         lines = [(top + height / 2, measured.metrics[metric]) for _, top, height, measured in places]
-        _draw_panel(panel, lines, bands.get(metric))
+        _draw_panel(panel, lines, spans, bands.get(metric))
         for middle, found in lines:
             text_at(canvas, left + width + 0.1, HEADING + middle, _in_words(found), fontsize=SIZE - 0.4, va="center")
 
 
-def _places(groups: Groups) -> tuple[list[tuple[list[str], float, float, Measured]], list[tuple[float, str]], float]:
-    """Where each contrast stands (its label in lines, top, height), where each title, and how far down all go."""
-    places, titles, down = [], [], 0.0
+def _places(
+    groups: Groups,
+) -> tuple[list[tuple[list[str], float, float, Measured]], list[tuple[float, str]], list[tuple[float, float]], float]:
+    """What stands where, in inches from the top.
+
+    Returns:
+        Each contrast: its label in lines, top, height and what was measured. Each title: its top and text. The top and
+        bottom of the contrasts of each group. How far down all go.
+    """
+    places, titles, spans, down = [], [], [], 0.0
     for title, contrasts in groups.items():
         titles.append((down, title))
         down += GROUP
+        start = down
         for label, measured in contrasts:
-            lines = wrapped(label, int((LABELS - 0.08) * CHARACTERS), 3).split("\n")
+            lines = _label(label)
             height = LINE + EXTRA * (len(lines) - 1)
             places.append((lines, down, height, measured))
             down += height
+        spans.append((start, down))
         down += 0.06
-    return places, titles, down
+    return places, titles, spans, down
 
 
-def _draw_panel(panel: Any, lines: Sequence[tuple[float, Difference]], band: float | None) -> None:
-    if band is not None:
-        panel.axvspan(-band, band, color=GRID, linewidth=0, zorder=0)
-    panel.axvline(0, color=SOFT, linewidth=0.7, zorder=1)
+def _label(label: str) -> list[str]:
+    """A label in lines; one that is too long is broken before the minus sign first."""
+    characters = int((LABELS - 0.08) * CHARACTERS)
+    if len(label) <= characters:
+        return [label]
+    first, _, second = label.partition(f" {MINUS} ")
+    return [line for side in (first, f"{MINUS} {second}") for line in wrapped(side, characters, 3, "  ").split("\n")]
+
+
+def _draw_panel(
+    panel: Any,
+    lines: Sequence[tuple[float, Difference]],
+    spans: Sequence[tuple[float, float]],
+    band: float | None,
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    for top, bottom in spans:
+        if band is not None:
+            panel.add_patch(Rectangle((-band, top), 2 * band, bottom - top, color=GRID, linewidth=0, zorder=0))
+        panel.plot([0, 0], [top, bottom], color=SOFT, linewidth=0.7, zorder=1)
+    dot: Any = {"marker": "o", "color": COLOURS[0], "markeredgewidth": 0}
     for middle, found in lines:
-        if found.low is not None:
-            for place in found.differences:
-                panel.plot(
-                    place, middle, "o", color=COLOURS[0], alpha=0.22, markersize=2.6, markeredgewidth=0, zorder=2
-                )
-            panel.plot([found.low, found.high], [middle, middle], color=COLOURS[0], linewidth=1.3, zorder=3)
-        panel.plot(found.mean, middle, "o", color=COLOURS[0], markersize=4.6, markeredgewidth=0, zorder=4)
+        if found.low is None:
+            panel.plot(found.mean, middle, **dot | {"markeredgewidth": 1}, markersize=4.2, markerfacecolor="white")
+            continue
+        for place in found.differences:
+            panel.plot(place, middle + BELOW, **dot, alpha=0.35, markersize=2.6, zorder=2)
+        panel.plot([found.low, found.high], [middle, middle], color=COLOURS[0], linewidth=1.3, zorder=3)
+        panel.plot(found.mean, middle, **dot, markersize=4.6, zorder=4)
     panel.set_yticks([])
     panel.spines["left"].set_visible(False)
     panel.margins(x=0.08)

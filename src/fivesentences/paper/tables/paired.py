@@ -88,8 +88,11 @@ class _Filling:
         for title, measured in groups_of(self.found.of, context.study).items():
             first = measured[0].contrast.a
             keys = {"role": first.role, "dataset": str(first.dataset)} | _plain(first)
-            rows = tuple(row for one in measured for row in self.rows(one))
-            groups.append(Group(title, keys, rows))
+            rows, asked = [], ""
+            for one in measured:
+                rows += self.rows(one, asked)
+                asked = one.contrast.question
+            groups.append(Group(title, keys, tuple(rows)))
         return Table(*context.texts(self.spec), self.stub, COLUMNS, tuple(groups), self.notes, DECIMALS, CSV)
 
     @cached_property
@@ -97,15 +100,15 @@ class _Filling:
         asked = any(contrast.question for contrast in self.contrasts)
         return ("Question", "A − B", "Metric") if asked else ("A − B", "Metric")
 
-    def rows(self, measured: Measured) -> list[TableRow]:
-        """The lines of one contrast, one per metric; the first says what is compared."""
+    def rows(self, measured: Measured, asked: str) -> list[TableRow]:
+        """The lines of one contrast, one per metric; the first says what is compared, and its question if it is new."""
         contrast, lines = measured.contrast, []
         keys = {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
         ours, theirs = _plain(contrast.a), _plain(contrast.b)
         keys["against"] = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
         names = [contrast_in_words(contrast, self.context.study)]
         if len(self.stub) > 2:
-            names.insert(0, contrast.question)
+            names.insert(0, "" if contrast.question == asked else contrast.question)
         for metric in self.spec.measures:
             labels = (*names, METRICS[metric])
             lines.append(

@@ -18,13 +18,27 @@ FEW = 4  # up to so many contrasts are listed; more are counted
 METRICS: dict[Summed, str] = {"Rsum": "Rsum", "Nsum": "Nsum", "Nsum_own_removed": "Nsum, own removed"}
 
 
-def setting_in_words(row: Row, study: Study) -> str:
-    """What the contrasts of a group have in common: model, dataset, training captions, epochs and batches."""
-    dataset = study.label_of(row.dataset or row.role)
-    played = "" if row.dataset == row.role else f" in the role of {study.label_of(row.role)}"
-    words = [study.label_of(row.model), f"{dataset}{played}"]
-    words += [] if row.features is None else [study.label_of(row.features)]
-    return ", ".join([*words, *_captions(row), *training_in_words(row.epochs, row.one_caption_per_image)])
+def setting_in_words(contrast: Contrast, study: Study) -> str:
+    """What both sides have in common: model, dataset, training captions, epochs and batches."""
+    a, b = contrast.a, contrast.b
+    dataset = study.label_of(a.role if a.dataset is None else a.dataset)
+    played = "" if a.dataset in (None, a.role) else f" in the role of {study.label_of(a.role)}"
+    words = [study.label_of(a.model)] if a.model == b.model else []
+    words.append(f"{dataset}{played}")
+    if a.features == b.features and a.features is not None:
+        words.append(study.label_of(a.features))
+    if _part(a) == _part(b):
+        words += _captions(a)
+    if a.epochs == b.epochs:
+        words += training_in_words(a.epochs, None)
+    if a.one_caption_per_image == b.one_caption_per_image:
+        words += training_in_words(None, a.one_caption_per_image)
+    return ", ".join(words)
+
+
+def _part(row: Row) -> tuple[float, int | None]:
+    """Which training captions a row has."""
+    return row.fraction, row.captions_per_image
 
 
 def _captions(row: Row) -> list[str]:
@@ -45,7 +59,7 @@ def sides_in_words(contrast: Contrast, study: Study) -> tuple[str, str]:
             words.append(study.label_of(row.model))
         if a.features != b.features:
             words.append("the scale’s features" if row.features is None else study.label_of(row.features))
-        if (a.fraction, a.captions_per_image) != (b.fraction, b.captions_per_image):
+        if _part(a) != _part(b):
             words += _captions(row)
         if a.epochs != b.epochs:
             words += training_in_words(row.epochs, None) or ["the scale’s epochs"]
@@ -62,10 +76,10 @@ def contrast_in_words(contrast: Contrast, study: Study) -> str:
 
 
 def groups_of(measured: Sequence[Measured], study: Study) -> dict[str, list[Measured]]:
-    """Contrasts by what their first sides have in common, in words."""
+    """Contrasts by what their sides have in common, in words."""
     groups: dict[str, list[Measured]] = {}
     for one in measured:
-        groups.setdefault(setting_in_words(one.contrast.a, study), []).append(one)
+        groups.setdefault(setting_in_words(one.contrast, study), []).append(one)
     return groups
 
 
@@ -108,10 +122,10 @@ def notes_on_contrasts_left_out(contrasts: Sequence[Contrast], scale: str, study
     left_out = [one for one in contrasts if not one.is_made and one not in apart]
     if left_out:
         which = "; ".join(
-            unique(f"{contrast_in_words(one, study)} ({setting_in_words(one.a, study)})" for one in left_out)
+            unique(f"{contrast_in_words(one, study)} ({setting_in_words(one, study)})" for one in left_out)
         )
         why = ", of which only one side is made" if left_out == one_sided else ""
-        many = f"{len(left_out)} of {len(contrasts)} contrasts are"
+        many = f"{len(left_out)} of {len(contrasts)} contrasts {'are' if len(left_out) > 1 else 'is'}"
         notes.append(
             f"{many if len(contrasts) > 1 else 'The contrast is'} left out at the scale {scale}{why}: {which}."
             if len(left_out) <= FEW
