@@ -66,9 +66,9 @@ def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[Summed, NDA
 
 def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
     """Write the lines of some runs of one dataset as one parquet file."""
-    empty = pd.DataFrame(columns=["run", "image_id", *SUMMED])
+    none = frame_of_run("", [""], {column: np.zeros(1) for column in SUMMED}).iloc[:0]  # columns have their types
     with replacing(out) as temporary:
-        (pd.concat(frames, ignore_index=True) if frames else empty).to_parquet(temporary, index=False)
+        pd.concat([none, *frames], ignore_index=True).to_parquet(temporary, index=False)
 
 
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:

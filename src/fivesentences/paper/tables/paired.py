@@ -15,11 +15,12 @@ from fivesentences.paper.numbers.contrasts import Contrasts, Difference, Measure
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
-    contrast_in_words,
     groups_of,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
+    sides_in_words,
 )
+from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.exhibits import SETTINGS, ContrastSpec, RowSpec, Source, Summed, rows_of_contrasts
@@ -29,9 +30,9 @@ DECIMALS = 2
 COLUMNS = (
     Column(("means", "A"), "A", {"statistic": "mean_a"}),
     Column(("means", "B"), "B", {"statistic": "mean_b"}),
-    Column(("A − B", "mean, 95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
-    Column(("A − B", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
-    Column(("A − B", "to"), "bootstrap to", {"statistic": "bootstrap_high"}),
+    Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
+    Column(("bootstrap", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
+    Column(("bootstrap", "to"), "bootstrap to", {"statistic": "bootstrap_high"}),
     Column(("seeds", "number"), "seeds", {"statistic": "seeds"}, decimals=0),
     Column(("seeds", "sd"), "sd over seeds", {"statistic": "spread"}),
     Column(("bounds", "within ±"), "within ±", {"statistic": "equivalence"}),
@@ -101,20 +102,28 @@ class _Filling:
         return ("Question", "A − B", "Metric") if asked else ("A − B", "Metric")
 
     def rows(self, measured: Measured, asked: str) -> list[TableRow]:
-        """The lines of one contrast, one per metric; the first says what is compared, and its question if it is new."""
+        """The lines of one contrast, one per metric.
+
+        Args:
+            measured: The contrast.
+            asked: The question of the contrast above, which is not shown again.
+        """
         contrast, lines = measured.contrast, []
         keys = {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
         ours, theirs = _plain(contrast.a), _plain(contrast.b)
         keys["against"] = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
-        names = [contrast_in_words(contrast, self.context.study)]
-        if len(self.stub) > 2:
-            names.insert(0, "" if contrast.question == asked else contrast.question)
-        for metric in self.spec.measures:
-            labels = (*names, METRICS[metric])
+        first, second = sides_in_words(contrast, self.context.study)
+        # In two lines where there are two, which saves width.
+        names = [first, f"{MINUS} {second}"] if len(self.spec.measures) > 1 else [f"{first} {MINUS} {second}"]
+        question = "" if contrast.question == asked else contrast.question
+        for place, metric in enumerate(self.spec.measures):
+            name = names[place] if place < len(names) else ""
+            labels: tuple[str, ...] = (name, METRICS[metric])
+            if len(self.stub) > 2:
+                labels = ("" if place else question, *labels)
             lines.append(
                 TableRow("ours", labels, keys | {"metric": metric}, "", False, _cells(measured.metrics[metric]))
             )
-            names = [""] * len(names)
         return lines
 
     @property
