@@ -247,8 +247,8 @@ class MadeUp:
 
 @pytest.fixture(scope="session")
 def studies(studies):
-    """The studies of the repository, and one of contrasts for tests."""
-    return studies | read_studies(["contrasts"], Path(__file__).parent)
+    """The studies of the repository, and one of contrasts that the tiny scale of the workflow's tests makes too."""
+    return studies | read_studies(["contrasts"], Path(__file__).parents[1] / "workflow" / "studies")
 
 
 @pytest.fixture(scope="session")
