@@ -18,9 +18,11 @@ from fivesentences.config.scales import JUDGED_LOADER
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
+from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
 from fivesentences.evaluation.meaning import FORMAT, meaning
+from fivesentences.evaluation.per_image import SUMMED, frame_of_run, write_per_image
 from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
 from fivesentences.evaluation.retrievals import compare_retrievals
 from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
@@ -29,7 +31,7 @@ from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.metrics.registry import METRICS
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import PaperStudy, read_studies
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -212,6 +214,13 @@ def retrievals_of(corpus: Corpus, runs: Iterable[str]) -> dict[str, Any]:
     return found | {"phi": "cider", "format": RETRIEVALS}
 
 
+def per_image_of(run: str) -> pd.DataFrame:
+    """What 30 images contribute to the sums of a made-up run; the same images are hard for every run."""
+    hard, draw = random_of("hard").normal(size=30), random_of(run)
+    values = {column: 100 + 40 * hard + draw.normal() + 20 * draw.normal(size=30) for column in SUMMED}
+    return frame_of_run(run, [f"i{image}" for image in range(30)], values)
+
+
 class MadeUp:
     """A scale for which everything was measured; the files that a table or figure is made from are written in time.
 
@@ -257,6 +266,12 @@ class MadeUp:
             case "margins":
                 sets, runs = plan.margins_of_captions(path.stem), plan.runs_with_margins(plan.scale.scale)
                 write_json(path, margins_of(path.stem, sets, runs))
+            case "contrasts":
+                params = plan.params_of("contrast_runs", scale=plan.scale.scale, exhibit=exhibit)
+                pairs = [PairedRuns(**pair) for pair in params["pairs"]]
+                runs = {run for pair in pairs for run in (*pair.a, *pair.b)}
+                write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
+                write_contrasts(pairs, [path.with_suffix(".parquet")], path, phi=params["phi"], resamples=100)
             case "retrievals":
                 runs = plan.params_of("compare_retrievals", scale=plan.scale.scale, figure=exhibit)["similarities"]
                 write_json(path, retrievals_of(self.corpus, runs))
@@ -268,6 +283,12 @@ class MadeUp:
     def drawing(self, figure: str) -> Drawing:
         """Collect a figure."""
         return self.plan.figures[figure].drawing(self.contexts[figure], self.numbers(figure))
+
+
+@pytest.fixture(scope="session")
+def studies(studies):
+    """The studies of the repository, and one of contrasts that the tiny scale of the workflow's tests makes too."""
+    return studies | read_studies(["contrasts"], Path(__file__).parents[1] / "workflow" / "studies")
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def seen(build, scale):
 def test_every_point_is_scipys_mean_and_t_interval_over_seeds(seen):
     drawing, frame = seen
     points = drawing.data.query("metric == 'Rsum' and loss == 'all'").set_index("fraction")
-    assert points.index.tolist() == [0.05, 0.1, 0.25, 0.5, 1.0] and points["epochs"].tolist() == [120, 60, 40, 20, 15]
+    assert points.index.tolist() == [0.05, 0.1, 0.25, 0.5, 1.0] and points["epochs"].tolist() == [60, 30, 20, 15, 12]
     for fraction, point in points.iterrows():
         values = values_of(frame, "all", fraction)
         interval = stats.ttest_1samp(values, 0).confidence_interval(0.95)

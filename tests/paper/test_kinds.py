@@ -21,11 +21,17 @@ from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRo
 from fivesentences.plan.exhibits import RowSpec
 
 # One of each kind.
-TABLES = {"runs": "knn_margin/table4", "agreement": "five_sentences/table1", "margins": "evidence_margins/margins"}
+TABLES = {
+    "runs": "knn_margin/table4",
+    "agreement": "five_sentences/table1",
+    "margins": "evidence_margins/margins",
+    "paired": "contrasts/paired",
+}
 FIGURES = {
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
     "curves": "evidence_fractions/crossing",
+    "forest": "contrasts/forest",
     "front": "evidence_daa/front",
     "hubness": "knn_margin/hubness",
     "margins": "evidence_margins/margin_distribution",

@@ -41,7 +41,8 @@ def values_of(made_up, fraction, metric, **keys):
     frame = collect(made_up.numbers(FIGURE), "tiny").query("metric == @metric and inference == 'naive'")
     for key, value in keys.items():
         frame = frame[frame[key] == value]
-    runs = [name for name, run in made_up.plan.runs.items() if fraction in (None, run.fraction)]
+    known = made_up.plan.runs.items()
+    runs = [name for name, run in known if fraction in (None, run.fraction) and not run.epochs_named]
     return frame.groupby("run")["value"].mean().loc[runs]
 
 

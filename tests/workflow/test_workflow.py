@@ -85,7 +85,15 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
     assert "Table 2" in (paper / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
-    assert tidy.run.nunique() == len(plan_of(read(Scale, scale), PROJECT / "config").runs) + 1  # SGRAF, an ensemble
+    assert tidy.run.nunique() == len(plan_of(read(Scale, scale), scale.parent).runs) + 1  # SGRAF, an ensemble
+    rsum = tidy.query("metric == 'Rsum' and inference == 'naive'").set_index("run").value
+    files = sorted((results / "evaluation" / "jobs").rglob("*.per_image.parquet"))
+    per_image = pd.concat(pd.read_parquet(file) for file in files).groupby("run")["Rsum"]
+    assert (per_image.size() == 20).all()
+    np.testing.assert_allclose(per_image.mean().loc[rsum.index], rsum, atol=1e-3)
+    paired = pd.read_csv(paper / "contrasts" / "paired.csv").query("statistic == 'difference' and metric == 'Rsum'")
+    assert (paired.low < paired.value).tolist() == [True, True, False, False]  # at 10% two seeds, at 100% one
+    assert (paper / "contrasts" / "forest.png").stat().st_size > 10_000
     members = [np.load(results / f"training/scenes/{model}/{RUN}/similarity_test.npy") for model in ("sgr", "saf")]
     mean = np.load(results / f"training/scenes/sgraf,ensemble/{RUN}/similarity_test.npy")
     np.testing.assert_allclose(mean, np.mean(members, axis=0), rtol=1e-6)

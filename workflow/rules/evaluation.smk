@@ -63,6 +63,27 @@ rule compare_retrievals:
         "../scripts/compare_retrievals.py"
 
 
+rule contrast_runs:
+    input:
+        unpack(read_by("contrast_runs")),
+    output:
+        **made_by("contrast_runs"),
+    log:
+        "logs/evaluation/contrasts/{scale}/{exhibit}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.tsv"
+    resources:
+        mem_mb=1000,
+        runtime="15m",
+    params:
+        pairs=param("contrast_runs", "pairs"),
+        phi=param("contrast_runs", "phi"),
+    message:
+        "Differences of the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
+    script:
+        "../scripts/contrast_runs.py"
+
+
 rule ask_judge:
     input:
         unpack(read_by("ask_judge")),

@@ -18,4 +18,5 @@ with log_to(snakemake.log[0]):
         matrices={Path(path).stem: Path(path) for path in snakemake.input.phi},
         labels=next(map(Path, snakemake.input.labels), None),
         out=Path(snakemake.output.metrics),
+        per_image=Path(snakemake.output.per_image),
     )

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
+from fivesentences.evaluation.per_image import contributions, frame_of_run, write_per_image
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
@@ -27,6 +28,7 @@ from fivesentences.storage import replacing, write_json
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
+    from fivesentences.plan.exhibits import Summed
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -55,6 +57,21 @@ class Evaluated:
     inferences: Sequence[str] = ("naive",)
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """What is known of one similarity.
+
+    Attributes:
+        values: Every number in both directions, as it is and re-scored, with the sums over directions.
+        hubs: By inference method and direction how many items are the nearest of no query, of one, of two ...
+        per_image: ``[images]`` contributions to Rsum and Nsum of the similarity as it is; None if it was not asked for.
+    """
+
+    values: list[RunValue]
+    hubs: Hubs
+    per_image: Mapping[Summed, NDArray[np.float64]] | None
+
+
 class RunEvaluator:
     """Every number of runs of one dataset; what depends on phi and labels alone is computed once for all of them.
 
@@ -74,21 +91,18 @@ class RunEvaluator:
             {main: phis[main]}, ms=RELEVANT, styles=("recall", "vse_recall"), hubness=True, labels=labels, **options
         )
         self._of_others = Evaluator({name: phis[name] for name in others}, ms=(), **options) if others else None
-        self._image_of_caption = image_of_caption
+        self._main, self._image_of_caption = main, image_of_caption
         self._gallery: Gallery | None = None
 
     def __call__(
         self, similarity: ArrayLike, inferences: Sequence[str] = ("naive",), name: str | Path = "similarity"
-    ) -> tuple[list[RunValue], Hubs]:
-        """Every number of one similarity in both directions, as it is and re-scored, and how often items are nearest.
+    ) -> Numbers:
+        """Every number of one similarity in both directions, as it is and re-scored; the gallery is ranked once.
 
         Args:
             similarity: ``[images, captions]``, larger is more similar.
             inferences: Names of ``fivesentences.retrieval.INFERENCE``.
             name: What messages call the similarity.
-
-        Returns:
-            The numbers; and by inference and direction how many items are the nearest of no query, of one, of two ...
 
         Raises:
             InputError: If shapes disagree, a value is not finite, or an inference method is unknown.
@@ -99,16 +113,23 @@ class RunEvaluator:
             gallery = self._gallery.with_similarity(similarity, name)
         values: list[RunValue] = []
         hubs: Hubs = {}
+        per_image = None
         for method in inferences:
             for directions, read in rescored(gallery, method):
-                values += _of_directions(self._of_main(read, directions).values, method)
+                if method == "naive":
+                    found = self._of_main.with_queries(read, directions)
+                    per_image = contributions(found.queries, gallery.image_of_caption, self._main)
+                else:
+                    found = self._of_main(read, directions)
+                values += _of_directions(found.values, method)
                 for direction in directions:
                     hubs.setdefault(method, {})[direction] = np.bincount(hubness(read, direction).counts).tolist()
             if method == "naive" and self._of_others is not None:
                 of_others = self._of_others(gallery).values
                 values += [value for value in _of_directions(of_others, method) if value["phi"]]
         # Sums come last: those of two directions may come from two matrices.
-        return values + [total for total in sums_of(values) if metric_of(total["metric"]).of_runs], hubs
+        totals = [total for total in sums_of(values) if metric_of(total["metric"]).of_runs]
+        return Numbers(values + totals, hubs, per_image)
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:
@@ -137,6 +158,7 @@ def evaluate_runs(
     phis: Sequence[str],
     matrices: Mapping[str, Path],
     out: Path,
+    per_image: Path | None = None,
     labels: Path | None = None,
     split: str = "test",
 ) -> None:
@@ -152,6 +174,9 @@ def evaluate_runs(
             ``b``.
         matrices: ``.npy`` of each phi by name, ``[captions, images]`` of the same split, with its note beside it.
         out: The JSON file.
+        per_image: Where to write what each image contributes to Rsum and Nsum, as parquet: one row per run and image,
+            of the similarity as it is and the main phi; see ``per_image.contributions``. Runs that are not read as
+            they are have no rows.
         labels: ``labels.parquet`` of the dataset, if it has labels.
         split: Which images and captions are the gallery.
 
@@ -167,8 +192,10 @@ def evaluate_runs(
     )
     made_of = {name: read_phi_note(path) for name, path in matrices.items()}
     contents: list[dict[str, Any]] = []
+    frames = []
+    image_ids = gallery.images["image_id"].astype(str).tolist()
     for run in runs:
-        values, hubs = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
+        found = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
         content = {
             **_about(run.spec),
             "main_phi": phis[0],
@@ -179,10 +206,14 @@ def evaluate_runs(
             "captions": gallery.n_captions,
             "tie_rule": TIE_RULE,
             "labels": labels is not None,
-            "values": values,
-            "hubs": hubs,
+            "values": found.values,
+            "hubs": found.hubs,
         }
         contents.append(content)
+        if found.per_image is not None:
+            frames.append(frame_of_run(run.spec.name, image_ids, found.per_image))
+    if per_image is not None:
+        write_per_image(frames, per_image)
     write_json(out, contents)
 
 

@@ -15,6 +15,7 @@ from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read,
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
 from fivesentences.paper.figures.curves import CurvesFigure
+from fivesentences.paper.figures.forest import ForestFigure
 from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.margins import MarginsFigure
@@ -24,6 +25,7 @@ from fivesentences.paper.figures.retrievals import RetrievalsFigure
 from fivesentences.paper.figures.semantic_recall import SemanticRecallFigure
 from fivesentences.paper.tables.agreement import AgreementTable
 from fivesentences.paper.tables.margins import MarginsTable
+from fivesentences.paper.tables.paired import PairedTable
 from fivesentences.paper.tables.runs import RunTable
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -32,13 +34,15 @@ from fivesentences.plan.studies import Study
 AnyTable = Annotated[
     RunTable  # rows x metrics of runs
     | AgreementTable  # correlations of each phi with judges
-    | MarginsTable,  # what adaptive margins are made of
+    | MarginsTable  # what adaptive margins are made of
+    | PairedTable,  # paired differences of runs
     Field(discriminator="kind"),
 ]
 AnyFigure = Annotated[
     AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
     | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
+    | ForestFigure  # paired differences of runs
     | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
     | MarginsFigure  # how adaptive margins are distributed

@@ -5,6 +5,7 @@ Each kind of table or figure is a subclass in ``fivesentences.paper``.
 
 from __future__ import annotations
 
+import itertools
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -28,9 +29,16 @@ from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
-# its rows retrieve; correlations of each phi with the judges, or the pairs that they judged; statistics of each phi;
-# the margins of its losses on training captions, and in its rows.
-Source = Literal["runs", "every_run", "retrievals", "correlations", "judged_pairs", "phi_statistics", "margins"]
+# its rows retrieve; paired differences of its rows; correlations of each phi with the judges, or the pairs that they
+# judged; statistics of each phi; the margins of its losses on training captions, and in its rows.
+Source = Literal[
+    "runs", "every_run", "retrievals", "contrasts", "correlations", "judged_pairs", "phi_statistics", "margins"
+]
+# What is contrasted: sums of recall, and of NCS with a query's own items kept or removed.
+Summed = Literal["Rsum", "Nsum", "Nsum_own_removed"]
+
+# What a contrast says of a row besides its role and loss, in the order in which lists are multiplied out.
+SETTINGS = ("features", "model", "fraction", "captions_per_image", "epochs", "one_caption_per_image")
 
 
 class RowSpec(Strict):
@@ -62,6 +70,60 @@ class RowSpec(Strict):
         many = [key for key in type(self).model_fields if isinstance(getattr(self, key), list)]
         if self.published is not None and many:
             raise ValueError(f"published names one published row, but {many[0]} is a list; write the rows one by one")
+        return self
+
+
+class OtherSide(Strict):
+    """What the second side of a contrast has otherwise; null: as the first side."""
+
+    features: Name | None = None
+    model: Name | None = None
+    fraction: Fraction | None = None
+    captions_per_image: CaptionsPerImage | None = None
+    epochs: Count | None = None
+    one_caption_per_image: bool | None = None
+
+
+class ContrastSpec(Strict):
+    """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
+
+    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, a. What they
+    say holds for both sides, except where ``against`` says otherwise of the second.
+    """
+
+    role: Name
+    features: Name | list[Name | None] | None = Field(
+        default=None, description="one of the scale's further_features; null: the scale's own"
+    )
+    model: Name | list[Name] = Field(default="vsepp", description="a model or ensemble of the study, or a known model")
+    fraction: Fraction | list[Fraction] = 1.0
+    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
+        default=None, description="only the first so many captions of each training image; null: all"
+    )
+    epochs: Count | list[Count] | None = Field(default=None, description="of training; null: as the scale says")
+    one_caption_per_image: bool | list[bool] | None = Field(
+        default=None, description="whether no batch holds two captions of an image; null: as the scale says"
+    )
+    a: Name | list[Name] = Field(description="the loss of the first side; the difference is a - b")
+    b: Name | None = Field(default=None, description="the loss of the second side; null: that of the first")
+    against: OtherSide = Field(default=OtherSide(), description="what the second side has besides another loss")
+    question: str = Field(default="", description="short words on what the difference tells")
+
+    def pairs(self) -> list[tuple[RowSpec, RowSpec]]:
+        """Both sides of each contrast, each a single row."""
+        other = self.against.model_dump(exclude_none=True)
+        found = []
+        for *setting, loss in itertools.product(*(as_list(getattr(self, key)) for key in (*SETTINGS, "a"))):
+            first = {"role": self.role, **dict(zip(SETTINGS, setting, strict=True)), "loss": loss}
+            second = first | other | {"loss": self.b or loss}
+            found.append((RowSpec(**first), RowSpec(**second)))
+        return found
+
+    @model_validator(mode="after")
+    def _sides_differ(self) -> ContrastSpec:
+        for first, second in self.pairs():
+            if first == second:
+                raise ValueError(f"the loss '{first.loss}' is contrasted with itself; give another b, or against")
         return self
 
 
@@ -114,6 +176,10 @@ class Exhibit(Strict):
         """The rows of runs that it shows; none if it shows no runs, or every run of a scale."""
         return []
 
+    def contrast_specs(self) -> list[ContrastSpec]:
+        """Which of its rows are contrasted, if it reads paired differences."""
+        return []
+
     def metrics(self) -> list[ColumnSpec]:
         """The metrics that it names."""
         return []
@@ -137,6 +203,12 @@ class Exhibit(Strict):
     def shows_photographs(self) -> bool:
         """Whether it shows photographs of a dataset."""
         return False
+
+
+def rows_of_contrasts(contrasts: list[ContrastSpec]) -> list[RowSpec]:
+    """Every row that some contrasts need, each once."""
+    rows = [row for contrast in contrasts for pair in contrast.pairs() for row in pair]
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
 def inferences_of(rows: list[RowSpec]) -> list[Inference]:

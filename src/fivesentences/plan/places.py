@@ -99,6 +99,10 @@ class Places:
         """Every number of the runs or ensembles of an evaluation job."""
         return self.results / "evaluation" / "jobs" / f"{job}.json"
 
+    def per_image(self, job: str) -> Path:
+        """What each test image contributes to Rsum and Nsum of the runs or ensembles of an evaluation job."""
+        return self.results / "evaluation" / "jobs" / f"{job}.per_image.parquet"
+
     def tidy(self, scale: str) -> Path:
         """One table of every number of every run of a scale."""
         return self.results / "evaluation" / f"{scale}.parquet"
@@ -106,6 +110,10 @@ class Places:
     def retrievals(self, scale: str, exhibit: str) -> Path:
         """The retrievals that a figure compares."""
         return self.results / "evaluation" / "retrievals" / scale / f"{exhibit}.json"
+
+    def contrasts(self, scale: str, exhibit: str) -> Path:
+        """Paired differences of the runs that a table or figure contrasts."""
+        return self.results / "evaluation" / "contrasts" / scale / f"{exhibit}.json"
 
     def agreement(self, dataset: str, judge: str, suffix: str) -> Path:
         """Correlations of each phi with a judge (``json``), or the judged pairs (``parquet``)."""

@@ -97,6 +97,10 @@ class Resolved:
         """Numbers of the jobs that evaluate these runs and ensembles, each once."""
         return list(dict.fromkeys(self.places.metrics(self.job_of(run).name) for run in runs))
 
+    def per_image_of(self, runs: Iterable[str]) -> list[Path]:
+        """Values per image of the jobs that evaluate these runs and ensembles, each once."""
+        return list(dict.fromkeys(self.places.per_image(self.job_of(run).name) for run in runs))
+
     def minutes_of(self, job: str) -> int:
         """The time that a scheduler should grant a training job."""
         return self.scale.training.minutes * len(self.jobs[job].runs)

@@ -18,6 +18,7 @@ from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.errors import InputError
+from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
@@ -103,9 +104,10 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "prepare_cider": {"prepared": places.phi(dataset, "train", "{phi},{captions}.npz")},
         "train": {"record": places.record(job)},
         "average_similarities": {"similarity": places.similarity(ensemble)},
-        "evaluate": {"metrics": places.metrics(job)},
+        "evaluate": {"metrics": places.metrics(job), "per_image": places.per_image(job)},
         "collect_metrics": {"table": places.tidy("{scale}")},
         "compare_retrievals": {"retrievals": places.retrievals("{scale}", "{figure}")},
+        "contrast_runs": {"contrasts": places.contrasts("{scale}", "{exhibit}")},
         "ask_judge": {
             "pairs": places.agreement(dataset, "{judge}", "parquet"),
             "numbers": places.agreement(dataset, "{judge}", "json"),
@@ -156,6 +158,7 @@ class Rules:
             "scale": one_of(plan.scales),
             "table": one_of(plan.tables),
             "figure": one_of(plan.figures),
+            "exhibit": one_of(name for name, exhibit in plan.exhibits.items() if exhibit.reads == "contrasts"),
         }
 
     def constraints_of(self, rule: str) -> dict[str, str]:
@@ -331,6 +334,21 @@ class Rules:
             {
                 "similarities": {run: str(places.similarity(run)) for run in runs},
                 "options": exhibit.model_dump(include={"k", "directions", "queries"}),
+            },
+        )
+
+    def contrast_runs(self, scale: str, exhibit: str) -> Step:
+        """Paired differences of the runs of a table or figure."""
+        contrasts = self._contrasts(scale, exhibit)
+        runs = [run for contrast in contrasts for side in contrast.runs for run in side]
+        return Step(
+            {"per_image": self.plan.per_image_of(runs)},
+            {
+                "pairs": [
+                    {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds}
+                    for one in contrasts
+                ],
+                "phi": self.plan.scale.evaluation_phi,
             },
         )
 
@@ -560,6 +578,8 @@ class Rules:
                 return plan.metrics_of(plan.trained_at(scale))
             case "retrievals":
                 return [places.retrievals(scale, name)] if self._compared(scale, name) else []
+            case "contrasts":
+                return [places.contrasts(scale, name)] if self._contrasts(scale, name) else []
             case "correlations":
                 return [places.agreement(one.dataset, one.judge, "json") for one in judges]
             case "judged_pairs":
@@ -573,6 +593,11 @@ class Rules:
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""
         return compared_rows(self.plan.figures[figure], self.plan.study_of(figure), self.plan.scales[scale])
+
+    def _contrasts(self, scale: str, exhibit: str) -> list[Contrast]:
+        """The contrasts of a table or figure of which the scale makes both sides."""
+        specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
+        return [one for one in contrasts_of(specs, study, self.plan.scales[scale]) if one.is_made]
 
     def _pictured(self, scale: str, figure: str, exhibit: Exhibit) -> str | None:
         """The dataset whose photographs a figure shows: that of its runs, or the scale's first."""

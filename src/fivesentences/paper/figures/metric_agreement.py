@@ -138,9 +138,14 @@ def _label(column: ColumnSpec, context: Context) -> str:
 
 
 def _groups(runs: Iterable[RunSpec]) -> dict[Group, list[RunSpec]]:
-    """All runs on each dataset, and those of each fraction, where there are enough."""
+    """All runs on each dataset, and those of each fraction, where there are enough.
+
+    Runs of rows that name their epochs are left out: some are too short to be anything but the beginning of a run.
+    """
     found: dict[Group, list[RunSpec]] = {}
     for run in runs:
+        if run.epochs_named:
+            continue
         found.setdefault((run.dataset, None), []).append(run)
         if run.captions_per_image is None:  # fewer captions of each image are other training data
             found.setdefault((run.dataset, run.fraction), []).append(run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fivesentences.paper.tables.table import Table, spans
+from fivesentences.paper.text.numbers import MINUS
 
 
 def table_page(table: Table) -> str:
@@ -27,4 +28,5 @@ def environment() -> Environment:
 
 def _width(text: str) -> float:
     """Approximate width of a text in a sans-serif font, in em."""
-    return round(0.1 + sum(0.3 if letter in " .,[]" else 0.58 for letter in text), 1)
+    widths = {MINUS: 0.84} | dict.fromkeys(" .,[]", 0.3)
+    return round(0.1 + sum(widths.get(letter, 0.58) for letter in text), 1)

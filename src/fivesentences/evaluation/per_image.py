@@ -1,0 +1,82 @@
+"""What each test image contributes to a run's Rsum and Nsum, so that runs can be compared image by image.
+
+An image and its captions are one unit: the captions of an image are alike, so their queries are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.metrics.registry import parse_metric
+from fivesentences.metrics.values import QueryValues
+from fivesentences.plan.exhibits import Summed
+from fivesentences.storage import replacing
+
+# Which values of the evaluation each column sums: the sum's name, and whether the query's own items stay.
+SUMMED: dict[Summed, tuple[str, str]] = {
+    "Rsum": ("Rsum", ""),
+    "Nsum": ("Nsum", "kept"),
+    "Nsum_own_removed": ("Nsum", "removed"),
+}
+
+
+def contributions(
+    queries: Iterable[QueryValues], image_of_caption: ArrayLike, phi: str
+) -> dict[Summed, NDArray[np.float64]]:
+    """The contribution of each image to Rsum and Nsum: their means over images are the run's Rsum and Nsum.
+
+    An image contributes the values of its own query (R@1 + R@5 + R@10, or NCS at these cut-offs, in percent) and the
+    mean of the values of its captions as queries. Where images have different numbers of captions, each caption
+    counts ``images / captions`` instead of one over its image's number, so that the mean over images remains the sum
+    of the mean over image queries and the mean over caption queries, as the metrics define it.
+
+    Args:
+        queries: Values of every query of both directions, as ``Evaluator.per_query`` gives them.
+        image_of_caption: ``[captions]`` image index of each caption.
+        phi: The phi of Nsum, which is that of the released formula.
+
+    Returns:
+        ``[images]`` float64 for each of "Rsum", "Nsum" and "Nsum_own_removed", 0 to 600.
+    """
+    owner = np.asarray(image_of_caption)
+    n_images = int(owner.max()) + 1
+    found: dict[Summed, NDArray[np.float64]] = {column: np.zeros(n_images) for column in SUMMED}
+    for row in queries:
+        key = (parse_metric(row["metric"]).metric.sum, row["ground_truth"])
+        if row["formula"] not in ("", "released") or row["phi"] not in ("", phi):
+            continue
+        for column, wanted in SUMMED.items():
+            if key == wanted and row["direction"] == "i2t":
+                found[column] += row["values"]
+            elif key == wanted:
+                found[column] += np.bincount(owner, row["values"], n_images) * (n_images / len(owner))
+    return found
+
+
+def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[Summed, NDArray[np.float64]]) -> pd.DataFrame:
+    """The lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
+    numbers: dict[str, NDArray[np.float32]] = {column: values[column].astype(np.float32) for column in SUMMED}
+    return pd.DataFrame({"run": run, "image_id": list(image_ids), **numbers})
+
+
+def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
+    """Write the lines of some runs of one dataset as one parquet file."""
+    none = frame_of_run("", [""], {column: np.zeros(1) for column in SUMMED}).iloc[:0]  # columns have their types
+    with replacing(out) as temporary:
+        pd.concat([none, *frames], ignore_index=True).to_parquet(temporary, index=False)
+
+
+def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """The contributions of some runs, as far as the files have them: each a frame with one row per ``image_id``."""
+    wanted = list(dict.fromkeys(runs))
+    frames = [pd.read_parquet(file, filters=[("run", "in", wanted)]) for file in files]
+    return {
+        str(run): of_run.set_index("image_id")[list(SUMMED)]
+        for frame in frames
+        for run, of_run in frame.groupby("run", sort=False)
+    }

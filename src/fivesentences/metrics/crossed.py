@@ -1,0 +1,180 @@
+"""How far two ways of training differ, from runs paired by seed and tested on the same images.
+
+A difference is measured once for every seed and every test image, and both are samples: of the trainings that might
+have been made, and of the images that might have been tested. Seeds and images are crossed random factors, as readers
+and cases are in multi-reader multi-case studies of diagnostic imaging, whose analysis this is (Dorfman, Berbaum and
+Metz 1992; Hillis 2007). A bootstrap over images alone says nothing about training again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.errors import Argument, InputError
+from fivesentences.retrieval.arguments import checked_count, checked_share
+
+RESAMPLES = 10_000
+POWER = 0.8
+NUMBERS_AT_ONCE = 4_000_000  # weights of images that the bootstrap holds
+
+
+@dataclass(frozen=True)
+class CrossedDifference:
+    """A mean difference over seeds and images, and how sure it is.
+
+    Everything but ``mean``, ``seeds`` and ``images`` is None with a single seed: nothing is known of other trainings.
+
+    Attributes:
+        mean: Over seeds and images, in the unit of the differences.
+        seeds: How many.
+        images: How many.
+        standard_error: Of the mean, with seeds and images as random factors.
+        degrees: Degrees of freedom of the standard error, at least ``seeds - 1``.
+        low: Lower end of the interval of the mean, from a t distribution with these degrees.
+        high: Upper end.
+        bootstrap_low: Lower end of the percentile interval of a bootstrap over seeds and images.
+        bootstrap_high: Upper end.
+        spread: Sample standard deviation of the differences of the seeds, each a mean over images.
+        equivalence: The smallest bound below which two one-sided tests (Schuirmann 1987) place the size of the
+            difference; the ways of training are equivalent within any larger bound.
+        detectable: The smallest true difference that a two-sided test finds with a power of 80%, had the difference
+            this standard error.
+    """
+
+    mean: float
+    seeds: int
+    images: int
+    standard_error: float | None = None
+    degrees: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bootstrap_low: float | None = None
+    bootstrap_high: float | None = None
+    spread: float | None = None
+    equivalence: float | None = None
+    detectable: float | None = None
+
+
+def crossed_differences(
+    differences: ArrayLike | Sequence[ArrayLike], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> list[CrossedDifference]:
+    """The mean difference of each metric, with its intervals over seeds and images.
+
+    With mean squares MS of seeds, images and their residual, the variance of the mean is estimated as
+    ``(max(MS_seeds, MS_residual) + max(MS_images - MS_residual, 0)) / (seeds * images)``. Without the maxima it is the
+    unbiased estimate of the analysis of variance; they keep each of its three components from being negative. Degrees
+    of freedom are Satterthwaite's, with the first term in the place of the mean square of seeds, as Hillis (2007)
+    corrects them. If images make no difference, this is the t test of the seeds' differences.
+
+    The bootstrap draws seeds and, independently, images with replacement; the mean of a draw is that over its seeds and
+    images (Owen 2007, who shows that its variance is not too small). All metrics see the same draws.
+
+    Args:
+        differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image.
+        confidence: Of both intervals, in (0, 1). The tests behind ``equivalence`` and ``detectable`` have the level
+            ``1 - confidence``.
+        resamples: Draws of the bootstrap, at least 1.
+        seed: Of the draws, at least 0.
+
+    Returns:
+        One for each metric.
+
+    Raises:
+        InputError: If a difference is not finite, there is no seed or there are fewer than two images, or an option
+            is out of range.
+    """
+    confidence = checked_share("confidence", confidence)
+    resamples, seed = checked_count("resamples", resamples), checked_count("seed", seed, least=0)
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim != 3 or not values.shape[0] or not values.shape[1] or values.shape[2] < 2:
+        raise InputError(
+            f"has shape {list(values.shape)}; give [metrics, seeds, images] with two images or more.",
+            where=Argument("differences"),
+        )
+    if not np.isfinite(values).all():
+        raise InputError("holds a value that is not finite; give every seed a value for every image.",
+                         where=Argument("differences"))  # fmt: skip
+    if values.shape[1] == 1:
+        return [CrossedDifference(float(one.mean()), 1, one.shape[1]) for one in values]
+    drawn = crossed_bootstrap(values, resamples, seed)
+    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
+    return [_of_metric(one, confidence, *ends[:, metric].tolist()) for metric, one in enumerate(values)]
+
+
+def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: int = 0) -> NDArray[np.float64]:
+    """``[metrics, resamples]`` means of draws of seeds and images, both with replacement.
+
+    Args:
+        differences: ``[metrics, seeds, images]``.
+        resamples: How many draws.
+        seed: Of the generator.
+    """
+    _, n_seeds, n_images = differences.shape
+    generator = np.random.default_rng(seed)
+    step = max(1, NUMBERS_AT_ONCE // n_images)
+    parts = []
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        of_seeds, of_images = _weights(generator, count, n_seeds), _weights(generator, count, n_images)
+        parts.append(np.stack([np.einsum("bi,bi->b", of_seeds @ one, of_images) for one in differences]))
+    return np.concatenate(parts, axis=1)
+
+
+def _weights(generator: np.random.Generator, count: int, items: int) -> NDArray[np.float64]:
+    """``[count, items]`` the share of each item in draws of as many items with replacement."""
+    drawn = generator.integers(items, size=(count, items))
+    place = drawn + np.arange(count)[:, None] * items
+    return np.bincount(place.ravel(), minlength=drawn.size).reshape(drawn.shape) / items
+
+
+def _of_metric(
+    values: NDArray[np.float64], confidence: float, bootstrap_low: float, bootstrap_high: float
+) -> CrossedDifference:
+    """One metric, ``[seeds, images]``, at least two of each."""
+    from scipy.special import nctdtrinc, stdtrit  # quantiles of t, without scipy.stats
+
+    n_seeds, n_images = values.shape
+    mean, of_seeds = float(values.mean()), values.mean(axis=1)
+    standard_error, degrees = _error_of_mean(values)
+    # A two-sided test at 5% has 2.5% on either side; the one-sided tests of equivalence are at 5% each.
+    two_sided, one_sided = (float(stdtrit(degrees, share)) for share in ((1 + confidence) / 2, confidence))
+    return CrossedDifference(
+        mean=mean,
+        seeds=n_seeds,
+        images=n_images,
+        standard_error=standard_error,
+        degrees=degrees,
+        low=mean - two_sided * standard_error,
+        high=mean + two_sided * standard_error,
+        bootstrap_low=bootstrap_low,
+        bootstrap_high=bootstrap_high,
+        spread=float(of_seeds.std(ddof=1)),
+        equivalence=abs(mean) + one_sided * standard_error,
+        detectable=standard_error * float(nctdtrinc(degrees, 1 - POWER, two_sided)),
+    )
+
+
+def _error_of_mean(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Standard error of the mean of ``[seeds, images]``, and its degrees of freedom."""
+    n_seeds, n_images = values.shape
+    of_seeds, of_images, mean = values.mean(axis=1), values.mean(axis=0), values.mean()
+    rest = values - of_seeds[:, None] - of_images + mean
+    free = {"seeds": n_seeds - 1, "images": n_images - 1, "rest": (n_seeds - 1) * (n_images - 1)}
+    squares = {
+        "seeds": n_images * float(((of_seeds - mean) ** 2).sum()) / free["seeds"],
+        "images": n_seeds * float(((of_images - mean) ** 2).sum()) / free["images"],
+        "rest": float((rest**2).sum()) / free["rest"],
+    }
+    of_trainings = max(squares["seeds"], squares["rest"])
+    beyond = max(squares["images"] - squares["rest"], 0.0)
+    total = of_trainings + beyond
+    if total == 0:
+        return 0.0, float(free["seeds"])
+    unsure = of_trainings**2 / free["seeds"]
+    if beyond > 0:
+        unsure += squares["images"] ** 2 / free["images"] + squares["rest"] ** 2 / free["rest"]
+    return (total / (n_seeds * n_images)) ** 0.5, max(total**2 / unsure, float(free["seeds"]))

@@ -1,0 +1,90 @@
+"""Looking up the paired differences of the contrasts of a table or figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fivesentences.errors import InputError
+from fivesentences.evaluation.contrasts import read_contrasts
+from fivesentences.plan.contrasts import Contrast
+from fivesentences.plan.exhibits import Summed
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference of one metric; attributes as in ``metrics.crossed.CrossedDifference``.
+
+    Attributes:
+        mean_a: Mean of the first side over seeds and images.
+        mean_b: Mean of the second.
+        differences: One per seed, each a mean over images.
+    """
+
+    mean: float
+    seeds: int
+    images: int
+    standard_error: float | None
+    degrees: float | None
+    low: float | None
+    high: float | None
+    bootstrap_low: float | None
+    bootstrap_high: float | None
+    spread: float | None
+    equivalence: float | None
+    detectable: float | None
+    mean_a: float
+    mean_b: float
+    differences: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A contrast that the scale makes, and what was measured."""
+
+    contrast: Contrast
+    metrics: Mapping[Summed, Difference]
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """What was measured of the contrasts of a table or figure, in their order.
+
+    Attributes:
+        of: The contrasts that the scale makes.
+        phi: The phi of Nsum; empty if none is made.
+        resamples: Draws of the bootstrap.
+    """
+
+    of: Sequence[Measured] = ()
+    phi: str = ""
+    resamples: int = 0
+
+
+def measured_contrasts(contrasts: Sequence[Contrast], numbers: Sequence[Path], where: str) -> Contrasts:
+    """What a file of contrasts says of those that the scale makes.
+
+    Args:
+        contrasts: All contrasts of the table or figure.
+        numbers: The file that the rule ``contrast_runs`` wrote; none if the scale makes no contrast.
+        where: The table or figure, for a message.
+
+    Raises:
+        InputError: If the file is not of this version, or lacks a contrast.
+    """
+    made = [contrast for contrast in contrasts if contrast.is_made]
+    if not made:
+        return Contrasts()
+    found = read_contrasts(numbers[0])
+    known = {(tuple(one["a"]), tuple(one["b"])): one["metrics"] for one in found["contrasts"]}
+    measured = []
+    for contrast in made:
+        a, b = contrast.runs
+        metrics = known.get((tuple(a), tuple(b)))
+        if metrics is None:
+            raise InputError(
+                f"{numbers[0]}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again."
+            )
+        measured.append(Measured(contrast, {name: Difference(**one) for name, one in metrics.items()}))
+    return Contrasts(measured, found["phi"], found["resamples"])

@@ -1,0 +1,161 @@
+"""Differences of runs that are paired by seed, with intervals over seeds and test images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from fivesentences.paper.kinds import Context, TableKind
+from fivesentences.paper.numbers.contrasts import Contrasts, Difference, Measured, measured_contrasts
+from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
+from fivesentences.paper.text.contrast_notes import (
+    METRICS,
+    groups_of,
+    notes_on_contrasts,
+    notes_on_contrasts_left_out,
+    sides_in_words,
+)
+from fivesentences.paper.text.numbers import MINUS
+from fivesentences.paper.text.run_notes import notes_on_missing
+from fivesentences.plan.contrasts import Contrast, contrasts_of
+from fivesentences.plan.exhibits import SETTINGS, ContrastSpec, RowSpec, Source, Summed, rows_of_contrasts
+from fivesentences.plan.rows import Row
+
+DECIMALS = 2
+COLUMNS = (
+    Column(("means", "A"), "A", {"statistic": "mean_a"}),
+    Column(("means", "B"), "B", {"statistic": "mean_b"}),
+    Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
+    Column(("bootstrap", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
+    Column(("bootstrap", "to"), "bootstrap to", {"statistic": "bootstrap_high"}),
+    Column(("seeds", "number"), "seeds", {"statistic": "seeds"}, decimals=0),
+    Column(("seeds", "sd"), "sd over seeds", {"statistic": "spread"}),
+    Column(("bounds", "within ±"), "within ±", {"statistic": "equivalence"}),
+    Column(("bounds", "detectable"), "detectable", {"statistic": "detectable"}),
+)
+# Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
+CSV = (
+    *((key, "") for key in ("role", "dataset", *SETTINGS)),
+    *((key, "") for key in ("a", "b", "against", "question", "metric", "statistic")),
+    ("value", "value"),
+    ("low", "low"),
+    ("high", "high"),
+    ("seeds", "count"),
+)
+
+
+class PairedTable(TableKind):
+    """Contrasts x statistics: how far the two sides of each contrast differ, and how sure that is."""
+
+    reads: ClassVar[Source] = "contrasts"
+
+    kind: Literal["paired"]
+    contrasts: list[ContrastSpec] = Field(min_length=1)
+    measures: list[Summed] = Field(
+        default=["Rsum", "Nsum", "Nsum_own_removed"], min_length=1, description="one line each, below one another"
+    )
+
+    def row_specs(self) -> list[RowSpec]:
+        """Both sides of its contrasts."""
+        return rows_of_contrasts(self.contrasts)
+
+    def contrast_specs(self) -> list[ContrastSpec]:
+        """Its contrasts."""
+        return self.contrasts
+
+    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
+        """Fill the table with the differences of its runs; see ``TableKind``."""
+        contrasts = contrasts_of(self.contrasts, context.study, context.scale)
+        return _Filling(self, context, contrasts, measured_contrasts(contrasts, numbers, context.where(self))).table
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """One table at one scale, with everything that it is filled from."""
+
+    spec: PairedTable
+    context: Context
+    contrasts: Sequence[Contrast]
+    found: Contrasts
+
+    @property
+    def table(self) -> Table:
+        context, groups = self.context, []
+        for title, measured in groups_of(self.found.of, context.study).items():
+            first = measured[0].contrast.a
+            keys = {"role": first.role, "dataset": str(first.dataset)} | _plain(first)
+            rows, asked = [], ""
+            for one in measured:
+                rows += self.rows(one, asked)
+                asked = one.contrast.question
+            groups.append(Group(title, keys, tuple(rows)))
+        return Table(*context.texts(self.spec), self.stub, COLUMNS, tuple(groups), self.notes, DECIMALS, CSV)
+
+    @cached_property
+    def stub(self) -> tuple[str, ...]:
+        asked = any(contrast.question for contrast in self.contrasts)
+        return ("Question", "A − B", "Metric") if asked else ("A − B", "Metric")
+
+    def rows(self, measured: Measured, asked: str) -> list[TableRow]:
+        """The lines of one contrast, one per metric.
+
+        Args:
+            measured: The contrast.
+            asked: The question of the contrast above, which is not shown again.
+        """
+        contrast, lines = measured.contrast, []
+        keys = {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
+        ours, theirs = _plain(contrast.a), _plain(contrast.b)
+        keys["against"] = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
+        first, second = sides_in_words(contrast, self.context.study)
+        # In two lines where there are two, which saves width.
+        names = [first, f"{MINUS} {second}"] if len(self.spec.measures) > 1 else [f"{first} {MINUS} {second}"]
+        question = "" if contrast.question == asked else contrast.question
+        for place, metric in enumerate(self.spec.measures):
+            name = names[place] if place < len(names) else ""
+            labels: tuple[str, ...] = (name, METRICS[metric])
+            if len(self.stub) > 2:
+                labels = ("" if place else question, *labels)
+            lines.append(
+                TableRow("ours", labels, keys | {"metric": metric}, "", False, _cells(measured.metrics[metric]))
+            )
+        return lines
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        spec, context = self.spec, self.context
+        study, scale = context.study, context.scale
+        notes = notes_on_contrasts(self.found, spec.measures, study)
+        if any(len(one.contrast.seeds) > 1 for one in self.found.of):
+            notes += [
+                f"From, to: 95% percentile interval of {self.found.resamples:,} bootstrap resamples of seeds and, "
+                "independently, test images.",
+                "sd: of the differences of single seeds.",
+                "Within ±: the smallest bound within which two one-sided tests at 5% call both sides equivalent.",
+                "Detectable: the smallest true difference that a two-sided test at 5% would have found with a power "
+                "of 80%.",
+            ]
+        left_out = notes_on_contrasts_left_out(self.contrasts, scale.scale, study)
+        return (*notes, *left_out, *notes_on_missing(study, scale, context.rows(spec)), *spec.notes)
+
+
+def _plain(row: Row) -> dict[str, str | int | float]:
+    """The settings of a row as they stand in a CSV; empty for what the scale decides."""
+    values = {key: getattr(row, key) for key in SETTINGS}
+    return {key: "" if value is None else value for key, value in values.items()}
+
+
+def _cells(found: Difference) -> tuple[Cell, ...]:
+    """One cell for each of ``COLUMNS``."""
+    one_number = (found.bootstrap_low, found.bootstrap_high, float(found.seeds), found.spread, found.equivalence)
+    return (
+        Cell(found.mean_a, count=found.seeds),
+        Cell(found.mean_b, count=found.seeds),
+        Cell(found.mean, low=found.low, high=found.high, count=found.seeds),
+        *(Cell(value, count=found.seeds) for value in (*one_number, found.detectable)),
+    )

@@ -1,0 +1,76 @@
+"""Contrasts of runs are paired by seed and image."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fivesentences.documents import read_json
+from fivesentences.errors import InputError
+from fivesentences.evaluation.contrasts import PairedRuns, contrast_runs, read_contrasts, write_contrasts
+from fivesentences.evaluation.per_image import SUMMED, frame_of_run, write_per_image
+
+IMAGES = [f"i{image}" for image in range(40)]
+
+
+@pytest.fixture
+def per_image() -> dict[str, pd.DataFrame]:
+    """Runs ``a0`` to ``a3`` and ``b0`` to ``b3``: a is 3 better; seeds and images are hard for both alike."""
+    draw = np.random.default_rng(0)
+    of_seeds, of_images, found = 20 * draw.normal(size=4), 50 * draw.normal(size=40), {}
+    for seed in range(4):
+        for side, better in (("a", 3.0), ("b", 0.0)):
+            values = {column: 200 + better + of_seeds[seed] + of_images + draw.normal(size=40) for column in SUMMED}
+            found[f"{side}{seed}"] = frame_of_run(f"{side}{seed}", IMAGES, values).set_index("image_id")
+    return found
+
+
+PAIR = PairedRuns("made", ["a0", "a1", "a2", "a3"], ["b0", "b1", "b2", "b3"], [0, 1, 2, 3])
+
+
+def test_pairing_takes_away_what_is_hard_for_both_sides(per_image):
+    (found,) = contrast_runs([PAIR], per_image, resamples=200)
+    for metric in SUMMED:
+        one = found["metrics"][metric]
+        a, b = (np.array([per_image[f"{side}{seed}"][metric].mean() for seed in range(4)]) for side in "ab")
+        assert one["differences"] == pytest.approx((a - b).tolist(), abs=1e-4)
+        assert (one["mean_a"], one["mean_b"]) == pytest.approx((a.mean(), b.mean()), abs=1e-4)
+        assert one["mean"] == pytest.approx(one["mean_a"] - one["mean_b"], abs=1e-9)
+        assert one["spread"] == pytest.approx(np.std(a - b, ddof=1), abs=1e-4)
+        assert one["low"] < 3 < one["high"] and one["high"] - one["low"] < 2
+        unpaired = stats.ttest_ind(a, b).confidence_interval()
+        assert unpaired.high - unpaired.low > 20
+    assert (found["seeds"], found["images"], found["dataset"]) == ([0, 1, 2, 3], 40, "made")
+
+
+def test_a_single_seed_has_a_difference_and_no_interval(per_image):
+    (found,) = contrast_runs([PairedRuns("made", ["a0"], ["b0"], [0])], per_image)
+    one = found["metrics"]["Rsum"]
+    assert one["mean"] == pytest.approx((per_image["a0"]["Rsum"] - per_image["b0"]["Rsum"]).mean(), abs=1e-4)
+    nothing = ("low", "high", "bootstrap_low", "bootstrap_high", "spread", "equivalence", "detectable")
+    assert [one[name] for name in nothing] == [None] * 7
+
+
+def test_the_file_says_how_its_intervals_were_made(per_image, tmp_path):
+    frames = [frame.rename_axis("image_id").reset_index() for frame in per_image.values()]
+    write_per_image(frames[:3], tmp_path / "1.parquet")
+    write_per_image(frames[3:], tmp_path / "2.parquet")
+    files = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    write_contrasts([PAIR], files, tmp_path / "c.json", phi="cider", resamples=50)
+    found = read_contrasts(tmp_path / "c.json")
+    assert (found["phi"], found["confidence"], found["power"], found["resamples"]) == ("cider", 0.95, 0.8, 50)
+    wanted = contrast_runs([PAIR], per_image, resamples=50)
+    assert found["contrasts"] == wanted == read_json(tmp_path / "c.json")["contrasts"]
+
+
+def test_runs_without_values_or_on_other_images_are_refused(per_image, tmp_path):
+    with pytest.raises(InputError, match=r"the run 'c' has no values per image; evaluate it again"):
+        contrast_runs([PairedRuns("made", ["a0"], ["c"], [0])], per_image)
+    per_image["b0"] = per_image["b0"].iloc[::-1]
+    with pytest.raises(InputError, match=r"the runs 'a0' and 'b0' were tested on different images"):
+        contrast_runs([PairedRuns("made", ["a0"], ["b0"], [0])], per_image)
+    (tmp_path / "c.json").write_text("{}")
+    with pytest.raises(InputError, match=r"c\.json: these are not contrasts of this version"):
+        read_contrasts(tmp_path / "c.json")

@@ -1,0 +1,153 @@
+"""Intervals over seeds and images equal those of scipy where there is one, and cover what they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from fivesentences.errors import InputError
+from fivesentences.metrics.crossed import CrossedDifference, crossed_bootstrap, crossed_differences
+
+
+def crossed(seeds: float, images: float, rest: float, shape: tuple[int, int], draw: np.random.Generator) -> np.ndarray:
+    """Differences ``[seeds, images]`` of which the true mean is 0, with these standard deviations."""
+    of_seeds, of_images = draw.normal(size=(shape[0], 1)), draw.normal(size=(1, shape[1]))
+    return seeds * of_seeds + images * of_images + rest * draw.normal(size=shape)
+
+
+def one(differences: np.ndarray, **options) -> CrossedDifference:
+    return crossed_differences(differences[None], resamples=options.pop("resamples", 50), **options)[0]
+
+
+@pytest.fixture
+def of_seeds_alone() -> np.ndarray:
+    """Every image has the same difference."""
+    return np.repeat(np.random.default_rng(3).normal(0.4, 1, (7, 1)), 30, axis=1)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.9])
+def test_without_an_effect_of_images_it_is_the_t_test_of_the_seeds(of_seeds_alone, confidence):
+    found, test = one(of_seeds_alone, confidence=confidence), stats.ttest_1samp(of_seeds_alone[:, 0], 0)
+    assert found.degrees == pytest.approx(test.df)
+    assert found.standard_error == pytest.approx(stats.sem(of_seeds_alone[:, 0]))
+    assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval(confidence)))
+    assert found.spread == pytest.approx(np.std(of_seeds_alone[:, 0], ddof=1))
+
+
+def test_noise_of_images_within_a_seed_leaves_it_the_t_test_of_the_means_of_the_seeds():
+    differences = crossed(1, 0, 3, (6, 40), np.random.default_rng(1))
+    # Image means without any spread: no image is harder than another.
+    differences += differences.mean() - differences.mean(axis=0)
+    found, test = one(differences), stats.ttest_1samp(differences.mean(axis=1), 0)
+    squares = 40 * differences.mean(axis=1).var(ddof=1)
+    assert squares > (differences - differences.mean(axis=1, keepdims=True)).var()  # seeds differ beyond the noise
+    assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval()))
+
+
+def test_mean_squares_are_those_of_a_regression_on_seeds_and_images():
+    differences = crossed(1, 2, 3, (5, 8), np.random.default_rng(5))
+    seed, image = (place.ravel() for place in np.indices(differences.shape))
+
+    def unexplained(*factors: np.ndarray) -> float:
+        design = np.column_stack([np.ones(40), *(factor[:, None] == np.unique(factor)[1:] for factor in factors)])
+        return float(np.linalg.lstsq(design, differences.ravel(), rcond=None)[1][0])
+
+    rest = unexplained(seed, image)
+    of_seeds, of_images, of_rest = (unexplained(image) - rest) / 4, (unexplained(seed) - rest) / 7, rest / 28
+    assert of_seeds > of_rest and of_images > of_rest
+    total, found = of_seeds + of_images - of_rest, one(differences)
+    assert found.standard_error == pytest.approx(np.sqrt(total / 40))
+    assert found.degrees == pytest.approx(total**2 / (of_seeds**2 / 4 + of_images**2 / 7 + of_rest**2 / 28))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "most"),
+    [((1, 1, 5), (10, 60), 0.97), ((0.3, 1, 5), (20, 60), 0.97), ((1, 0, 1), (4, 30), 0.97), ((0, 1, 3), (3, 60), 1)],
+)
+def test_intervals_cover_the_true_difference_as_often_as_they_say_or_more(sizes, shape, most):
+    draw = np.random.default_rng(0)
+    found = [one(crossed(*sizes, shape, draw), resamples=1) for _ in range(1000)]
+    assert 0.93 <= np.mean([each.low <= 0 <= each.high for each in found]) <= most
+
+
+def test_the_bootstrap_draws_seeds_and_images_with_replacement_each_independently():
+    differences = crossed(1, 1, 2, (4, 9), np.random.default_rng(2))
+    ours = crossed_bootstrap(differences[None], 20_000)[0]
+    draw, means = np.random.default_rng(7), []
+    for _ in range(5_000):
+        seeds, images = draw.integers(4, size=4), draw.integers(9, size=9)
+        means.append(sum(differences[seed, image] for seed in seeds for image in images) / 36)
+    assert ours.mean() == pytest.approx(np.mean(means), abs=0.05)
+    assert ours.std() == pytest.approx(np.std(means), rel=0.05)
+    np.testing.assert_allclose(np.quantile(ours, [0.025, 0.25, 0.75, 0.975]),
+                               np.quantile(means, [0.025, 0.25, 0.75, 0.975]), atol=0.12)  # fmt: skip
+    found = one(differences, resamples=20_000)
+    assert (found.bootstrap_low, found.bootstrap_high) == pytest.approx(tuple(np.quantile(ours, [0.025, 0.975])))
+
+
+def test_the_bootstrap_is_the_same_in_small_blocks(monkeypatch):
+    differences = crossed(1, 1, 2, (4, 9), np.random.default_rng(2))[None]
+    whole = crossed_bootstrap(differences, 40)
+    monkeypatch.setattr("fivesentences.metrics.crossed.NUMBERS_AT_ONCE", 9 * 40)
+    np.testing.assert_array_equal(crossed_bootstrap(differences, 40), whole)
+    monkeypatch.setattr("fivesentences.metrics.crossed.NUMBERS_AT_ONCE", 9 * 7)
+    assert crossed_bootstrap(differences, 40).shape == whole.shape
+
+
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 0.3])
+def test_two_one_sided_tests_just_reject_a_difference_as_large_as_the_bound(of_seeds_alone, shift):
+    seeds = of_seeds_alone[:, 0] + shift
+
+    def larger_p(bound: float) -> float:
+        below = stats.ttest_1samp(seeds, bound, alternative="less").pvalue
+        return max(below, stats.ttest_1samp(seeds, -bound, alternative="greater").pvalue)
+
+    assert one(of_seeds_alone + shift).equivalence == pytest.approx(
+        optimize.brentq(lambda bound: larger_p(bound) - 0.05, 1e-6, 50)
+    )
+
+
+@pytest.mark.parametrize("n_seeds", [2, 3, 7, 30])
+def test_a_difference_as_large_as_the_detectable_one_is_found_four_times_in_five(n_seeds):
+    differences = np.repeat(np.random.default_rng(n_seeds).normal(size=(n_seeds, 1)), 5, axis=1)
+    found, degrees = one(differences), n_seeds - 1
+    noncentrality = found.detectable / stats.sem(differences[:, 0])
+    # The other tail, in which the sign would be wrong, is not a find.
+    power = stats.nct.sf(stats.t.ppf(0.975, degrees), degrees, noncentrality)
+    assert power == pytest.approx(0.8, abs=1e-6)
+
+
+def test_one_seed_has_a_mean_and_no_interval():
+    found = one(np.arange(6.0)[None])
+    assert found == CrossedDifference(2.5, 1, 6)
+
+
+def test_runs_that_do_not_differ_at_all_have_an_interval_without_width():
+    found = one(np.zeros((3, 4)))
+    assert (found.low, found.high, found.bootstrap_low, found.equivalence, found.detectable) == (0, 0, 0, 0, 0)
+
+
+def test_metrics_have_the_numbers_of_each_alone():
+    both = np.stack([crossed(1, 1, 1, (3, 20), np.random.default_rng(seed)) for seed in (0, 1)])
+    assert crossed_differences(both, resamples=30) == [one(both[0], resamples=30), one(both[1], resamples=30)]
+
+
+@pytest.mark.parametrize(
+    ("differences", "message"),
+    [
+        (np.full((1, 2, 3), np.nan), "differences.*holds a value that is not finite"),
+        (np.zeros((2, 3)), r"differences.*has shape \[2, 3\]"),
+        (np.zeros((1, 0, 3)), r"has shape \[1, 0, 3\]"),
+        (np.zeros((1, 3, 1)), "two images or more"),
+    ],
+)
+def test_differences_that_allow_no_interval_are_refused(differences, message):
+    with pytest.raises(InputError, match=message):
+        crossed_differences(differences)
+
+
+@pytest.mark.parametrize(("option", "value"), [("confidence", 1.0), ("resamples", 0), ("seed", -1)])
+def test_options_out_of_range_are_refused(option, value):
+    with pytest.raises(InputError, match=option):
+        crossed_differences(np.zeros((1, 2, 2)), **{option: value})

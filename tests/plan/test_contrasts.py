@@ -1,0 +1,111 @@
+"""Contrasts of a study become pairs of rows, and pairs of runs by seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from fivesentences.config import Catalogue, check, read
+from fivesentences.paper.studies import PaperStudy
+from fivesentences.plan.contrasts import contrasts_of
+from fivesentences.plan.exhibits import ContrastSpec, rows_of_contrasts
+from fivesentences.plan.places import Places
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.rows import expand_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def study_of(*contrasts: dict) -> PaperStudy:
+    content = {
+        "paper": "P",
+        "losses": {"hardest": {}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}},
+        "tables": [{"name": "t", "kind": "paired", "title": "T", "caption": "C", "contrasts": list(contrasts)}],
+        "figures": [{"name": "f", "kind": "forest", "title": "F", "caption": "C", "contrasts": list(contrasts)[:1]}],
+    }
+    return check(PaperStudy, content, "study")
+
+
+def plan_of(study: PaperStudy, scale, folder: Path) -> Plan:
+    catalogue = read(Catalogue, ROOT / "config" / "datasets.yaml")
+    return Plan(scale, {"s": study}, catalogue, places=Places(folder), config=ROOT / "config")
+
+
+def test_lists_are_multiplied_out_the_last_key_fastest():
+    spec = ContrastSpec(
+        role="r", model=["vsepp", "cvse"], fraction=[0.1, 1.0], epochs=[3, 4], a=["all", "sam"], b="max"
+    )
+    pairs = spec.pairs()
+    assert [(a.model, a.fraction, a.epochs, a.loss) for a, _ in pairs] == [
+        (model, fraction, epochs, loss)
+        for model in ("vsepp", "cvse")
+        for fraction in (0.1, 1.0)
+        for epochs in (3, 4)
+        for loss in ("all", "sam")
+    ]
+    assert all(b == a.model_copy(update={"loss": "max"}) for a, b in pairs)
+
+
+def test_the_second_side_may_differ_in_something_else_than_its_loss():
+    spec = ContrastSpec(
+        role="r", one_caption_per_image=True, a=["all", "max"], against={"one_caption_per_image": False, "epochs": 9}
+    )
+    assert [(a.loss, b.loss, a.one_caption_per_image, b.one_caption_per_image, b.epochs) for a, b in spec.pairs()] == [
+        ("all", "all", True, False, 9),
+        ("max", "max", True, False, 9),
+    ]
+
+
+def test_nothing_is_contrasted_with_itself():
+    for given in ({"a": "all"}, {"a": ["max", "all"], "b": "all"}, {"a": "all", "epochs": 3, "against": {"epochs": 3}}):
+        with pytest.raises(
+            ValidationError, match="the loss 'all' is contrasted with itself; give another b, or against"
+        ):
+            ContrastSpec(role="r", **given)
+
+
+def test_both_sides_are_trained_once_each_and_paired_by_the_seeds_that_both_have(make_scale, tmp_path):
+    scale = make_scale(
+        keep=None, other_seeds=[{"model": "vsepp", "loss": "hardest", "seeds": [2, 1, 7]}], studies=["s"]
+    )
+    contrasts = [{"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}]
+    study = study_of(*contrasts)
+    plan = plan_of(study, scale, tmp_path)
+    first, second = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
+    assert (first.seeds, second.seeds) == ([1, 2], [1, 2])
+    seeds = {"all": [0, 1, 2], "knn3": [0, 1, 2], "hardest": [2, 1, 7]}
+    rows = expand_rows(rows_of_contrasts(study.exhibit("t").contrast_specs()), study, scale)
+    assert {row.loss: [run.seed for run in row.runs] for row in rows} == seeds
+    assert sorted(plan.runs) == sorted(run.name for row in rows for run in row.runs)
+    params = plan.params_of("contrast_runs", scale="tiny", exhibit="s/t")
+    assert params["phi"] == scale.evaluation_phi
+    for pair, loss in zip(params["pairs"], ("all", "knn3"), strict=True):
+        assert [(plan.runs[run].seed, plan.runs[run].loss) for run in pair["a"]] == [
+            (seed, study.losses[loss]) for seed in (1, 2)
+        ]
+        assert [(plan.runs[run].seed, plan.runs[run].loss) for run in pair["b"]] == [
+            (seed, study.losses["hardest"]) for seed in (1, 2)
+        ]
+
+
+def test_a_table_and_a_figure_read_one_file_each_made_of_what_their_runs_evaluations_wrote(make_scale, tmp_path):
+    contrast = {"role": "flickr30k", "fraction": 0.1, "a": "all", "b": "hardest"}
+    plan = plan_of(study_of(contrast), make_scale(keep=None, studies=["s"]), tmp_path)
+    for rule, wildcard, name in (("make_table", "table", "s/t"), ("plot_figure", "figure", "s/f")):
+        file = plan.places.contrasts("tiny", name)
+        assert plan.inputs_of(rule, scale="tiny", **{wildcard: name})["numbers"] == [file]
+        read_files = plan.inputs_of("contrast_runs", scale="tiny", exhibit=name)["per_image"]
+        assert read_files == plan.per_image_of(plan.runs)
+
+
+def test_a_contrast_without_one_of_its_sides_or_a_common_seed_is_left_out(make_scale, tmp_path):
+    contrast = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
+    other = [{"model": "vsepp", "loss": "all", "seeds": [8]}]
+    scale = make_scale(keep=None, studies=["s"], leave_out={"losses": ["knn3"]}, other_seeds=other)
+    study = study_of(contrast, contrast | {"role": "coco"})
+    found = contrasts_of(study.exhibit("t").contrast_specs(), study, scale)
+    assert [one.is_made for one in found] == [False] * 4
+    plan = plan_of(study, scale, tmp_path)
+    assert plan.inputs_of("make_table", scale="tiny", table="s/t")["numbers"] == []

@@ -1,0 +1,14 @@
+"""Differences of runs that are paired by seed, with intervals over seeds and images."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
+
+with log_to(snakemake.log[0]):
+    write_contrasts(
+        [PairedRuns(**pair) for pair in snakemake.params.pairs],
+        [Path(path) for path in snakemake.input.per_image],
+        Path(snakemake.output.contrasts),
+        phi=snakemake.params.phi,
+    )
