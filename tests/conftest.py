@@ -42,7 +42,7 @@ def make_scale() -> Callable[..., Scale]:
 
     # Enough rows for most tests, and few enough to make results up quickly.
     losses = ["hardest", "all", "knn3", "max", "sum", "knn5", "knn10", "sam_paper_random", "sam_released_random"]
-    losses += ["sam_released_closest", "fixed_random"]
+    losses += ["sam_released_closest", "averaged_random"]
 
     def made(**changes: Any) -> Scale:
         content: dict[str, Any] = {

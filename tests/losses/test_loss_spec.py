@@ -47,6 +47,9 @@ NAMES = {
     "triplet=hardest,margin=0.2,tau=10,negatives=random,variant=paper,weight=1,phi=spice,t2i_search=rows": LossSpec(
         sam=SamSpec(phi="spice", t2i_search="rows")
     ),
+    "triplet=hardest,margin=0.2,tau=10,negatives=furthest,variant=paper,weight=1,margins=averaged": LossSpec(
+        sam=SamSpec(negatives="furthest", margins="averaged")
+    ),
     "triplet=hardest,margin=0.2,tau=2,negatives=random,variant=paper,weight=1,scaling=ranked": LossSpec(
         sam=SamSpec(scaling="ranked", temperature=2)
     ),
@@ -89,6 +92,7 @@ LABELS = {
         sam=SamSpec(margins="fixed", negatives="furthest", variant="released", weight=5)
     ),
     "+ SAM τ = 10, random, paper, φ shuffled": LossSpec(sam=SamSpec(margins="shuffled")),
+    "+ SAM τ = 10, random, paper, margins averaged": LossSpec(sam=SamSpec(margins="averaged")),
     "+ SAM τ = 10, closest, unlike, paper, φ standardised, mean margin 0.3, own caption left out": LossSpec(
         sam=SamSpec(negatives="closest_unlike", scaling="standardised", margin=0.3, references="own_left_out")
     ),
@@ -157,6 +161,7 @@ def test_what_stands_behind_the_models_name():
         ({"margins": "fixed", "temperature": 3.0}, "temperature has no effect with margins: fixed"),
         ({"margins": "fixed", "phi": "spice"}, "phi has no effect with margins: fixed"),
         ({"margin": 0.3}, "margin has no effect with margins: adaptive"),
+        ({"margin": 0.3, "margins": "averaged"}, "margin has no effect with margins: averaged"),
         ({"margins": "none"}, "margins"),
         ({"margins": "fixed", "scaling": "ranked"}, "scaling has no effect with margins: fixed"),
         ({"margins": "fixed", "references": "own_left_out"}, "references has no effect with margins: fixed"),

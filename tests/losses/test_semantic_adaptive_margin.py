@@ -209,6 +209,19 @@ def test_drawn_others_follow_the_seed_and_are_uniform(draw):
 # --- controls -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rules", [PAPER, RELEASED])
+def test_averaged_margins_are_the_mean_of_the_batchs_margins_of_each_direction(rules):
+    similarity, phi = batch_of(8)
+    chosen = random_others(similarity), random_others(similarity)
+    adaptive = SemanticAdaptiveMargin(5.0, variant=rules)
+    loss = SemanticAdaptiveMargin(5.0, variant=rules, margins="averaged")
+    means = [margins.mean().item() for margins in adaptive.margins(phi, chosen)]
+    # The slow version asks for the margins of i2t first, and then for those of t2i; the rules may cross them.
+    asked = iter([means[0]] * 8 + [means[1]] * 8 if rules == PAPER else [means[1]] * 8 + [means[0]] * 8)
+    expected = slow(similarity.numpy(), "random", rules, lambda *_: next(asked), [one.tolist() for one in chosen])
+    assert loss(similarity, phi, chosen).item() == pytest.approx(expected, abs=1e-12)
+
+
 def test_shuffled_margins_are_those_of_other_pairs_and_negatives_stay_the_same():
     similarity, phi = batch_of(8)
     torch.manual_seed(5)

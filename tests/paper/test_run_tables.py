@@ -246,14 +246,14 @@ MANY, FEW = "2 seeds (0, 1)", "One seed (0)"
             f"{FEW} for all other rows, so no spread is known.",
         ),
         (
-            {"loss": "fixed_random"},
+            {"loss": "averaged_random"},
             f"{MANY} where a spread is shown.",
             f"{FEW} in the other rows, so no spread is known.",
         ),
     ],
 )
 def test_notes_say_which_rows_have_which_seeds(build, make_scale, cells, several, one):
-    keep = [{"model": ["vsepp", "sgr"], "loss": ["hardest", "fixed_random"]}]
+    keep = [{"model": ["vsepp", "sgr"], "loss": ["hardest", "averaged_random"]}]
     scale = make_scale(seeds=[0], other_seeds=[cells | {"seeds": [0, 1]}], keep=keep, training={"epochs": 1})
     notes = notes_of(build("five_sentences/table2", scale), " seed").split("\n")
     assert notes == [f"Mean ± sample standard deviation over {several}", one]

@@ -4,8 +4,8 @@ Source: "Is An Image Worth Five Sentences?", section 5, and its released code. A
 differ in six rules that move the numbers. Each is one field of ``Rules`` (``semantic_adaptive_margin_spec.py``), so
 that each can be switched, read and tested by itself; ``PAPER`` and ``RELEASED`` are the two ends.
 
-Two controls, which no paper has, separate the effect of one more negative from that of a semantic margin: the same
-negative with a *fixed* margin, and the same negative with the margin of another triplet (``margins``). Nor has any
+Controls, which no paper has, separate the effect of one more negative from that of a semantic margin (``margins``): the
+same negative with a *fixed* margin, with the *mean* of the adaptive ones, or with that of another triplet. Nor has any
 paper margins made from phi that is standardised or ranked within the batch, or negatives chosen by phi.
 
 Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well caption c describes image i.
@@ -86,9 +86,11 @@ class SemanticAdaptiveMargin(nn.Module):
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
         margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
-            ``max_margin`` have no effect. ``"shuffled"``: in each batch every pair takes the place of another one in
-            phi (rows and columns alike, drawn for each batch): scores of matched pairs stay scores of matched pairs
-            and all values stay in the batch, but a pair's margin says nothing about that pair.
+            ``max_margin`` have no effect. ``"averaged"``: every margin is the mean of the batch's adaptive margins of its
+            direction: hinges have SAM's mean margin, and nothing that is known of a pair. ``"shuffled"``: in each batch
+            every pair takes the place of another one in phi (rows and columns alike, drawn for each batch): scores of
+            matched pairs stay scores of matched pairs and all values stay in the batch, but a pair's margin says
+            nothing about that pair.
         margin: The margin of ``"fixed"``, in units of the similarity; the mean margin where phi is standardised.
         scaling: What margins are made from, see ``scaled``: phi as it is, or (in no paper) standardised or ranked
             within the batch.
@@ -125,6 +127,7 @@ class SemanticAdaptiveMargin(nn.Module):
         self.rules = variant if isinstance(variant, Rules) else spec.rules
         self.max_margin = self.rules.cap if max_margin is None else max_margin
         self.fixed_margin = spec.margin if margins == "fixed" else None
+        self.averaged = spec.margins == "averaged"
         self.shuffling = torch.Generator().manual_seed(seed) if margins == "shuffled" else None
 
     def forward(
@@ -175,7 +178,8 @@ class SemanticAdaptiveMargin(nn.Module):
         if self.fixed_margin is not None or phi is None:
             fixed = similarity.new_full((len(similarity),), self.fixed_margin or 0.0)
             return fixed, fixed
-        return self.margins(phi, chosen)
+        i2t, t2i = self.margins(phi, chosen)
+        return (i2t.mean().expand_as(i2t), t2i.mean().expand_as(t2i)) if self.averaged else (i2t, t2i)
 
     def _shuffled(self, phi: Tensor | None) -> Tensor | None:
         """phi, or with shuffled margins phi of other pairs."""
@@ -222,7 +226,8 @@ class SemanticAdaptiveMargin(nn.Module):
         return (
             f"temperature={self.temperature}, negatives={self.negatives!r}, rules={self.rules}, "
             f"weight={self.weight}, max_margin={self.max_margin}, fixed_margin={self.fixed_margin}, "
-            f"shuffled={self.shuffling is not None}, scaling={self.scaling!r}, mean_margin={self.mean_margin}"
+            f"averaged={self.averaged}, shuffled={self.shuffling is not None}, scaling={self.scaling!r}, "
+            f"mean_margin={self.mean_margin}"
         )
 
 

@@ -12,7 +12,7 @@ from fivesentences.config.types import EvaluationPhi, Negatives, Positive, Refer
 from fivesentences.losses.term import LossTerm
 from fivesentences.losses.triplet_spec import MARGIN, Margin
 
-Margins = Literal["adaptive", "fixed", "shuffled"]
+Margins = Literal["adaptive", "averaged", "fixed", "shuffled"]
 Scaling = Literal["raw", "standardised", "ranked"]
 BY_PHI: tuple[Negatives, ...] = ("closest_unlike", "furthest_alike")
 OfPositive = Literal["excluded", "skipped"]
@@ -91,7 +91,8 @@ class SamSpec(LossTerm):
     max_margin: float | None = Field(default=None, description="largest margin; null: 1 if released, otherwise none")
     margins: Margins = Field(
         default="adaptive",
-        description="`fixed` and `shuffled` are controls: one margin for all, or the margins of other pairs",
+        description="the others are controls: `averaged`, the mean margin of the batch; `fixed`, one margin for all; "
+        "`shuffled`, the margins of other pairs",
     )
     margin: Margin = Field(
         default=MARGIN, description="the margin where `margins` is `fixed`; the mean one where φ is standardised"
@@ -154,6 +155,8 @@ class SamSpec(LossTerm):
             parts.append(f"references={self.references}")
         if self.max_margin is not None:
             parts.append(f"max_margin={self.max_margin:g}")
+        if self.margins == "averaged":
+            parts.append("margins=averaged")
         if self.margins == "shuffled":
             parts.append("phi=shuffled" if self.phi == "cider" else f"phi=shuffled_{self.phi}")
         elif self.phi != "cider" and self.phi_read is not None:
@@ -173,7 +176,7 @@ class SamSpec(LossTerm):
             settings += [] if self.scaling == "raw" or self.margin == MARGIN else [f"mean margin {self.margin:g}"]
             settings += [] if self.references == "kept" else ["own caption left out"]
             settings += [] if self.phi == "cider" else [f"by {phis.get(self.phi, self.phi)}"]
-            settings += ["φ shuffled"] if self.margins == "shuffled" else []
+            settings += {"shuffled": ["φ shuffled"], "averaged": ["margins averaged"]}.get(self.margins, [])
         settings += [] if self.weight == USUAL_WEIGHT[self.variant] else [f"weight {self.weight:g}"]
         settings += [] if self.max_margin is None else [f"margins to {self.max_margin:g}"]
         return title, settings + [f"{key} {value}" for key, value in self.switched.items()]
