@@ -86,7 +86,7 @@ class SemanticAdaptiveMargin(nn.Module):
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
         margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
-            ``max_margin`` have no effect. ``"averaged"``: every margin is the mean of the batch's adaptive margins of its
+            ``max_margin`` have no effect. ``"averaged"``: every margin is the mean of the batch's adaptive ones of its
             direction: hinges have SAM's mean margin, and nothing that is known of a pair. ``"shuffled"``: in each batch
             every pair takes the place of another one in phi (rows and columns alike, drawn for each batch): scores of
             matched pairs stay scores of matched pairs and all values stay in the batch, but a pair's margin says
