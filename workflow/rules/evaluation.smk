@@ -139,7 +139,6 @@ rule measure_margins:
         sets=param("measure_margins", "sets"),
         runs=param("measure_margins", "runs"),
         settings=param("measure_margins", "settings"),
-        matrices=param("measure_margins", "matrices"),
     message:
         "What the margins of training captions of {wildcards.dataset} are made of"
     script:
