@@ -162,7 +162,7 @@ def _draw_margins(
         counts = np.array(margin["counts"], dtype=float)
         panel.stairs(counts / counts.max(), margin["edges"], color=colours[loss], fill=True, alpha=0.2)
         panel.stairs(counts / counts.max(), margin["edges"], color=colours[loss], linewidth=0.9)
-    for place, text in [*((margin, f"{margin:g}, the triplet’s") for margin in own), (CAP, "1, the released cap")]:
+    for place, text in [*((margin, f"{margin:g}: triplet") for margin in own), (CAP, "1: released cap")]:
         panel.axvline(place, color=SOFT, linewidth=0.7, linestyle=(0, (3, 2)))
         right = place > sum(limits) * 0.7
         panel.annotate(
