@@ -37,23 +37,15 @@ Source = Literal[
 # What is contrasted: sums of recall, and of NCS with a query's own items kept or removed.
 Summed = Literal["Rsum", "Nsum", "Nsum_own_removed"]
 
-# What a contrast says of a row besides its role and loss, in the order in which lists are multiplied out.
-SETTINGS = ("features", "model", "fraction", "captions_per_image", "epochs", "one_caption_per_image")
 
-
-class RowSpec(Strict):
-    """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
-
-    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
-    inference.
-    """
+class SettingSpec(Strict):
+    """What is trained, apart from its loss, and how: one setting, or several, where a key is a list."""
 
     role: Name
     features: Name | list[Name | None] | None = Field(
         default=None, description="one of the scale's further_features; null: the scale's own"
     )
     model: Name | list[Name] = Field(default="vsepp", description="a model or ensemble of the study, or a known model")
-    loss: Name | list[Name]
     fraction: Fraction | list[Fraction] = 1.0
     captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
         default=None, description="only the first so many captions of each training image; null: all"
@@ -62,6 +54,20 @@ class RowSpec(Strict):
     one_caption_per_image: bool | list[bool] | None = Field(
         default=None, description="whether no batch holds two captions of an image; null: as the scale says"
     )
+
+
+SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
+AXES = (*SETTINGS, "loss", "inference")
+
+
+class RowSpec(SettingSpec):
+    """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
+
+    The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
+    inference.
+    """
+
+    loss: Name | list[Name]
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
@@ -84,26 +90,13 @@ class OtherSide(Strict):
     one_caption_per_image: bool | None = None
 
 
-class ContrastSpec(Strict):
+class ContrastSpec(SettingSpec):
     """Runs of two kinds, paired by seed, or several such pairs: lists are multiplied out, the last key fastest.
 
     The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, a. What they
     say holds for both sides, except where ``against`` says otherwise of the second.
     """
 
-    role: Name
-    features: Name | list[Name | None] | None = Field(
-        default=None, description="one of the scale's further_features; null: the scale's own"
-    )
-    model: Name | list[Name] = Field(default="vsepp", description="a model or ensemble of the study, or a known model")
-    fraction: Fraction | list[Fraction] = 1.0
-    captions_per_image: CaptionsPerImage | list[CaptionsPerImage | None] | None = Field(
-        default=None, description="only the first so many captions of each training image; null: all"
-    )
-    epochs: Count | list[Count] | None = Field(default=None, description="of training; null: as the scale says")
-    one_caption_per_image: bool | list[bool] | None = Field(
-        default=None, description="whether no batch holds two captions of an image; null: as the scale says"
-    )
     a: Name | list[Name] = Field(description="the loss of the first side; the difference is a - b")
     b: Name | None = Field(default=None, description="the loss of the second side; null: that of the first")
     against: OtherSide = Field(default=OtherSide(), description="what the second side has besides another loss")

@@ -14,13 +14,11 @@ from fivesentences.losses import LossSpec
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.checks import check_scale
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, Trained, members_of
-from fivesentences.plan.exhibits import Exhibit, RowSpec
+from fivesentences.plan.exhibits import AXES, Exhibit, RowSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
 Setting = TypeVar("Setting", int, list[int])
-# In the order in which they are multiplied out; the last changes fastest.
-AXES = ("features", "model", "fraction", "captions_per_image", "epochs", "one_caption_per_image", "loss", "inference")
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
 # Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")

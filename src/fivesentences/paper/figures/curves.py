@@ -28,8 +28,8 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
 from fivesentences.plan.ensembles import members_of
-from fivesentences.plan.exhibits import ColumnSpec, RowSpec, Source
-from fivesentences.plan.rows import AXES, Row
+from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec, Source
+from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
