@@ -210,15 +210,30 @@ def test_drawn_others_follow_the_seed_and_are_uniform(draw):
 
 
 @pytest.mark.parametrize("rules", [PAPER, RELEASED])
-def test_averaged_margins_are_the_mean_of_the_batchs_margins_of_each_direction(rules):
+def test_averaged_margins_are_the_mean_margin_of_the_hinges_of_each_direction(rules):
     similarity, phi = batch_of(8)
-    chosen = random_others(similarity), random_others(similarity)
-    adaptive = SemanticAdaptiveMargin(5.0, variant=rules)
-    loss = SemanticAdaptiveMargin(5.0, variant=rules, margins="averaged")
-    means = [margins.mean().item() for margins in adaptive.margins(phi, chosen)]
-    # The slow version asks for the margins of i2t first, and then for those of t2i; the rules may cross them.
-    asked = iter([means[0]] * 8 + [means[1]] * 8 if rules == PAPER else [means[1]] * 8 + [means[0]] * 8)
-    expected = slow(similarity.numpy(), "random", rules, lambda *_: next(asked), [one.tolist() for one in chosen])
+    adaptive = SemanticAdaptiveMargin(5.0, "closest", rules)
+    chosen = adaptive.choose(similarity)
+    taken: list[list[float]] = [[], []]  # of i2t and of t2i, hinge by hinge, in the loop's order
+
+    def margin_of(sample, negative):
+        value = (phi[sample, sample] - phi[negative, sample]).item() / 5
+        return value if rules.cap is None else min(value, rules.cap)
+
+    by_sample = [[margin_of(i, of[i].item()) for i in range(8)] for of in chosen]
+    if rules.margin_negative == "crossed":
+        by_sample.reverse()
+    for i in range(8):
+        captions = chosen.i2t[i].item(), i if rules.t2i_search == "columns" else chosen.t2i[i].item()
+        for direction, caption in enumerate(captions):
+            taken[direction].append(by_sample[direction][caption if rules.margin_of == "column" else i])
+    if rules == RELEASED:  # several hinges take the margin of one column
+        assert np.mean(taken[0]) != pytest.approx(np.mean(by_sample[0]), abs=1e-6)
+    asked = [np.mean(of) for of in taken]
+    crossed = replace(rules, margin_negative="own", margin_of="query", cap=None)
+    calls = iter([asked[0]] * 8 + [asked[1]] * 8)
+    expected = slow(similarity.numpy(), "closest", crossed, lambda *_: next(calls), [one.tolist() for one in chosen])
+    loss = SemanticAdaptiveMargin(5.0, "closest", rules, margins="averaged")
     assert loss(similarity, phi, chosen).item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -304,12 +319,23 @@ def test_negatives_by_phi_are_those_whose_rank_by_similarity_is_furthest_from_th
         assert chosen[query].item() == min(item for item, value in lead.items() if value == best)
 
 
-def test_a_shuffled_control_shuffles_the_choice_by_phi_too():
+@pytest.mark.parametrize("negatives", ["closest_unlike", "furthest_alike"])
+def test_shuffled_negatives_by_phi_are_others_at_the_same_ranks_by_similarity(negatives):
+    similarity, phi = batch_of(9)
+    place = random_cycle(9, torch.Generator().manual_seed(4))
+    loss = SemanticAdaptiveMargin(10, negatives, margins="shuffled", seed=4)
+    chosen = SemanticAdaptiveMargin(10, negatives).choose(similarity, phi)
+    shuffled = loss.choose(similarity, phi, place)
+    for scores, true, control in zip((similarity, similarity.T), chosen, shuffled, strict=True):
+        orders = [sorted(set(range(9)) - {q}, key=lambda item, q=q: -scores[q, item].item()) for q in range(9)]
+        ranks = [orders[query].index(true[query].item()) for query in range(9)]
+        assert control.tolist() == [orders[query][ranks[place[query]]] for query in range(9)]
+    expected = SemanticAdaptiveMargin(10)(similarity, phi[place][:, place], shuffled).item()
+    assert loss(similarity, phi).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_negatives_by_phi_need_phi_with_a_fixed_margin_too():
     similarity, phi = batch_of(8)
-    loss = SemanticAdaptiveMargin(10, "closest_unlike", margins="shuffled", seed=4)
-    place = random_cycle(8, torch.Generator().manual_seed(4))
-    expected = SemanticAdaptiveMargin(10, "closest_unlike")(similarity, phi[place][:, place])
-    assert loss(similarity, phi).item() == pytest.approx(expected.item(), abs=1e-12)
     fixed = SemanticAdaptiveMargin(10, "closest_unlike", margins="fixed")
     with pytest.raises(InputError, match="phi missing"):
         fixed(similarity)

@@ -73,6 +73,8 @@ def test_no_batch_holds_two_captions_of_an_image_wherever_that_is_possible(capti
         and max(captions_of_image) <= batches
     )
     if not possible:
+        with pytest.raises(InputError, match="one_caption_per_image: "):
+            distinct_order(image_of_caption, size, seed, epoch=0)
         return
     order = distinct_order(image_of_caption, size, seed, epoch=0)
     assert sorted(order) == list(range(captions))

@@ -170,11 +170,13 @@ def _features(places: Places, spec: RunSpec) -> Path:
 def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
     """Those that are there; what is missing is computed or missed by the objective, which says so.
 
-    Where the matrix of a fraction is missing, that of the whole training split serves.
+    Where the matrix of a fraction is missing, that of the whole training split serves, unless the run has only some
+    captions of each image: references would be others.
     """
     whole = {name: places.phi(spec.dataset, "train", f"{name}.npy") for name in spec.loss.phis}
+    may = spec.captions_per_image is None
     files = {
-        name: whole[name] if path.suffix == ".npy" and not path.is_file() else path
+        name: whole[name] if may and path.suffix == ".npy" and not path.is_file() else path
         for name, path in places.phi_files(spec).items()
     }
     return {name: path for name, path in files.items() if path.is_file()}

@@ -86,11 +86,11 @@ class SemanticAdaptiveMargin(nn.Module):
         weight: Factor of the whole loss.
         max_margin: Largest margin; None: 1.0 if released, otherwise none.
         margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
-            ``max_margin`` have no effect. ``"averaged"``: every margin is the mean of the batch's adaptive ones of its
-            direction: hinges have SAM's mean margin, and nothing that is known of a pair. ``"shuffled"``: in each batch
-            every pair takes the place of another one in phi (rows and columns alike, drawn for each batch): scores of
-            matched pairs stay scores of matched pairs and all values stay in the batch, but a pair's margin says
-            nothing about that pair.
+            ``max_margin`` have no effect. ``"averaged"``: the hinges of a direction all have their mean margin in the
+            batch, and nothing that is known of a pair. ``"shuffled"``: in each batch every pair takes the place of
+            another one in phi (rows and columns alike, drawn for each batch): scores of matched pairs stay scores of
+            matched pairs and all values stay in the batch, but a pair's margin says nothing about that pair. Negatives
+            chosen by phi are then others at the same ranks by similarity: each sample takes the rank of another one's.
         margin: The margin of ``"fixed"``, in units of the similarity; the mean margin where phi is standardised.
         scaling: What margins are made from, see ``scaled``: phi as it is, or (in no paper) standardised or ranked
             within the batch.
@@ -149,19 +149,32 @@ class SemanticAdaptiveMargin(nn.Module):
         if batch < 2:
             return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():
-            phi = self._shuffled(phi)
-            chosen = self.choose(similarity, phi) if indices is None else Chosen(*indices)
+            place = None if self.shuffling is None else random_cycle(batch, self.shuffling).to(similarity.device)
+            chosen = self.choose(similarity, phi, place) if indices is None else Chosen(*indices)
+            if phi is not None and place is not None:
+                phi = phi[place][:, place]
             margin_i2t, margin_t2i = self._margins(similarity, phi, chosen)
         return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
 
-    def choose(self, similarity: Tensor, phi: Tensor | None = None) -> Chosen:
-        """The negatives of a batch; phi is read only where they are chosen by it."""
+    def choose(self, similarity: Tensor, phi: Tensor | None = None, place: Tensor | None = None) -> Chosen:
+        """The negatives of a batch.
+
+        Args:
+            similarity: ``[B images, B captions]``.
+            phi: ``[B captions, B images]``; read only where negatives are chosen by it.
+            place: ``[B]``, of shuffled margins: which sample's rank by similarity each takes, where they are chosen by
+                phi.
+        """
         if self.negatives == "random":
             return Chosen(random_others(similarity), random_others(similarity))
         if self.negatives in BY_PHI:
             assert phi is not None
             alike = self.negatives == "furthest_alike"
-            return Chosen(search_by_phi(similarity, phi, alike), search_by_phi(similarity.T, phi, alike))
+            of_directions = (similarity, similarity.T)
+            i2t, t2i = (search_by_phi(scores, phi, alike) for scores in of_directions)
+            if place is not None:
+                i2t, t2i = (at_ranks_of(s, found, place) for s, found in zip(of_directions, (i2t, t2i), strict=True))
+            return Chosen(i2t, t2i)
         return Chosen(
             search_i2t(similarity, self.negatives, self.rules), search_t2i(similarity, self.negatives, self.rules)
         )
@@ -178,15 +191,7 @@ class SemanticAdaptiveMargin(nn.Module):
         if self.fixed_margin is not None or phi is None:
             fixed = similarity.new_full((len(similarity),), self.fixed_margin or 0.0)
             return fixed, fixed
-        i2t, t2i = self.margins(phi, chosen)
-        return (i2t.mean().expand_as(i2t), t2i.mean().expand_as(t2i)) if self.averaged else (i2t, t2i)
-
-    def _shuffled(self, phi: Tensor | None) -> Tensor | None:
-        """phi, or with shuffled margins phi of other pairs."""
-        if phi is None or self.shuffling is None:
-            return phi
-        place = random_cycle(len(phi), self.shuffling).to(phi.device)
-        return phi[place][:, place]
+        return self.margins(phi, chosen)
 
     def get_extra_state(self) -> Tensor:
         """State of the shuffling, part of ``state_dict``; empty without one."""
@@ -217,8 +222,11 @@ class SemanticAdaptiveMargin(nn.Module):
     def _hinges(self, similarity: Tensor, chosen: Chosen, margin_i2t: Tensor, margin_t2i: Tensor) -> Tensor:
         positive = similarity.diagonal()
         i2t, t2i = self.hinges(chosen)
-        cost_i2t = (similarity[i2t.image, i2t.caption] - positive + margin_i2t[i2t.margin]).clamp(min=0)
-        cost_t2i = (similarity[t2i.image, t2i.caption] - positive[t2i.positive] + margin_t2i[t2i.margin]).clamp(min=0)
+        taken_i2t, taken_t2i = margin_i2t[i2t.margin], margin_t2i[t2i.margin]
+        if self.averaged:  # over hinges: under some rules a sample's margin is taken by several, or by none
+            taken_i2t, taken_t2i = (taken.mean().expand_as(taken) for taken in (taken_i2t, taken_t2i))
+        cost_i2t = (similarity[i2t.image, i2t.caption] - positive + taken_i2t).clamp(min=0)
+        cost_t2i = (similarity[t2i.image, t2i.caption] - positive[t2i.positive] + taken_t2i).clamp(min=0)
         return cost_i2t.sum() + cost_t2i.sum()
 
     def extra_repr(self) -> str:
@@ -256,8 +264,8 @@ def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
 def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
     """Negatives by similarity and phi: close in similarity and far in meaning, or the reverse; in no paper.
 
-    A query's negatives are ranked by similarity and by phi, equal ones in the order of the batch. Chosen is the one
-    whose rank by similarity is highest above its rank by phi, or (``alike``) furthest below it; of equals the first.
+    The items of the batch are ranked by similarity and by phi, equal ones in its order. Chosen is the negative whose
+    rank by similarity is highest above its rank by phi, or (``alike``) furthest below it; of equals the first.
 
     Args:
         similarity: ``[B queries, B items]``.
@@ -272,6 +280,23 @@ def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
     lead = similarity.argsort(dim=1, stable=True).argsort(dim=1) - phi.T.argsort(dim=1, stable=True).argsort(dim=1)
     largest = len(similarity)
     return lead.masked_fill(own, largest).argmin(dim=1) if alike else lead.masked_fill(own, -largest).argmax(dim=1)
+
+
+def at_ranks_of(similarity: Tensor, chosen: Tensor, place: Tensor) -> Tensor:
+    """Negatives at the ranks by similarity that other queries' chosen ones have; a control for ``search_by_phi``.
+
+    Args:
+        similarity: ``[B queries, B items]``, a query's own item on the diagonal.
+        chosen: ``[B]``, a negative of each query.
+        place: ``[B]``, whose rank each query takes.
+
+    Returns:
+        ``[B]``, never the query's own.
+    """
+    own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
+    order = similarity.masked_fill(own, -torch.inf).argsort(dim=1, descending=True, stable=True)  # own items last
+    rank = (order == chosen[:, None]).int().argmax(dim=1)
+    return order.gather(1, rank[place][:, None])[:, 0]
 
 
 def random_others(similarity: Tensor) -> Tensor:

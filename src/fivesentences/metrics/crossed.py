@@ -71,7 +71,8 @@ def crossed_differences(
     corrects them. If images make no difference, this is the t test of the seeds' differences.
 
     The bootstrap draws seeds and, independently, images with replacement; the mean of a draw is that over its seeds and
-    images (Owen 2007, who shows that its variance is not too small). All metrics see the same draws.
+    images (Owen 2007). With few seeds its interval is too narrow, as that of any percentile bootstrap of few items; the
+    t interval is not. All metrics see the same draws.
 
     Args:
         differences: ``[metrics, seeds, images]`` one run minus the other run of the same seed on the same image.

@@ -91,7 +91,7 @@ def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: in
     many captions choose first. This finds places for all of them whenever there is a way (Gale and Ryser).
 
     Raises:
-        InputError: If an image has more captions than there are batches.
+        InputError: If an image has more captions than there are batches, or the last, smaller batch leaves no way.
     """
     rng = np.random.default_rng([seed, epoch])
     captions = len(image_of_caption)
@@ -113,6 +113,12 @@ def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: in
     for image in images[np.argsort(-counts[images], kind="stable")]:
         # The random part, below 1, decides among equals.
         chosen = np.argsort(-(free + rng.random(batches)), kind="stable")[: counts[image]]
+        if free[chosen].min() < 1:
+            raise InputError(
+                f"one_caption_per_image: {captions} training captions of {len(counts)} images cannot be shared out "
+                f"among {batches} batches of {size} so that none holds two captions of an image; set another "
+                "batch_size, or one_caption_per_image: false."
+            )
         places[of_image[image]] = chosen
         free[chosen] -= 1
     return shuffled[np.argsort(places[shuffled], kind="stable")]

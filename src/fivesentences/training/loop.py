@@ -73,7 +73,7 @@ class Training:
         ).to(device)
         for module in self.model.modules():
             if isinstance(module, GRU):
-                module.unrolled = spec.training.arithmetic == "fast"
+                module.unrolled = spec.training.arithmetic == "fast" and device.type == "cpu"  # CUDA has its own
         phis = open_phis(spec.loss.phi_keys, data.train.corpus, phi_files, data.whole_train)
         self.objective = Objective(spec.loss, phis, spec.seed)
         # A loss may have parameters (a learned temperature); most have none.

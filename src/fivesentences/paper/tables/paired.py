@@ -109,7 +109,7 @@ class _Filling:
             asked: The question of the contrast above, which is not shown again.
         """
         contrast, lines = measured.contrast, []
-        keys = {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
+        keys = _plain(contrast.a) | {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
         ours, theirs = _plain(contrast.a), _plain(contrast.b)
         keys["against"] = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
         first, second = sides_in_words(contrast, self.context.study)
@@ -134,7 +134,7 @@ class _Filling:
         if any(len(one.contrast.seeds) > 1 for one in self.found.of):
             notes += [
                 f"From, to: 95% percentile interval of {self.found.resamples:,} bootstrap resamples of seeds and, "
-                "independently, test images.",
+                "independently, test images; with fewer than some ten seeds it is too narrow, unlike that of A − B.",
                 "sd: of the differences of single seeds.",
                 "Within ±: the smallest bound within which two one-sided tests at 5% call both sides equivalent.",
                 "Detectable: the smallest true difference that a two-sided test at 5% would have found with a power "

@@ -64,7 +64,8 @@ def _content(asked: str, results: Path, where: str) -> str:
 
 
 def _value(text: str, where: str, show: str, place: str) -> str:
-    wanted = dict(part.strip().split("=", 1) for part in where.split(",") if "=" in part)
+    parts = [part.partition("=") for part in re.split(r",\s*(?=\w+=)", where)]  # a value may contain a comma
+    wanted = {key.strip(): value.strip() for key, _, value in parts}
     lines = list(csv.DictReader(StringIO(text)))
     known = list(lines[0]) if lines else []
     for key in (*wanted, *_columns(show, place)):
