@@ -15,7 +15,7 @@ from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
-from fivesentences.evaluation.run import write_mean_similarity
+from fivesentences.evaluation.run import kept_epoch, write_mean_similarity
 from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
@@ -212,3 +212,12 @@ def test_a_file_that_is_no_evaluation_is_named(tmp_path, text, message):
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(InputError, match=message):
         collect([tmp_path / "x.json"], "tiny")
+
+
+def test_the_kept_epoch_is_the_one_that_the_history_marks(tmp_path):
+    assert kept_epoch(tmp_path) is None
+    (tmp_path / "history.csv").write_text("epoch,dev_Rsum,best\n1,,0\n2,5.0,0\n3,,0\n4,7.5,1\n", encoding="utf-8")
+    assert kept_epoch(tmp_path) == 4
+    (tmp_path / "history.csv").write_text("epoch,dev_Rsum\n1,5.0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"history\.csv: 0 epochs are marked as the best"):
+        kept_epoch(tmp_path)

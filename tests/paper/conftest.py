@@ -87,6 +87,7 @@ def results_of(
         about = {"run": run.name, "scale": "tiny", "dataset": run.dataset, "loss": run.loss.folder, "seed": run.seed}
         about |= {"model": "some model", "fraction": run.fraction, "features": run.features.stem, "main_phi": phi}
         about |= {"labels": labels, "split": "test", "images": images, "captions": 5 * images}
+        about |= {"kept_epoch": 1 + run.seed}
         about |= {"tie_rule": "equal scores are ordered by index, lower first"}
         frame, draw = measures(phi, labels).assign(**about), random_of(run.name)
         noise = 0.4 * draw.standard_normal(len(frame))

@@ -127,3 +127,9 @@ def test_no_two_lines_look_alike_and_only_the_reference_is_dark():
     looks = figure._looks(data)
     assert len({tuple(map(str, look.values())) for look in looks.values()}) == 9
     assert [look["color"] for look in looks.values()].count(looks["l0"]["color"]) == 1
+
+
+def test_curves_over_epochs_say_whose_weights_were_kept(build, scale):
+    drawing = build("evidence_length/length", scale, lambda frame: frame)
+    assert drawing.data["kept_epoch"].eq(2).all()  # made-up seeds 0, 1 and 2 keep epochs 1, 2 and 3
+    assert any("on average those of epoch 2 of 15, 2 of 30, 2 of 60, 2 of 120" in note for note in drawing.notes)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
@@ -198,6 +199,7 @@ def evaluate_runs(
         found = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
         content = {
             **_about(run.spec),
+            "kept_epoch": kept_epoch(run.similarity.parent),
             "main_phi": phis[0],
             "phi_made_of": made_of,
             "protocol": "the whole split is one gallery",
@@ -231,6 +233,22 @@ def _about(spec: Trained) -> dict[str, Any]:
         "features": spec.features.stem,
         "spec": spec.model_dump(mode="json"),
     }
+
+
+def kept_epoch(folder: Path) -> int | None:
+    """The epoch whose weights a run in a folder kept, from its history; None without one, as of an ensemble.
+
+    Raises:
+        InputError: If the history does not say which epoch is the best.
+    """
+    history = folder / "history.csv"
+    if not history.is_file():
+        return None
+    lines = pd.read_csv(history)
+    best = lines[lines["best"] == 1] if "best" in lines else lines[:0]
+    if len(best) != 1:
+        raise InputError(f"{len(best)} epochs are marked as the best", where=history, cure="train the run again")
+    return int(best["epoch"].item())
 
 
 def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:

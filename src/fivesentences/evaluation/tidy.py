@@ -13,6 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import replacing, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
+RUN_COLUMNS += ["kept_epoch"]  # whose weights were kept; missing where that is not known, as of an ensemble
 GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
 VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS

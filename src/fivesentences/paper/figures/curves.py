@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +44,7 @@ OF_LINE: dict[Over, tuple[str, ...]] = {
     "fraction": tuple(axis for axis in AXES if axis not in ("epochs", "fraction")),
 }
 POINT = ["label", "role", "dataset", "model", "loss", "inference", "fraction", "epochs", "metric"]
-MEAN = ["mean", "low", "high", "seeds"]
+MEAN = ["mean", "low", "high", "seeds", "kept_epoch"]
 DIFFERENCE = ["difference", "difference_low", "difference_high", "paired_seeds"]
 COLUMNS = [*POINT, *MEAN, *DIFFERENCE]
 VALUES, DIFFERENCES = tuple(MEAN[:3]), tuple(DIFFERENCE[:3])
@@ -96,6 +97,7 @@ class CurvesFigure(FigureKind):
         data = self._tidy(made, _labels(made, self.over, study), results, context)
         notes = [
             *notes_on_data(study, rows, results, "Mean and its 95% t interval"),
+            *self._on_kept_epochs(data),
             *self._on_differences(data, study),
             *(notes_on_metrics(self.columns, None, study, scale, made, results) if made else []),
             *notes_on_inference(unique(row.inference for row in made)),
@@ -123,7 +125,9 @@ class CurvesFigure(FigureKind):
                 epochs = members_of(row.runs[0])[0].training.epochs
                 point = (label, row.role, row.dataset, row.model, row.loss, row.inference, row.fraction, epochs)
                 difference = paired_interval(values, baselines.get(self._beside(row), {}))
-                numbers = (*t_interval(list(values.values())), *difference)
+                kept = [results.kept_epoch(run.name) for run in row.runs]
+                epoch = statistics.fmean(known) if (known := [one for one in kept if one is not None]) else math.nan
+                numbers = (*t_interval(list(values.values())), epoch, *difference)
                 lines.append((*point, column_label(measure, study), *numbers))
         return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -134,6 +138,18 @@ class CurvesFigure(FigureKind):
         """What a row has in common with the row that its difference is taken to."""
         of_line = (getattr(row, axis) for axis in OF_LINE[self.over] if axis != "loss")
         return (row.role, *of_line, getattr(row, self.over))
+
+    def _on_kept_epochs(self, data: pd.DataFrame) -> list[str]:
+        """Which epochs' weights were kept, where lines go over epochs."""
+        known = data.dropna(subset="kept_epoch").drop_duplicates(["label", "role", "model", "epochs"])
+        if self.over != "epochs" or known.empty:
+            return []
+        means = known.groupby("epochs")["kept_epoch"].mean()
+        listed = ", ".join(f"{epoch:.0f} of {epochs}" for epochs, epoch in means.items())
+        return [
+            f"The weights of the best dev score are kept, on average those of epoch {listed}: a number of epochs is an "
+            "upper limit."
+        ]
 
     def _on_differences(self, data: pd.DataFrame, study: Study) -> list[str]:
         """What the second panel of a metric shows."""

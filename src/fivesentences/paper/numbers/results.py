@@ -84,6 +84,9 @@ class Results:
             raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
         self._values: dict[tuple[str, str, Measure], float] = {}
         self._galleries: dict[str, Gallery] = {}
+        kept = ["run", "kept_epoch"]
+        lines = frame.get(kept, pd.DataFrame(columns=kept)).drop_duplicates().dropna().to_dict("records")
+        self._kept_epochs = {str(line["run"]): int(line["kept_epoch"]) for line in lines}
         frame = frame.loc[frame["split"] == "test", list(NEEDED)]
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
         frame = frame.assign(m=frame["m"].fillna(0).astype(int))
@@ -140,6 +143,10 @@ class Results:
         if not found:
             raise InputError(f"the run '{run}' has no value of {measure} for any m; evaluate it again.")
         return sorted(found)
+
+    def kept_epoch(self, run: str) -> int | None:
+        """The epoch whose weights a run kept, if that is known."""
+        return self._kept_epochs.get(run)
 
     def gallery(self, run: str) -> Gallery:
         """What a run was tested on.
