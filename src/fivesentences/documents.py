@@ -158,6 +158,24 @@ def read_json(path: Path | str) -> Any:
     return parse_json(read_bytes(path, LARGEST_JSON), path)
 
 
+def read_formatted(path: Path | str, form: str, otherwise: str) -> dict[str, Any]:
+    """Read a JSON object whose ``format`` says what it holds, and in which version.
+
+    Args:
+        path: The file.
+        form: The format that is read.
+        otherwise: What to say of a file of another one, with the cure, such as "these are not retrievals; make them
+            again."
+
+    Raises:
+        InputError: If it is no file, no JSON, or of another format.
+    """
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get("format") != form:
+        raise InputError(f"{path}: {otherwise}")
+    return found
+
+
 def parse_json(data: bytes | str, where: Path | str, cure: str = "") -> Any:
     """Decode JSON within limits of nesting and of numbers.
 

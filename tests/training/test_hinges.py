@@ -73,10 +73,10 @@ def test_gaps_of_a_run_are_those_of_the_similarity_that_evaluation_reads(spec_of
     loss = LossSpec(sam=SamSpec(negatives="closest"))
     spec = spec_of(epochs=1, loss=loss)
     train_run(spec, *inputs, tmp_path)
-    found = hinges_of_run(tmp_path, *inputs, batches=1)
     part = Corpus.read(inputs.corpus).split("train")
     trained = load_trained(tmp_path)
-    split, _ = module._training_split(trained, *inputs)
+    found = hinges_of_run(trained, part, inputs.features, batches=1)
+    split = module._training_captions(trained, part, inputs.features)
     similarity = torch.from_numpy(similarity_of(trained.model, split))  # [images, captions]
     (phi,) = open_phis(["cider"], part).values()
     margins, gaps = [], []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fivesentences.documents import read_json
+from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.per_image import SUMMED, read_per_image
 from fivesentences.metrics.crossed import POWER, RESAMPLES, crossed_differences
@@ -111,7 +111,4 @@ def read_contrasts(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: these are not contrasts of this version; make them again.")
-    return found
+    return read_formatted(path, FORMAT, "these are not contrasts of this version; make them again.")

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fivesentences.config import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
-from fivesentences.documents import read_json
-from fivesentences.errors import InputError
+from fivesentences.documents import read_formatted
 from fivesentences.losses import LossSpec
 from fivesentences.storage import write_json
 
@@ -206,8 +205,9 @@ def measure_margins(
                 about |= {"captions": part.n_captions, "images": part.n_images}
                 of_sets.append(about | margin_numbers(hinges))
         for run in runs:
-            spec = load_trained(run.folder).spec
-            hinges = hinges_of_run(run.folder, corpus, run.features, batches=batches, phi_files=run.phi_files)
+            trained = load_trained(run.folder)
+            spec = trained.spec
+            hinges = hinges_of_run(trained, whole, run.features, batches=batches, phi_files=run.phi_files)
             about = {"run": spec.name, "loss": spec.loss.folder, "fraction": spec.fraction, "seed": spec.seed}
             about |= {"epochs": spec.training.epochs, "batch_size": spec.training.batch_size}
             of_runs.append(about | margin_numbers(hinges))
@@ -221,10 +221,7 @@ def read_margins(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: this was not written by this version of measure_margins; make it again.")
-    return found
+    return read_formatted(path, FORMAT, "this was not written by this version of measure_margins; make it again.")
 
 
 def correlation(one: Values, other: Values) -> float | None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_json
+from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
 from fivesentences.semantics.phi_file import read_phi_note
@@ -162,10 +162,7 @@ def read_meaning(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: this was not written by this version of measure_meaning; make it again.")
-    return found
+    return read_formatted(path, FORMAT, "this was not written by this version of measure_meaning; make it again.")
 
 
 class _Extremes:

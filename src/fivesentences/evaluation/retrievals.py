@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_json
+from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
@@ -143,10 +143,7 @@ def read_retrievals(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: these are not retrievals as this version compares them; make them again.")
-    return found
+    return read_formatted(path, FORMAT, "these are not retrievals as this version compares them; make them again.")
 
 
 class _Answers:

@@ -53,8 +53,7 @@ class LossSpec(Strict):
     @property
     def phis(self) -> list[str]:
         """The phi of the training captions that this loss reads, each once."""
-        read = (term.phi_read.split("+") for term in self.terms if term.phi_read is not None)
-        return list(dict.fromkeys(name for names in read for name in names))
+        return list(dict.fromkeys(key.partition("|")[0] for key in self.phi_keys))
 
     @property
     def phi_keys(self) -> list[str]:

@@ -22,7 +22,7 @@ from fivesentences.losses import LossSpec
 from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdaptiveMargin, scaled
 from fivesentences.training.batch_phi import BatchPhi, open_phis
 from fivesentences.training.batches import batches_of, training_order
-from fivesentences.training.checkpoint import TrainedModel, load_trained
+from fivesentences.training.checkpoint import TrainedModel
 from fivesentences.training.data import Split
 from fivesentences.training.extras import extras_of
 from fivesentences.training.loader import Loader
@@ -123,13 +123,13 @@ def hinges_of_captions(
 
 
 def hinges_of_run(
-    folder: Path, corpus: Path, features: Path, *, batches: int, phi_files: Mapping[str, Path] | None = None
+    trained: TrainedModel, whole: Corpus, features: Path, *, batches: int, phi_files: Mapping[str, Path] | None = None
 ) -> HingeValues:
     """The hinges of a finished run's own SAM, with its weights, on its own training captions.
 
     Args:
-        folder: The run's.
-        corpus: A corpus as parquet, with the training split.
+        trained: The run's model.
+        whole: The whole training split.
         features: What the run was trained on.
         batches: So many at least, in whole epochs.
         phi_files: See ``open_phis``.
@@ -137,9 +137,8 @@ def hinges_of_run(
     Raises:
         InputError: If a file is missing or damaged, or the run's loss has no adaptive margins.
     """
-    trained = load_trained(folder)
     spec = trained.spec
-    split, whole = _training_split(trained, corpus, features)
+    split = _training_captions(trained, whole, features)
     keys = [] if spec.loss.sam is None else spec.loss.sam.phi_keys
     sam, objective = _sam_of(spec.loss, open_phis(keys, split.corpus, phi_files, whole), spec.seed)
     rows = batches_of_epochs(spec.training, split.captions.lengths, split.image_of_caption.numpy(), spec.seed, batches)
@@ -152,14 +151,13 @@ def hinges_of_run(
     return _joined(found, sam.max_margin)
 
 
-def _training_split(trained: TrainedModel, corpus: Path, features: Path) -> tuple[Split, Corpus]:
-    """A run's own training captions with what its model reads of them, and the whole training split."""
+def _training_captions(trained: TrainedModel, whole: Corpus, features: Path) -> Split:
+    """A run's own training captions with what its model reads of them."""
     spec = trained.spec
-    whole = Corpus.read(corpus).split("train")
     part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
     extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
     table = FeatureTable.open(features)
-    return Split.of(part, table, trained.preparation, trained.vocabulary, extras), whole
+    return Split.of(part, table, trained.preparation, trained.vocabulary, extras)
 
 
 def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective]:

@@ -8,20 +8,19 @@ import math
 import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
 from fivesentences.config import Name, as_list
-from fivesentences.evaluation import collect
+from fivesentences.metrics.over_seeds import paired_interval, t_interval
 from fivesentences.paper.figures.canvas import COLOURS, RULE, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
-from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.paper.numbers.over_seeds import paired_interval, t_interval
+from fivesentences.paper.figures.runs_figure import RunsFigure
+from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import label_of, loss_in_words
@@ -29,7 +28,7 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
 from fivesentences.plan.ensembles import members_of
-from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec, Source
+from fivesentences.plan.exhibits import AXES, ColumnSpec
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
@@ -56,34 +55,23 @@ WRAPPED = 25  # characters of a line of a label
 BASELINE = 5  # its colour, which no other line has
 
 
-class CurvesFigure(FigureKind):
+class CurvesFigure(RunsFigure):
     """Metrics over epochs or fractions, one line per loss: means over seeds with their 95% t intervals.
 
     Each model has its panels. With ``relative_to``, a second panel shows the difference to that loss, paired by seed:
     lines that cross zero cross that loss.
     """
 
-    reads: ClassVar[Source] = "runs"
-
     kind: Literal["curves"]
     over: Over = Field(description="which setting of the rows the lines go over")
-    rows: list[RowSpec] = Field(min_length=1)
     columns: list[ColumnSpec] = Field(min_length=1, description="the metrics: one panel, or pair of panels, each")
     relative_to: Name | None = Field(
         default=None, description="a loss of its rows: differences to it, paired by seed, stand in a second panel"
     )
 
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows."""
-        return self.rows
-
     def metrics(self) -> list[ColumnSpec]:
         """Its metrics."""
         return self.columns
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
-        return self.of_results(context, collect(numbers, context.scale.scale))
 
     def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
         """As ``drawing``, from the tidy table of results.

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
 from fivesentences.config import as_list
-from fivesentences.evaluation import collect
 from fivesentences.losses import LossSpec
 from fivesentences.metrics.registry import metric_of
 from fivesentences.paper.figures.canvas import COLOURS, GRID, SOFT, WIDTH, panel_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import MARKERS
 from fivesentences.paper.figures.placing import places_beside
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.figures.runs_figure import RunsFigure
+from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import loss_in_words
@@ -27,7 +26,7 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.plan.ensembles import members_of
-from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec, Source
+from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
@@ -45,31 +44,21 @@ SMALLEST, LARGEST, TEXT = 3.6, 6.6, 7  # points: of marks by weight, of texts
 MARGIN = 0.13  # of a panel, around the points
 
 
-class FrontFigure(FigureKind):
+class FrontFigure(RunsFigure):
     """Two metrics of runs against each other, one mark per loss: the mean over seeds, with their range.
 
     Losses that share a term with a weight (such as ``soft_rank``) are a family: the term's settings give colour and
     form, its weight a number and a size. Each model has its panels, one for each y.
     """
 
-    reads: ClassVar[Source] = "runs"
-
     kind: Literal["front"]
     rows: list[RowSpec] = Field(min_length=1, description="they differ in loss (and model, which has its own panels)")
     x: ColumnSpec
     y: list[ColumnSpec] = Field(min_length=1, description="one panel each")
 
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows."""
-        return self.rows
-
     def metrics(self) -> list[ColumnSpec]:
         """Its metrics."""
         return [self.x, *self.y]
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
-        return self.of_results(context, collect(numbers, context.scale.scale))
 
     def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
         """As ``drawing``, from the tidy table of results.

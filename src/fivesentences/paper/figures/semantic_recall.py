@@ -6,8 +6,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,17 +14,16 @@ from pydantic import Field
 
 from fivesentences.config import Variant
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.figures.runs_figure import RunsFigure
+from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.exhibits import RowSpec, Source
 from fivesentences.plan.rows import Row
 
 if TYPE_CHECKING:
@@ -38,23 +36,12 @@ COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "direction",
 COLUMNS += ["mean", "spread", "seeds"]
 
 
-class SemanticRecallFigure(FigureKind):
+class SemanticRecallFigure(RunsFigure):
     """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
 
-    reads: ClassVar[Source] = "runs"
-
     kind: Literal["semantic_recall_over_m"]
-    rows: list[RowSpec] = Field(min_length=1)
     k: int = Field(default=5, ge=1)
     formula: Variant = "released"
-
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows."""
-        return self.rows
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the numbers from the metrics of its runs; see ``FigureKind``."""
-        return self.of_results(context, collect(numbers, context.scale.scale))
 
     def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
         """As ``drawing``, from the tidy table of results.
