@@ -37,10 +37,10 @@ def complete(make_scale):
 def test_every_mark_is_numpys_mean_and_range_over_seeds(build, complete):
     kept = []
     data = build(FIGURE, complete, lambda frame: kept.append(frame) or frame).data
-    assert len(data) == 19 * 4
+    assert len(data) == 14 * 4
     frame = kept[0].query("inference == 'naive' and metric == 'ASP' and phi == 'tfidf' and formula == 'index'")
-    line = data.query("loss == 'daa100_released_t05' and y_metric == 'ASP (tf-idf) t2i'").iloc[0]
-    folder = "triplet=hardest,margin=0.2,soft_rank=released,T=0.05,rank_weight=100"
+    line = data.query("loss == 'daa1000_released_t05' and y_metric == 'ASP (tf-idf) t2i'").iloc[0]
+    folder = "triplet=hardest,margin=0.2,soft_rank=released,T=0.05,rank_weight=1000"
     values = frame[(frame["loss"] == folder) & (frame["direction"] == "t2i")]["value"]
     assert len(values) == line["seeds"] == 3
     assert tuple(line[["y", "y_low", "y_high"]]) == pytest.approx((values.mean(), values.min(), values.max()))
