@@ -1,0 +1,125 @@
+"""Documents of category retrieval: where they come from, how they are divided, and what models read of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fivesentences.config.types import Count, Name, Positive, Seed, Share, Strict
+
+# How vectors become a model's input; statistics are those of the training documents.
+Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
+# Which epoch's weights are used: best validation mAP, lowest validation loss, or the last. A method without epochs
+# has only the last.
+Selection = Literal["map", "loss", "last"]
+SELECTIONS: tuple[Selection, ...] = ("map", "loss", "last")
+
+
+class DivisionSpec(Strict):
+    """How documents are divided into training, validation and test, drawn by the seed of a run."""
+
+    validation: Count = Field(description="documents for validation")
+    test: Count | Literal["published"] = Field(
+        default="published", description="documents for test; `published`: the whole published test part"
+    )
+    validation_from: Literal["train", "test", "all"] = Field(
+        default="all", description="the published part that validation is drawn from; `all`: there are no parts"
+    )
+    balanced: bool = Field(default=False, description="as many documents of each category, within one")
+    whole_articles: bool = Field(
+        default=False, description="documents of one article are all in training or all in validation"
+    )
+
+
+class _Documents(Strict):
+    """What all loaders of documents share."""
+
+    divisions: dict[Name, DivisionSpec] = Field(min_length=1, description="by name, such as printed")
+    image: Prepare = Field(default="sqrt_standardise", description="how image vectors become a model's input")
+    text: Prepare = Field(default="sqrt_standardise", description="how text vectors become a model's input")
+    words: Count = Field(default=1000, description="of the bag of words, where texts are words")
+
+
+class WikipediaDocuments(_Documents):
+    """SVCL's Wikipedia: sections of articles as 128 SIFT words and 10 topics, ten categories."""
+
+    loader: Literal["wikipedia"]
+
+
+class NusWideDocuments(_Documents):
+    """NUS-WIDE in its original layout: low-level image features, tags as words, one of the most frequent concepts."""
+
+    loader: Literal["nus_wide"]
+    folder: Path = Field(description="where Low_Level_Features, Groundtruth and NUS_WID_Tags lie")
+    features: list[str] = Field(default=["CH", "CM55", "CORR", "EDH", "WT"], min_length=1)
+    categories: Count = Field(default=10, description="the most frequent concepts; pictures with just one of them")
+    per_category: Count | None = Field(
+        default=None, description="pictures drawn of each category; null: all (NUS-WIDE-10k: 1000)"
+    )
+    seed: Seed = Field(default=0, description="of that draw")
+
+
+class MatDocuments(_Documents):
+    """DSCMR's files: `train_img.mat`, `train_txt.mat`, `train_img_lab.mat`, and the same for test."""
+
+    loader: Literal["dscmr"]
+    folder: Path
+
+
+class OwnDocuments(_Documents):
+    """A user's own: two files of vectors, or one of vectors and texts, and a table of categories."""
+
+    loader: Literal["descriptors"]
+    table: Path = Field(description="CSV with the columns document and category, and perhaps text and part")
+    images: Path = Field(description=".npy, one row for each line of the table")
+    texts: Path | None = Field(default=None, description=".npy likewise; null: the table's column text as words")
+
+
+class CorpusDocuments(_Documents):
+    """Images and captions of one of the scale's datasets whose images have categories; features of any extractor."""
+
+    loader: Literal["corpus"]
+    corpus: Name = Field(description="a key of `datasets`")
+
+
+AnyDocuments = Annotated[
+    WikipediaDocuments | NusWideDocuments | MatDocuments | OwnDocuments | CorpusDocuments, Field(discriminator="loader")
+]
+
+
+class SubspaceTraining(Strict):
+    """How subspace networks are trained; closed forms read only `output`."""
+
+    epochs: Count = 100
+    batch_size: int = Field(default=200, strict=True, ge=2, le=1_000_000, description="documents of a batch")
+    learning_rate: Positive = Field(default=0.005, description="of SGD")
+    momentum: Share = Field(default=0.9, description="Nesterov's")
+    decay: float = Field(default=1e-6, ge=0, description="the rate after step s is learning_rate / (1 + decay s)")
+    hidden: Count = Field(default=1024, description="width of the hidden layer")
+    output: Count = Field(default=200, description="width of the subspace")
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    validate_every: Count = Field(default=2, description="validation after every so many epochs, and the last")
+
+
+class CategoryScale(Strict):
+    """What a scale says of category retrieval."""
+
+    roles: dict[Name, Name] = Field(description="which documents play wikipedia, nus_wide_10k, nus_wide, pascal")
+    documents: dict[Name, AnyDocuments]
+    seeds: list[Seed] = Field(default=[0, 1, 2, 3, 4], min_length=1)
+    training: SubspaceTraining = SubspaceTraining()
+    methods: list[Name] | None = Field(default=None, min_length=1, description="the only ones made; null: all")
+    runs_per_job: Count = Field(default=10, description="the most runs that one process makes one after the other")
+    minutes: Count = Field(default=30, description="time that a scheduler should grant a job")
+
+    @model_validator(mode="after")
+    def _roles_are_played(self) -> CategoryScale:
+        for role, name in self.roles.items():
+            if name not in self.documents:
+                known = ", ".join(self.documents)
+                raise ValueError(f"roles.{role} is '{name}', but documents has only: {known}")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds is {self.seeds}; every seed may occur only once")
+        return self

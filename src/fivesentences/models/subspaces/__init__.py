@@ -1,0 +1,1 @@
+"""Methods that bring images and texts into one subspace: their settings, closed forms and networks."""
