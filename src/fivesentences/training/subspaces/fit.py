@@ -86,3 +86,11 @@ class EpochKeeper(Generic[State]):
     def projectors(self, projector_of: Callable[[State], Projector]) -> dict[Selection, Projector]:
         """The kept states as fitted methods, in the order of ``SELECTIONS``."""
         return {selection: projector_of(self.kept[selection]) for selection in SELECTIONS if selection in self.kept}
+
+
+# Called after every epoch with a few words, such as "loss 1.93"; shown after the progress bar.
+Progress = Callable[[str], None]
+
+
+def silent(note: str) -> None:
+    """A ``Progress`` that shows nothing."""
