@@ -9,7 +9,7 @@ Metz 1992; Hillis 2007). A bootstrap over images alone says nothing about traini
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,12 +120,12 @@ def crossed_bootstrap(differences: NDArray[np.float64], resamples: int, seed: in
     parts = []
     for start in range(0, resamples, step):
         count = min(step, resamples - start)
-        of_seeds, of_images = _weights(generator, count, n_seeds), _weights(generator, count, n_images)
+        of_seeds, of_images = weights_of_draws(generator, count, n_seeds), weights_of_draws(generator, count, n_images)
         parts.append(np.stack([np.einsum("bi,bi->b", of_seeds @ one, of_images) for one in differences]))
     return np.concatenate(parts, axis=1)
 
 
-def _weights(generator: np.random.Generator, count: int, items: int) -> NDArray[np.float64]:
+def weights_of_draws(generator: np.random.Generator, count: int, items: int) -> NDArray[np.float64]:
     """``[count, items]`` the share of each item in draws of as many items with replacement."""
     drawn = generator.integers(items, size=(count, items))
     place = drawn + np.arange(count)[:, None] * items
@@ -136,26 +136,36 @@ def _of_metric(
     values: NDArray[np.float64], confidence: float, bootstrap_low: float, bootstrap_high: float
 ) -> CrossedDifference:
     """One metric, ``[seeds, images]``, at least two of each."""
+    n_seeds, n_images = values.shape
+    standard_error, degrees = _error_of_mean(values)
+    return with_intervals(
+        CrossedDifference(
+            mean=float(values.mean()),
+            seeds=n_seeds,
+            images=n_images,
+            standard_error=standard_error,
+            degrees=degrees,
+            bootstrap_low=bootstrap_low,
+            bootstrap_high=bootstrap_high,
+            spread=float(values.mean(axis=1).std(ddof=1)),
+        ),
+        confidence,
+    )
+
+
+def with_intervals(found: CrossedDifference, confidence: float) -> CrossedDifference:
+    """A difference whose standard error is known, with what follows from it: interval, equivalence, detectable."""
     from scipy.special import nctdtrinc, stdtrit  # quantiles of t, without scipy.stats
 
-    n_seeds, n_images = values.shape
-    mean, of_seeds = float(values.mean()), values.mean(axis=1)
-    standard_error, degrees = _error_of_mean(values)
+    assert found.standard_error is not None and found.degrees is not None
     # A two-sided test at 5% has 2.5% on either side; the one-sided tests of equivalence are at 5% each.
-    two_sided, one_sided = (float(stdtrit(degrees, share)) for share in ((1 + confidence) / 2, confidence))
-    return CrossedDifference(
-        mean=mean,
-        seeds=n_seeds,
-        images=n_images,
-        standard_error=standard_error,
-        degrees=degrees,
-        low=mean - two_sided * standard_error,
-        high=mean + two_sided * standard_error,
-        bootstrap_low=bootstrap_low,
-        bootstrap_high=bootstrap_high,
-        spread=float(of_seeds.std(ddof=1)),
-        equivalence=abs(mean) + one_sided * standard_error,
-        detectable=standard_error * float(nctdtrinc(degrees, 1 - POWER, two_sided)),
+    two_sided, one_sided = (float(stdtrit(found.degrees, share)) for share in ((1 + confidence) / 2, confidence))
+    return replace(
+        found,
+        low=found.mean - two_sided * found.standard_error,
+        high=found.mean + two_sided * found.standard_error,
+        equivalence=abs(found.mean) + one_sided * found.standard_error,
+        detectable=found.standard_error * float(nctdtrinc(found.degrees, 1 - POWER, two_sided)),
     )
 
 
