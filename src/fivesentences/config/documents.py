@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, Positive, Seed, Share, Strict
+from fivesentences.config.types import Count, Name, Positive, Seed, Share, Strict, as_list
 
 # How vectors become a model's input; statistics are those of the training documents.
 Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
@@ -103,16 +105,57 @@ class SubspaceTraining(Strict):
     validate_every: Count = Field(default=2, description="validation after every so many epochs, and the last")
 
 
+Seeds = Annotated[list[Seed], Field(min_length=1)]
+# A method of a study, or several: `small_*`.
+MethodPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$")]
+
+
+class OtherCategorySeeds(Strict):
+    """Other seeds for some methods or divisions; of several that apply to a run, the last counts."""
+
+    method: MethodPattern | list[MethodPattern] | None = Field(
+        default=None, description="names as a study has them, or patterns such as small_*; null: every method"
+    )
+    division: Name | list[Name] | None = Field(default=None, description="null: every division")
+    seeds: Seeds
+
+    def applies(self, method: str, division: str) -> bool:
+        """Whether runs of a method on a division have these seeds."""
+        return (self.method is None or fits(method, as_list(self.method))) and (
+            self.division is None or division in as_list(self.division)
+        )
+
+    @model_validator(mode="after")
+    def _of_something(self) -> OtherCategorySeeds:
+        if self.method is None and self.division is None:
+            raise ValueError("other_seeds name a method or a division; seeds of all runs belong in seeds")
+        return self
+
+
 class CategoryScale(Strict):
     """What a scale says of category retrieval."""
 
     roles: dict[Name, Name] = Field(description="which documents play wikipedia, nus_wide_10k, nus_wide, pascal")
     documents: dict[Name, AnyDocuments]
-    seeds: list[Seed] = Field(default=[0, 1, 2, 3, 4], min_length=1)
+    seeds: Seeds = Field(default=[0, 1, 2, 3, 4], description="one division of the documents, and one run, for each")
+    other_seeds: list[OtherCategorySeeds] = Field(default=[], description="of some methods or divisions")
     training: SubspaceTraining = SubspaceTraining()
-    methods: list[Name] | None = Field(default=None, min_length=1, description="the only ones made; null: all")
+    methods: list[MethodPattern] | None = Field(
+        default=None,
+        min_length=1,
+        description="the only ones made, except by the target `complete`: names or patterns such as small_*; null: all",
+    )
     runs_per_job: Count = Field(default=10, description="the most runs that one process makes one after the other")
     minutes: Count = Field(default=30, description="time that a scheduler should grant a job")
+
+    def makes(self, method: str) -> bool:
+        """Whether the scale makes runs of a method."""
+        return self.methods is None or fits(method, self.methods)
+
+    def seeds_of(self, method: str, division: str) -> list[int]:
+        """The seeds of a method's runs on a division."""
+        applying = [other.seeds for other in self.other_seeds if other.applies(method, division)]
+        return applying[-1] if applying else self.seeds
 
     @model_validator(mode="after")
     def _roles_are_played(self) -> CategoryScale:
@@ -120,6 +163,12 @@ class CategoryScale(Strict):
             if name not in self.documents:
                 known = ", ".join(self.documents)
                 raise ValueError(f"roles.{role} is '{name}', but documents has only: {known}")
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds is {self.seeds}; every seed may occur only once")
+        for seeds in (self.seeds, *(other.seeds for other in self.other_seeds)):
+            if len(set(seeds)) < len(seeds):
+                raise ValueError(f"seeds is {seeds}; every seed may occur only once")
         return self
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is among some names or fits a pattern among them, such as ``small_*``."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

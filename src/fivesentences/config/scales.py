@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
 from fivesentences.config.datasets import Dataset
+from fivesentences.config.documents import CategoryScale
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Epochs, HyperparametersOfScale
 from fivesentences.config.types import (
@@ -181,8 +182,8 @@ class Scale(Strict):
     scale: Name
     title: str
     mirror: Path | None = None
-    roles: dict[Name, Name]
-    datasets: dict[Name, Dataset]
+    roles: dict[Name, Name] = Field(default={}, description="which dataset plays flickr30k, coco ...")
+    datasets: dict[Name, Dataset] = Field(default={})
     features: FeatureSpec | None = Field(default=None, description="null: captions only, nothing is trained")
     grid_features: FeatureSpec | None = Field(
         default=None, description="for models that read regions; null: as features"
@@ -197,6 +198,7 @@ class Scale(Strict):
     seeds: Seeds | dict[Fraction, Seeds] = Field(default=[0], description="one training run each, or by fraction")
     other_seeds: list[OtherSeeds] = Field(default=[], description="of some models or losses")
     training: TrainingScale = TrainingScale()
+    categories: CategoryScale | None = Field(default=None, description="category retrieval; null: there is none")
     studies: list[Name] = Field(min_length=1)
     only: list[Name] | None = Field(
         default=None, min_length=1, description="tables and figures to make; null: all of the studies"
@@ -212,7 +214,8 @@ class Scale(Strict):
     def complete(self) -> Scale:
         """The same scale without ``keep``: its tables have every row, and go into their own folder."""
         named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
-        return self.model_copy(update=named | {"keep": None})
+        categories = self.categories and self.categories.model_copy(update={"methods": None})
+        return self.model_copy(update=named | {"keep": None, "categories": categories})
 
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
         """Whether the scale makes this row."""
@@ -261,6 +264,23 @@ class Scale(Strict):
             self._has_splits(spec.dataset, f"{spec.judge} judges it", ("test",))
         if len({spec.judge for spec in self.judges}) < len(self.judges):
             raise ValueError("judges: every judge may occur only once")
+        return self
+
+    @model_validator(mode="after")
+    def _documents_have_images(self) -> Scale:
+        for name, documents in self.categories.documents.items() if self.categories else ():
+            if documents.loader != "corpus":
+                continue
+            if documents.corpus not in self.datasets:
+                known = ", ".join(self.datasets) or "none"
+                raise ValueError(
+                    f"categories.documents.{name}.corpus is '{documents.corpus}', but datasets has only: {known}"
+                )
+            if self.features is None or self.features.layout != "global":
+                raise ValueError(
+                    f"categories.documents.{name} are images of a corpus, which are read as one vector each; "
+                    "give features with layout: global"
+                )
         return self
 
     @model_validator(mode="after")

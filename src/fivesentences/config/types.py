@@ -40,6 +40,7 @@ EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 # What a text that does not match a pattern should have been.
 PATTERNS = {
     _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
+    r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$": "the name of a method, or a pattern such as small_*",
     _SHA256: "64 hexadecimal digits in lower case",
     rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
     rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",

@@ -25,14 +25,29 @@ from fivesentences.config import (
 )
 from fivesentences.config.types import Count
 from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
+from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
 
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
 # its rows retrieve; paired differences of its rows; correlations of each phi with the judges, or the pairs that they
-# judged; statistics of each phi; the margins of its losses on training captions, and in its rows.
+# judged; statistics of each phi; the margins of its losses on training captions, and in its rows. Of category
+# retrieval: the numbers of its rows; paired differences; what happened in their training, epoch by epoch; the subspace
+# of its first row, on a plane, and its training; nothing at all.
 Source = Literal[
-    "runs", "every_run", "retrievals", "contrasts", "correlations", "judged_pairs", "phi_statistics", "margins"
+    "runs",
+    "every_run",
+    "retrievals",
+    "contrasts",
+    "correlations",
+    "judged_pairs",
+    "phi_statistics",
+    "margins",
+    "subspaces",
+    "subspace_contrasts",
+    "subspace_histories",
+    "subspace_projection",
+    "nothing",
 ]
 # What is contrasted: sums of recall, and of NCS with a query's own items kept or removed.
 Summed = Literal["Rsum", "Nsum", "Nsum_own_removed"]
@@ -171,6 +186,14 @@ class Exhibit(Strict):
 
     def contrast_specs(self) -> list[ContrastSpec]:
         """Which of its rows are contrasted, if it reads paired differences."""
+        return []
+
+    def subspace_rows(self) -> list[SubspaceRowSpec]:
+        """Its rows of category retrieval; both sides of its contrasts are added by the plan."""
+        return []
+
+    def subspace_contrasts(self) -> list[SubspaceContrastSpec]:
+        """Which methods of category retrieval are contrasted, if it reads their paired differences."""
         return []
 
     def metrics(self) -> list[ColumnSpec]:

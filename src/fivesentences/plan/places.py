@@ -127,6 +127,40 @@ class Places:
         """What the margins of a dataset's training captions are made of, and those of runs of a scale."""
         return self.results / "evaluation" / "margins" / scale / f"{dataset}.json"
 
+    # --- category retrieval ---------------------------------------------------------------------------------
+
+    def documents(self, documents: str) -> Path:
+        """The table of some documents."""
+        return self.results / "corpus" / "documents" / f"{documents}.parquet"
+
+    def division(self, documents: str, division: str, seed: int | str) -> Path:
+        """Which documents are for training, validation and test."""
+        return self.results / "corpus" / "documents" / documents / f"{division},seed={seed}.csv"
+
+    def document_vectors(self, documents: str, modality: Literal["image", "text"]) -> Path:
+        """A vector of each document's image or text."""
+        return self.results / "features" / "documents" / documents / f"{modality}.npy"
+
+    def subspace_run(self, name: str) -> Path:
+        """The folder of a run of category retrieval."""
+        return self.results / "training" / "subspaces" / name
+
+    def subspace_record(self, job: str) -> Path:
+        """What a job of such runs made."""
+        return self.results / "training" / "subspaces" / "jobs" / f"{job}.json"
+
+    def subspace_numbers(self, job: str, part: str = "") -> Path:
+        """Every number of a job's runs; a part is ``queries``, ``histories`` or ``category_margins``."""
+        return self.results / "evaluation" / "subspaces" / f"{job}{part and '.'}{part}.parquet"
+
+    def subspace_contrasts(self, scale: str, exhibit: str) -> Path:
+        """Paired differences of such runs that a table or figure contrasts."""
+        return self.results / "evaluation" / "contrasts" / scale / f"{exhibit}.subspaces.json"
+
+    def subspace_projection(self, scale: str, exhibit: str) -> Path:
+        """The subspace that a figure shows, on a plane."""
+        return self.results / "evaluation" / "subspaces" / "projections" / scale / f"{exhibit}.parquet"
+
     # --- paper ----------------------------------------------------------------------------------------------
 
     def exhibit(self, scale: str, exhibit: str, suffix: str) -> Path:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelVariant
+from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.phis import check_phi
 
@@ -27,10 +28,11 @@ class Study(Strict):
     ensembles: dict[Name, list[Name]] = Field(
         default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
     )
+    methods: dict[Name, AnyMethod] = Field(default={}, description="of category retrieval")
     labels: dict[Name | EvaluationPhi, str] = Field(
         default={},
-        description="what tables call a role, dataset, judge, phi or ensemble; of losses and models only those that "
-        "shall not be called by their settings",
+        description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only those "
+        "that shall not be called by their settings",
     )
     tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
     figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
@@ -38,14 +40,20 @@ class Study(Strict):
     def label_of(self, name: str, otherwise: str | None = None) -> str:
         """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
 
+        A method of category retrieval is called by its title and what was stated of it.
+
         Args:
-            name: Of a loss, model, ensemble, role, dataset, judge, phi or inference method.
+            name: Of a loss, model, ensemble, method, role, dataset, judge, phi or inference method.
             otherwise: For what has no label; None: its name.
         """
         if name in self.labels:
             return self.labels[name]
         if name in self.losses:
             return self.losses[name].label(self.labels)
+        if name in self.methods:
+            method = self.methods[name]
+            stated = method.folder.split(",")[1:]
+            return ", ".join([method.title, *(one.replace("_", " ").replace("=", " ") for one in stated)])
         model = self.models.get(name) or MODELS.get(name)
         return model.title if model is not None else otherwise or name
 
@@ -114,6 +122,15 @@ class Study(Strict):
         return self
 
     @model_validator(mode="after")
+    def _methods_are_declared(self) -> Study:
+        for exhibit in self.exhibits:
+            for method in _methods_of(exhibit):
+                if method not in self.methods:
+                    known = ", ".join(self.methods)
+                    raise ValueError(f"{exhibit.name} names the method '{method}', but methods has only: {known}")
+        return self
+
+    @model_validator(mode="after")
     def _losses_are_declared(self) -> Study:
         for exhibit in self.exhibits:
             for row in exhibit.row_specs():
@@ -122,3 +139,9 @@ class Study(Strict):
                         known = ", ".join(self.losses)
                         raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
         return self
+
+
+def _methods_of(exhibit: Exhibit) -> list[str]:
+    """Every method of category retrieval that a table or figure names."""
+    sides = [row for contrast in exhibit.subspace_contrasts() for pair in contrast.pairs() for row in pair]
+    return [method for row in (*exhibit.subspace_rows(), *sides) for method in as_list(row.method)]
