@@ -214,8 +214,10 @@ class Scale(Strict):
     def complete(self) -> Scale:
         """The same scale without ``keep``: its tables have every row, and go into their own folder."""
         named = {"scale": f"{self.scale}-complete", "title": f"{self.title}, every row"}
-        categories = self.categories and self.categories.model_copy(update={"methods": None})
-        return self.model_copy(update=named | {"keep": None, "categories": categories})
+        complete = self.model_copy(update=named | {"keep": None})
+        if self.categories is None:
+            return complete
+        return complete.model_copy(update={"categories": self.categories.model_copy(update={"methods": None})})
 
     def keeps(self, models: set[str], loss: str, fraction: float, captions_per_image: int | None) -> bool:
         """Whether the scale makes this row."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fivesentences.config import CellSpec, Scale, as_list
+from fivesentences.config.documents import fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS
 from fivesentences.plan.phis import mistake_in
@@ -80,12 +81,42 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
                 _known(scale, f"{where}.loss", loss, losses, "loss")
             for fraction in as_list(spec.fraction or []):
                 _known_number(scale, f"{where}.fraction", fraction, fractions)
+    _check_categories(studies, scale)
     if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in cells):
         raise InputError(
             f"scale {scale.scale}: keep picks none of the {len(cells)} rows of its studies, so nothing would be made; "
             "name rows that they have, or remove keep."
         )
     check_widths(studies, scale)
+
+
+def _check_categories(studies: Mapping[str, Study], scale: Scale) -> None:
+    """Check roles, methods and divisions of category retrieval.
+
+    Raises:
+        InputError: If the scale names one that no study has.
+    """
+    categories = scale.categories
+    if categories is None:
+        return
+    rows = [row for study in studies.values() for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
+    roles = {row.role for row in rows}
+    methods = {name for study in studies.values() for name in study.methods}
+    divisions = {division for row in rows for division in as_list(row.division)}
+    for role in categories.roles:
+        _known(scale, "categories.roles", role, roles, "role", "no row of its studies has it")
+    given = {"methods": categories.methods or []}
+    for number, other in enumerate(categories.other_seeds):
+        given[f"other_seeds[{number}].method"] = as_list(other.method or [])
+        for division in as_list(other.division or []):
+            _known(scale, f"categories.other_seeds[{number}].division", division, divisions, "division")
+    for key, patterns in given.items():
+        for pattern in patterns:
+            if not any(fits(method, [pattern]) for method in methods):
+                _known(scale, f"categories.{key}", pattern, methods, "method")
+    for name in categories.roles.values():
+        for division in categories.documents[name].divisions:
+            _known(scale, f"categories.documents.{name}.divisions", division, divisions, "division")
 
 
 def _cells(study: Study) -> Iterator[NamedCell]:

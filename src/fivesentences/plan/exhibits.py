@@ -189,12 +189,17 @@ class Exhibit(Strict):
         return []
 
     def subspace_rows(self) -> list[SubspaceRowSpec]:
-        """Its rows of category retrieval; both sides of its contrasts are added by the plan."""
+        """Its rows of category retrieval, apart from those that it contrasts."""
         return []
 
     def subspace_contrasts(self) -> list[SubspaceContrastSpec]:
         """Which methods of category retrieval are contrasted, if it reads their paired differences."""
         return []
+
+    def every_subspace_row(self) -> list[SubspaceRowSpec]:
+        """Its rows of category retrieval, then both sides of each of its contrasts."""
+        sides = [row for contrast in self.subspace_contrasts() for pair in contrast.pairs() for row in pair]
+        return [*self.subspace_rows(), *sides]
 
     def metrics(self) -> list[ColumnSpec]:
         """The metrics that it names."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.runs import RunSpec
 
+COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
+
 
 @dataclass(frozen=True)
 class Job:

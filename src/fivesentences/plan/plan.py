@@ -9,7 +9,8 @@ from typing import Any
 
 from fivesentences.errors import InputError
 from fivesentences.plan.resolved import Resolved
-from fivesentences.plan.rules import SETTINGS_OF_CONTENT, Files, Rules, outputs
+from fivesentences.plan.rules import SETTINGS_OF_CONTENT, Rules, outputs
+from fivesentences.plan.steps import Files
 
 
 class Plan(Resolved):
@@ -87,7 +88,11 @@ class Plan(Resolved):
             "semantics": [
                 places.phi(dataset, "test", f"{phi}.npy") for dataset in self.scale.datasets for phi in self.matrices
             ],
-            "runs": self.records_of(self.runs),
+            "documents": [places.documents(documents) for documents in self.subspaces.documents],
+            "runs": [
+                *self.records_of(self.runs),
+                *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
+            ],
             "tables": list(tables.values()),
             "figures": list(figures.values()),
             "page": [places.page(name)],

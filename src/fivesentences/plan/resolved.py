@@ -11,13 +11,13 @@ from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.losses import LossSpec
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.jobs import Job, ensemble_jobs, training_jobs
+from fivesentences.plan.jobs import COMPLETE, Job, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
 from fivesentences.plan.rows import ensembles_of_rows, expand_rows, inferences_of_rows, rows_of_scale, runs_of_rows
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
+from fivesentences.plan.subspace_jobs import ResolvedSubspaces
 
-COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
 MINUTES_PER_EVALUATION = 15
 
 
@@ -44,6 +44,7 @@ class Resolved:
         all_ensembles: These, and those that only ``complete`` evaluates.
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
         evaluations: Evaluation jobs, by name: one for each training job, and some for ensembles.
+        subspaces: Runs of category retrieval and their jobs.
         inferences: By which inference methods each run or ensemble is evaluated.
         tables: Every table that the scale makes, by ``study/name``, in the order of the page.
         figures: Every figure, likewise.
@@ -79,6 +80,7 @@ class Resolved:
         others = (spec for name, spec in self.all_ensembles.items() if name not in self.ensembles)
         of_ensembles = ensemble_jobs(self.ensembles.values()) | ensemble_jobs(others, COMPLETE)
         self.evaluations: dict[str, Job] = self.jobs | of_ensembles
+        self.subspaces = ResolvedSubspaces(scale, self.studies, self.places)
         self.tables: dict[str, Exhibit] = self._made("tables")
         self.figures: dict[str, Exhibit] = self._made("figures")
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
@@ -135,7 +137,9 @@ class Resolved:
     @property
     def reduced_features(self) -> dict[str, FeatureSpec]:
         """Features that are made smaller before training, by the name of their file."""
-        specs = (spec.features for spec in self.all_runs.values())
+        specs = [spec.features for spec in self.all_runs.values()]
+        if self.scale.features is not None and self.scale.categories is not None:
+            specs.append(self.scale.features)  # of documents that are images of a corpus
         return {spec.stem: spec for spec in specs if spec.stem != spec.source}
 
     # --- datasets and phi -----------------------------------------------------------------------------------

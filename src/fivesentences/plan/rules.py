@@ -6,9 +6,7 @@ under its name, takes the wildcards of a job and returns what the job reads and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,12 +20,12 @@ from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.ensembles import Trained, members_of
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
-from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
 from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.steps import Files, Step, one_of
+from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
 
-Files = dict[str, Path | list[Path]]
 TEST = "test"
 SETTINGS_OF_CONTENT = {
     "load_corpus": ["photographs", "needs"],
@@ -35,26 +33,6 @@ SETTINGS_OF_CONTENT = {
     "show_examples": ["photographs"],
     "plot_figure": ["photographs"],
 }
-
-
-@dataclass(frozen=True)
-class Step:
-    """One job of a rule.
-
-    Attributes:
-        inputs: The files that it reads, by the names under which the rule's script knows them.
-        params: Its settings, as plain data.
-        by_content: Names of inputs whose times say nothing, since a setting tells their content.
-    """
-
-    inputs: Files = field(default_factory=dict)
-    params: dict[str, Any] = field(default_factory=dict)
-    by_content: frozenset[str] = frozenset()
-
-
-def one_of(names: Iterable[str]) -> str:
-    """A regular expression that accepts these names and, if there are none, nothing."""
-    return "|".join(re.escape(name) for name in names) or "nothing(?!)"
 
 
 def outputs(places: Places) -> dict[str, dict[str, Path]]:
@@ -121,18 +99,15 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "sheet": places.exhibit("{scale}", f"examples/{dataset}", "png"),
         },
         "make_page": {"page": places.page("{scale}")},
-    }
+    } | subspace_outputs(places)
 
 
 def _as_text(paths: Mapping[str, Path]) -> dict[str, str]:
     return {name: str(path) for name, path in paths.items()}
 
 
-class Rules:
+class Rules(SubspaceRules):
     """The rules of a plan; see the module."""
-
-    def __init__(self, plan: Resolved):
-        self.plan, self.places = plan, plan.places
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """One job of a rule."""
@@ -159,7 +134,7 @@ class Rules:
             "table": one_of(plan.tables),
             "figure": one_of(plan.figures),
             "exhibit": one_of(name for name, exhibit in plan.exhibits.items() if exhibit.reads == "contrasts"),
-        }
+        } | self.subspace_constraints()
 
     def constraints_of(self, rule: str) -> dict[str, str]:
         """Stricter ones of one rule: of two rules that would write the same file, or for jobs that it does not know."""
@@ -176,7 +151,7 @@ class Rules:
                 return {"dataset": one_of(name for name in datasets if name not in precomp)}
             case "train":  # ensembles are evaluated in jobs of their own, but not trained
                 return {"job": one_of(self.plan.jobs)}
-        return {}
+        return self.subspace_constraints_of(rule)
 
     # --- corpus ---------------------------------------------------------------------------------------------
 
@@ -589,6 +564,7 @@ class Rules:
                 return [places.phi_statistics(dataset) for dataset in plan.scale.datasets if shown]
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
+        return self.subspace_files(scale, name, exhibit)
 
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""

@@ -31,8 +31,8 @@ class Study(Strict):
     methods: dict[Name, AnyMethod] = Field(default={}, description="of category retrieval")
     labels: dict[Name | EvaluationPhi, str] = Field(
         default={},
-        description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only those "
-        "that shall not be called by their settings",
+        description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only "
+        "those that shall not be called by their settings",
     )
     tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
     figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
@@ -124,10 +124,11 @@ class Study(Strict):
     @model_validator(mode="after")
     def _methods_are_declared(self) -> Study:
         for exhibit in self.exhibits:
-            for method in _methods_of(exhibit):
-                if method not in self.methods:
-                    known = ", ".join(self.methods)
-                    raise ValueError(f"{exhibit.name} names the method '{method}', but methods has only: {known}")
+            for row in exhibit.every_subspace_row():
+                for method in as_list(row.method):
+                    if method not in self.methods:
+                        known = ", ".join(self.methods)
+                        raise ValueError(f"{exhibit.name} names the method '{method}', but methods has only: {known}")
         return self
 
     @model_validator(mode="after")
@@ -139,9 +140,3 @@ class Study(Strict):
                         known = ", ".join(self.losses)
                         raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
         return self
-
-
-def _methods_of(exhibit: Exhibit) -> list[str]:
-    """Every method of category retrieval that a table or figure names."""
-    sides = [row for contrast in exhibit.subspace_contrasts() for pair in contrast.pairs() for row in pair]
-    return [method for row in (*exhibit.subspace_rows(), *sides) for method in as_list(row.method)]

@@ -51,9 +51,7 @@ class SubspaceContrastSpec(Strict):
         return [
             (
                 SubspaceRowSpec(role=self.role, division=division, method=method, selection=selection),
-                SubspaceRowSpec(
-                    role=self.role, division=division, method=self.b, selection=self.against or selection
-                ),
+                SubspaceRowSpec(role=self.role, division=division, method=self.b, selection=self.against or selection),
             )
             for division, method, selection in itertools.product(
                 as_list(self.division), as_list(self.a), as_list(self.selection)

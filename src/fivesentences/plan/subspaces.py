@@ -111,9 +111,7 @@ def subspace_contrasts(specs: Iterable[SubspaceContrastSpec], study: Study, scal
 
 def rows_shown(exhibit: Exhibit, study: Study, scale: Scale) -> list[SubspaceRow]:
     """Every line of category retrieval of a table or figure: its rows, then both sides of its contrasts."""
-    contrasts = subspace_contrasts(exhibit.subspace_contrasts(), study, scale)
-    sides = [row for contrast in contrasts for row in (contrast.a, contrast.b)]
-    return subspace_rows(exhibit.subspace_rows(), study, scale) + sides
+    return subspace_rows(exhibit.every_subspace_row(), study, scale)
 
 
 def subspace_runs_of(rows: Iterable[SubspaceRow]) -> dict[str, SubspaceRun]:

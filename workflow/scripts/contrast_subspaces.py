@@ -1,0 +1,14 @@
+"""Differences of methods of category retrieval that are paired by seed, with intervals over seeds and queries."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.evaluation.subspace_contrasts import PairedSubspaces, write_contrasts
+
+with log_to(snakemake.log[0]):
+    write_contrasts(
+        [PairedSubspaces(**pair) for pair in snakemake.params.pairs],
+        metrics=[Path(path) for path in snakemake.input.metrics],
+        queries=[Path(path) for path in snakemake.input.queries],
+        out=Path(snakemake.output.contrasts),
+    )

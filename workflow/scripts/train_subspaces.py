@@ -1,0 +1,17 @@
+"""Fit some subspaces one after the other; those that are finished are skipped."""
+
+from pathlib import Path
+
+from fivesentences.training.subspaces.runs import train_subspaces
+
+from fivesentences.console import log_to
+from fivesentences.plan.subspace_runs import PlacedRun
+
+with log_to(snakemake.log[0]):
+    train_subspaces(
+        [PlacedRun.of(run) for run in snakemake.params.runs],
+        documents=Path(snakemake.input.documents),
+        image=Path(snakemake.input.image),
+        text=next(map(Path, snakemake.input.text), None),
+        record=Path(snakemake.output.record),
+    )
