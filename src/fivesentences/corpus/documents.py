@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fivesentences.corpus.parquet import read_parquet
+from fivesentences.documents import check_text, parse_json
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
 Part = Literal["train", "test"]
+PARTS: tuple[Part, ...] = get_args(Part)
+FORMAT = 1
+# The columns of the parquet table, in the order of the fields of ``Documents``.
+COLUMNS = ("document", "category", "image", "text", "part", "article")
+_METADATA = b"fivesentences.documents"
+_CURE = "make it again"
 
 
 @dataclass(frozen=True)
@@ -18,11 +32,15 @@ class Documents:
 
     Attributes:
         ids: Unique.
-        categories: Name of each document's category.
+        categories: Name of each document's category; there are at least two.
         images: File name of each image; empty where there is none.
         texts: Each text; empty where there is none, only its descriptor.
-        parts: The published part of each, or None where nothing was published.
+        parts: The published part of each, or None for all of them where nothing was published.
         articles: What each was cut from; its own id where it is whole.
+
+    Raises:
+        InputError: If the columns differ in length, a value is missing or no text, an id is blank or occurs twice, a
+            part is unknown or known of some documents only, or there are fewer than two categories.
     """
 
     ids: tuple[str, ...]
@@ -32,8 +50,34 @@ class Documents:
     parts: tuple[Part | None, ...]
     articles: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
+            if (n := len(getattr(self, field.name))) != len(self.ids):
+                raise InputError(f"documents have {len(self.ids)} ids but {n} {field.name}; give one per document.")
+        for name, values in (("id", self.ids), ("category", self.categories), ("article", self.articles)):
+            _check_texts(name, values, blank=False)
+        _check_texts("image", self.images, blank=True)
+        _check_texts("text", self.texts, blank=True)
+        _check_unique(self.ids)
+        _check_parts(self.ids, self.parts)
+        if len(names := self.category_names) < 2:
+            what = f"all are '{names[0]}'" if names else "there are none"
+            raise InputError(f"documents need at least two categories, but {what}; retrieval by category needs others.")
+
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """The categories in sorted order; the place of a name is its code."""
+        return tuple(sorted(set(self.categories)))
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """``[documents]`` int64, from 0: the place of each document's category in ``category_names``."""
+        code = {name: number for number, name in enumerate(self.category_names)}
+        return np.array([code[name] for name in self.categories], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -45,9 +89,62 @@ class Division:
     test: NDArray[np.int64]
 
 
-def read_documents(path: Path) -> Documents:
-    raise NotImplementedError
-
-
 def write_documents(documents: Documents, path: Path) -> None:
-    raise NotImplementedError
+    """Write one parquet table with the columns ``COLUMNS``, whole or not at all; equal documents give equal bytes."""
+    columns = [pa.array(getattr(documents, field.name), pa.string()) for field in fields(Documents)]
+    schema = pa.schema(
+        [pa.field(name, pa.string(), nullable=name == "part") for name in COLUMNS],
+        metadata={_METADATA: json.dumps({"format": FORMAT}).encode()},
+    )
+    with replacing(path) as temporary:
+        pq.write_table(pa.Table.from_arrays(columns, schema=schema), temporary, compression="zstd")
+
+
+def read_documents(path: Path) -> Documents:
+    """Read documents that were written by ``write_documents``.
+
+    Raises:
+        InputError: If the file is missing or damaged, was written by another program or in a newer format, or is no
+            valid table of documents.
+    """
+    stored = read_parquet(path, _CURE)
+    label: Any = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", _CURE)
+    found = label.get("format", "none") if isinstance(label, dict) else "none"
+    if found != FORMAT:
+        raise InputError(
+            f"the format of documents is {str(found)[:40]} but this version reads {FORMAT}", where=path, cure=_CURE
+        )
+    if missing := [name for name in COLUMNS if name not in stored.column_names]:
+        raise InputError(f"it has no column '{missing[0]}'", where=path, cure=_CURE)
+    try:
+        return Documents(*(tuple(stored.column(name).to_pylist()) for name in COLUMNS))
+    except InputError as error:
+        raise InputError(str(error), where=path) from None
+
+
+def _check_texts(name: str, values: tuple[object, ...], blank: bool) -> None:
+    for row, value in enumerate(values):
+        if not isinstance(value, str):
+            raise InputError(f"document {row}: its {name} is {value!r}; it must be text.")
+        if not (blank or value.strip()):
+            raise InputError(f"document {row}: its {name} is empty; give one.")
+        check_text(value, f"document {row}, {name}")
+
+
+def _check_unique(ids: tuple[str, ...]) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if first.setdefault(name, row) != row:
+            raise InputError(f"document {row} has the id '{name}', which document {first[name]} has too; use another.")
+
+
+def _check_parts(ids: tuple[str, ...], parts: tuple[str | None, ...]) -> None:
+    for row, part in enumerate(parts):
+        if part is not None and part not in PARTS:
+            raise InputError(f"document '{ids[row]}': its part is {part!r}; a part is {' or '.join(PARTS)}, or none.")
+        if (part is None) != (parts[0] is None):
+            one, other = (row, 0) if part is None else (0, row)
+            raise InputError(
+                f"document '{ids[one]}' is in no part, but document '{ids[other]}' is in '{parts[other]}'; give the "
+                "part of all documents or of none."
+            )

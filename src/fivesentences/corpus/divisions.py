@@ -1,0 +1,265 @@
+"""Training, validation and test documents: drawn by a seed, kept in a file that can be cited."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.config.documents import DivisionSpec
+from fivesentences.corpus.documents import Division, Documents
+from fivesentences.documents import read_bytes, text_of
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+HEADER = ("document", "part")
+PARTS = ("train", "validation", "test")
+_CURE = "make it again, or give the division of these documents"
+
+Rows = NDArray[np.int64]
+
+
+def divide(documents: Documents, spec: DivisionSpec, seed: int) -> Division:
+    """Draw training, validation and test documents; every document is in just one of them.
+
+    ``validation_from`` says where validation documents are drawn:
+
+    * ``all``: from all documents; ``test`` is a number too, drawn likewise, and the published parts count for nothing.
+    * ``train``: from the published training part; test is the published one.
+    * ``test``: from the published test part, the rest of which is test (Wikipedia: 231 of 693).
+
+    A number of ``test`` beside ``train`` or ``test`` must be what is left, so that no document is lost.
+
+    ``balanced`` draws as many documents of each category, within one; the categories that give one more are drawn, and
+    those of validation and of test differ as far as possible. ``whole_articles`` draws articles, so that no article is
+    both in the drawn documents and in those that they were drawn from; the sizes stay exact.
+
+    Args:
+        documents: What is divided.
+        spec: Sizes, and where they are drawn from.
+        seed: Of ``numpy.random.default_rng``; equal seeds give equal divisions.
+
+    Raises:
+        InputError: If a size does not fit, no part is published where one is needed, a category has too few documents,
+            or no set of whole articles has the size.
+    """
+    rng = np.random.default_rng(seed)
+    n_test = None if spec.test == "published" else spec.test
+    if spec.validation_from == "all":
+        if n_test is None:
+            raise InputError(
+                "validation_from is all, but test is published; give the number of test documents, or draw validation "
+                "from train or test."
+            )
+        everything = np.arange(len(documents), dtype=np.int64)
+        validation, test = _draw(documents, spec, everything, (spec.validation, n_test), rng)
+        train = _without(everything, validation, test)
+    else:
+        published = _published(documents, spec.validation_from)
+        pool = published[spec.validation_from]
+        (validation,) = _draw(documents, spec, pool, (spec.validation,), rng)
+        rest = _without(pool, validation)
+        train, test = (rest, published["test"]) if spec.validation_from == "train" else (published["train"], rest)
+        if n_test is not None and n_test != len(test):
+            raise InputError(
+                f"test is {n_test:,}, but {len(test):,} documents of the published test part are left; say so, or "
+                "`test: published`, or draw from all documents (`validation_from: all`)."
+            )
+    for name, rows in zip(PARTS, (train, validation, test), strict=True):
+        if not len(rows):
+            raise InputError(f"no document is left for {name}: of {len(documents):,}, {_sizes(spec)}; draw fewer.")
+    return Division(train, validation, test)
+
+
+def write_division(path: Path, documents: Documents, division: Division) -> None:
+    """Write a CSV of ``document`` and ``part`` (train, validation, test), in the order of the documents.
+
+    Raises:
+        InputError: If the division does not put every document into just one part.
+    """
+    part_of = np.full(len(documents), -1)
+    for number, name in enumerate(PARTS):
+        rows = getattr(division, name)
+        if len(rows) and (rows.min() < 0 or rows.max() >= len(documents) or (part_of[rows] >= 0).any()):
+            raise InputError(f"the {name} documents of a division are in another part too, or do not exist.")
+        part_of[rows] = number
+    if (part_of < 0).any():
+        raise InputError(f"the division leaves out document '{documents.ids[int(np.argmin(part_of))]}'.")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(zip(documents.ids, (PARTS[number] for number in part_of), strict=True))
+    with replacing(path) as temporary:
+        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def read_division(path: Path, documents: Documents) -> Division:
+    """Read a division of these documents; its lines may be in any order.
+
+    Raises:
+        InputError: If it is no such CSV, a document is unknown, missing or named twice, a part is unknown, or no
+            document is in one of them.
+    """
+    text = io.StringIO(text_of(read_bytes(path), path), newline="")
+    reader = csv.reader(text, strict=True)
+    row_of = {name: row for row, name in enumerate(documents.ids)}
+    part_of: dict[int, str] = {}
+    try:
+        if tuple(next(reader, ())) != HEADER:
+            raise InputError(f"the header must be {','.join(HEADER)}", where=path, cure=_CURE)
+        for values in reader:
+            where = f"{path}, line {reader.line_num}"
+            if len(values) != len(HEADER):
+                raise InputError(f"{len(values)} values for {len(HEADER)} columns", where=where, cure=_CURE)
+            name, part = values
+            if name not in row_of:
+                raise InputError(f"there is no document '{name}'", where=where, cure=_CURE)
+            if part not in PARTS:
+                raise InputError(f"the part is '{part}'; a part is {', '.join(PARTS)}", where=where, cure=_CURE)
+            if row_of[name] in part_of:
+                raise InputError(f"document '{name}' is given a second time", where=where, cure=_CURE)
+            part_of[row_of[name]] = part
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num} is not CSV ({error}).") from None
+    if missing := [name for row, name in enumerate(documents.ids) if row not in part_of]:
+        raise InputError(
+            f"it lacks document '{missing[0]}' ({len(missing):,} of {len(documents):,} are missing)",
+            where=path,
+            cure=_CURE,
+        )
+    found = np.array([part_of[row] for row in range(len(documents))])
+    parts = [np.flatnonzero(found == name).astype(np.int64) for name in PARTS]
+    for name, rows in zip(PARTS, parts, strict=True):
+        if not len(rows):
+            raise InputError(f"no document is in '{name}'", where=path, cure=_CURE)
+    return Division(*parts)
+
+
+def _sizes(spec: DivisionSpec) -> str:
+    test = "the published ones are test" if spec.test == "published" else f"{spec.test:,} are test"
+    return f"{spec.validation:,} are validation (from {spec.validation_from}) and {test}"
+
+
+def _published(documents: Documents, wanted: str) -> dict[str, Rows]:
+    """Rows of the published parts."""
+    parts = np.array([part or "" for part in documents.parts])
+    found = {name: np.flatnonzero(parts == name).astype(np.int64) for name in ("train", "test")}
+    for name, rows in found.items():
+        if not len(rows):
+            raise InputError(
+                f"validation is to be drawn from the published part '{wanted}', but no document is in '{name}'; draw "
+                "it from all documents (`validation_from: all`) and give the number of test documents."
+            )
+    return found
+
+
+def _without(pool: Rows, *taken: Rows) -> Rows:
+    return np.setdiff1d(pool, np.concatenate(taken)).astype(np.int64)
+
+
+def _draw(
+    documents: Documents, spec: DivisionSpec, pool: Rows, sizes: Sequence[int], rng: np.random.Generator
+) -> list[Rows]:
+    """Disjoint sets of rows of ``pool`` with these sizes, each ascending."""
+    if sum(sizes) > len(pool):
+        whence = "there are" if spec.validation_from == "all" else f"the published part '{spec.validation_from}' has"
+        raise InputError(
+            f"{' + '.join(f'{size:,}' for size in sizes)} documents are to be drawn, but {whence} {len(pool):,}; "
+            "draw fewer."
+        )
+    if not spec.balanced:
+        return _draw_from(documents, spec, pool, sizes, rng, "")
+    if spec.whole_articles:
+        _check_articles(documents, pool)
+    categories = documents.codes[pool]
+    names, counts = np.unique(categories, return_counts=True)
+    drawn: list[list[Rows]] = [[] for _ in sizes]
+    quotas = _quotas(sizes, len(names), rng)
+    for place, (code, count) in enumerate(zip(names, counts, strict=True)):
+        name = documents.category_names[code]
+        wanted = [int(quota[place]) for quota in quotas]
+        if sum(wanted) > count:
+            raise InputError(
+                f"a balanced draw needs {sum(wanted):,} documents of category '{name}', which has {count:,}; draw "
+                "fewer, or say `balanced: false`."
+            )
+        mine = pool[categories == code]
+        for number, rows in enumerate(_draw_from(documents, spec, mine, wanted, rng, f" of category '{name}'")):
+            drawn[number].append(rows)
+    return [np.sort(np.concatenate(rows)) for rows in drawn]
+
+
+def _quotas(sizes: Sequence[int], n_categories: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """How many documents of each category each set gets.
+
+    What does not divide evenly goes round the categories in one random order, from set to set: no category gives two
+    more than another in total.
+    """
+    order = rng.permutation(n_categories)
+    quotas, start = [], 0
+    for size in sizes:
+        share, more = divmod(size, n_categories)
+        quota = np.full(n_categories, share, dtype=np.int64)
+        quota[order[(start + np.arange(more)) % n_categories]] += 1
+        quotas.append(quota)
+        start += more
+    return quotas
+
+
+def _draw_from(
+    documents: Documents, spec: DivisionSpec, pool: Rows, sizes: Sequence[int], rng: np.random.Generator, words: str
+) -> list[Rows]:
+    if spec.whole_articles:
+        drawn: list[Rows] = []
+        for size in sizes:
+            drawn.append(_draw_articles(documents, pool, size, rng, words))
+            pool = _without(pool, drawn[-1])
+        return drawn
+    shuffled = rng.permutation(pool)
+    ends = np.cumsum([0, *sizes])
+    return [np.sort(shuffled[start:end]) for start, end in pairwise(ends)]
+
+
+def _check_articles(documents: Documents, pool: Rows) -> None:
+    """Balanced draws take the articles of one category after the other."""
+    category_of: dict[str, str] = {}
+    for row in pool:
+        article, category = documents.articles[row], documents.categories[row]
+        if category_of.setdefault(article, category) != category:
+            raise InputError(
+                f"article '{article}' has documents of '{category_of[article]}' and '{category}', so that `balanced` "
+                "and `whole_articles` cannot both hold; choose one."
+            )
+
+
+def _draw_articles(documents: Documents, pool: Rows, size: int, rng: np.random.Generator, words: str) -> Rows:
+    """Rows of whole articles, ``size`` in all.
+
+    In random order, every article is taken that leaves a number which later ones can still fill exactly.
+    """
+    lengths = Counter(documents.articles[row] for row in pool)
+    articles = sorted(lengths)
+    articles = [articles[number] for number in rng.permutation(len(articles))]
+    within = (1 << (size + 1)) - 1
+    reachable = [1]  # bit n: some of the articles from here on have n documents together; the last article first
+    for article in reversed(articles):
+        reachable.append((reachable[-1] | reachable[-1] << lengths[article]) & within)
+    reachable.reverse()
+    if not reachable[0] >> size & 1:
+        nearest = (reachable[0]).bit_length() - 1
+        raise InputError(
+            f"no set of whole articles{words} has {size:,} documents together, the next smaller one has {nearest:,}; "
+            "draw as many, or say `whole_articles: false`."
+        )
+    taken, left = set[str](), size
+    for article, later in zip(articles, reachable[1:], strict=True):
+        if left >= lengths[article] and later >> (left - lengths[article]) & 1:
+            taken.add(article)
+            left -= lengths[article]
+    return np.array([row for row in pool if documents.articles[row] in taken], dtype=np.int64)
