@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fivesentences.config.named import class_among
 from fivesentences.losses.hal_spec import HalSpec
 from fivesentences.losses.info_nce_spec import InfoNCESpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
 from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
 from fivesentences.losses.soft_rank_spec import SoftRankSpec
@@ -25,15 +26,19 @@ from fivesentences.losses.triplet_spec import TripletSpec
 if TYPE_CHECKING:
     from fivesentences.losses.hal import HAL
     from fivesentences.losses.info_nce import InfoNCE
+    from fivesentences.losses.scheduled_margin import ScheduledAdaptiveMargin
     from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
     from fivesentences.losses.smooth_ap import SmoothAPLoss
     from fivesentences.losses.soft_rank import SoftRankLoss
     from fivesentences.losses.triplet import TripletLoss
 
+# It reads categories and epochs, not a similarity matrix alone, so it is no term of ``LossSpec``.
+SCHEDULED = "fivesentences.losses.scheduled_margin:ScheduledAdaptiveMargin"
+
 
 def __getattr__(name: str) -> Any:
     kinds: list[type[LossTerm]] = [TripletSpec, *LossSpec.optional_terms().values()]
-    return class_among(__name__, name, [kind.implementation for kind in kinds])
+    return class_among(__name__, name, [*(kind.implementation for kind in kinds), SCHEDULED])
 
 
 __all__ = [
@@ -44,6 +49,8 @@ __all__ = [
     "LossSpec",
     "LossTerm",
     "SamSpec",
+    "ScheduledAdaptiveMargin",
+    "ScheduledMarginSpec",
     "SemanticAdaptiveMargin",
     "SmoothAPLoss",
     "SmoothAPSpec",

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import Positive, Share, Strict
+
+FeatureNorm = Literal["max", "max_cross", "minmax", "modality_max", "modality_minmax"]
+
+
+def activation(t: float, start: float, steepness: float, epochs: int) -> float:
+    """alpha(t): how far the scheduled margin has moved to the one that it leads to (eq. 6).
+
+    Args:
+        t: The epoch, any number.
+        start: f_a, in 0..1: the share of the epochs at which alpha is 1/2.
+        steepness: k, per epoch, above 0.
+        epochs: n_e: how many epochs there are.
+
+    Returns:
+        ``1 / (1 + exp(-k (t - f_a n_e)))``, in 0..1; it never overflows.
+    """
+    x = steepness * (t - start * epochs)
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    grown = math.exp(x)  # of a negative number: at most 1
+    return grown / (1.0 + grown)
 
 
 class ScheduledMarginSpec(Strict):
@@ -20,19 +42,25 @@ class ScheduledMarginSpec(Strict):
     shuffled: bool = Field(default=False, description="a control: each pair has the adaptive margin of another pair")
     start: Share = Field(default=0.4, description="f_a: the share of the epochs at which the schedule is half active")
     steepness: Positive = Field(default=0.1, description="k, per epoch")
+    first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper does not say")
     always: bool = Field(default=False, description="alpha = 1 from the first epoch, as in the paper's ablation")
     feature_share: Share = Field(default=0.05, description="lambda: weight of the distance of features in the mix")
-    feature_norm: Literal["max", "max_cross", "minmax", "modality_max", "modality_minmax"] = Field(
-        default="max", description="how distances of features are brought to 0..1"
+    feature_norm: FeatureNorm = Field(
+        default="max",
+        description="what distances of features are divided by to reach 0..1: their maximum, or that of pairs of "
+        "different category (max_cross), less their minimum (minmax), or likewise in each modality",
     )
     feature_scope: Literal["corpus", "batch"] = Field(default="corpus", description="whose distances that reads")
     centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
     centroid_similarity: Literal["cosine", "dot"] = "cosine"
     refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")
     anchor: Literal["both", "own"] = Field(
-        default="both", description="eq. 8's distance: over both modalities, or over that of the anchor alone"
+        default="both", description="eq. 8's distance: the mean of both modalities, or that of the anchor's alone"
     )
-    negatives: Literal["all", "hardest", "one"] = Field(default="all", description="of another category in the batch")
+    negatives: Literal["all", "hardest", "one"] = Field(
+        default="all",
+        description="of those of another category in the batch: all, the one with the largest hinge, or one at random",
+    )
     reduction: Literal["batch", "triplets"] = Field(
         default="batch", description="the sum over the batch size, or over the number of triplets"
     )
@@ -43,4 +71,29 @@ class ScheduledMarginSpec(Strict):
             raise ValueError("constant belongs to toward: constant, which needs it")
         if self.shuffled and self.toward != "adaptive":
             raise ValueError("shuffled belongs to toward: adaptive; only adaptive margins differ between pairs")
+        if self.always and self.toward == "nothing":
+            raise ValueError("always belongs to a margin that leads somewhere, but toward is nothing")
         return self
+
+    def alpha(self, epoch: int, epochs: int) -> float:
+        """alpha of an epoch; 0 where the margin stays fixed, 1 where the schedule is always active.
+
+        Args:
+            epoch: From 1 to ``epochs``, as in a history.
+            epochs: How many there are.
+        """
+        if self.toward == "nothing":
+            return 0.0
+        if self.always:
+            return 1.0
+        return activation(epoch - 1 + self.first_epoch, self.start, self.steepness, epochs)
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether the margin depends on distances of features."""
+        return self.toward == "adaptive" and self.feature_share > 0
+
+    @property
+    def reads_centroids(self) -> bool:
+        """Whether the margin depends on the centroids of categories."""
+        return self.toward == "adaptive" and self.feature_share < 1
