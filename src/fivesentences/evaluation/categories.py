@@ -1,0 +1,282 @@
+"""Runs of category retrieval -> their numbers: mean average precision in four readings, and what training recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.arrays import read_npz
+from fivesentences.config.documents import SELECTIONS, Selection
+from fivesentences.config.types import Direction
+from fivesentences.corpus.divisions import read_division
+from fivesentences.corpus.documents import Documents, read_documents
+from fivesentences.documents import check_file
+from fivesentences.errors import InputError
+from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
+from fivesentences.metrics.chance import expected_average_precision
+from fivesentences.metrics.ranking import QueryBlock
+from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.storage import replacing
+
+DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
+CHANCE = "mAP by chance"
+# Where each metric ends the ranking, and what it divides the sum of precisions by.
+READINGS: dict[str, tuple[Cutoff, str]] = {
+    "mAP": (None, "found"),
+    "mAP@100": (100, "found"),
+    "mAP@100 possible": (100, "possible"),
+    "mAP@R": ("R", "relevant"),
+}
+SUBSPACE_METRICS = (*READINGS, CHANCE)
+
+RUN = {"run": "str", "documents": "str", "division": "str", "method": "str", "seed": "int64"}
+VALUES = {"selection": "str", "metric": "str", "direction": "str", "value": "float64"}
+SIZES = {"train": "int64", "validation": "int64", "test": "int64", "categories": "int64"}
+QUERIES = {"run": "str", "selection": "str", "direction": "str", "document": "str", "category": "str"}
+QUERIES |= {"average_precision": "float64"}
+HISTORY = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "validation_loss": "float64"}
+HISTORY |= {"validation_map": "float64", "alpha": "float64", "mean_margin": "float64"}
+MARGINS = {"epoch": "int64", "anchor": "str", "negative": "str", "mean_margin": "float64", "pairs": "int64"}
+
+SubspaceTable = Literal["values", "queries", "histories", "category_margins"]
+# Columns of each table of a job, with their types.
+TABLES: dict[SubspaceTable, dict[str, str]] = {
+    "values": RUN | VALUES | SIZES,
+    "queries": QUERIES,
+    "histories": RUN | HISTORY,
+    "category_margins": RUN | MARGINS,
+}
+
+
+@dataclass(frozen=True)
+class SubspaceScores:
+    """What was measured of the vectors of one run.
+
+    Attributes:
+        values: Fractions by (metric, direction): ``i2t``, ``t2i`` and ``mean``, the mean of both.
+        average_precision: For each direction ``[documents]`` average precision over the whole ranking, of the image
+            (``i2t``) or the text (``t2i``) of each document.
+    """
+
+    values: Mapping[tuple[str, str], float]
+    average_precision: Mapping[Direction, NDArray[np.float64]]
+
+
+def cosine_similarity(images: ArrayLike, texts: ArrayLike) -> NDArray[np.float32]:
+    """``[images, texts]`` cosines; a vector of zeros is at 0 to everything.
+
+    Raises:
+        InputError: If the vectors do not share a dimension, or hold a value that is not finite.
+    """
+    sides = [np.asarray(one, dtype=np.float64) for one in (images, texts)]
+    if any(side.ndim != 2 for side in sides) or sides[0].shape[1] != sides[1].shape[1]:
+        shapes = " and ".join(str(list(side.shape)) for side in sides)
+        raise InputError(f"image and text vectors are {shapes}; give [documents, dimensions] with equal dimensions.")
+    units = []
+    for name, side in zip(("image", "text"), sides, strict=True):
+        if not np.isfinite(side).all():
+            raise InputError(f"{name} vectors hold a value that is not finite.")
+        # First by the largest value, since squares of very small or large ones would vanish or overflow.
+        side = side / _no_zeros(np.abs(side).max(axis=1, keepdims=True, initial=0.0))
+        units.append((side / _no_zeros(np.linalg.norm(side, axis=1, keepdims=True))).astype(np.float32))
+    cosines: NDArray[np.float32] = units[0] @ units[1].T
+    return cosines
+
+
+def _no_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(values > 0, values, 1.0)
+
+
+def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) -> SubspaceScores:
+    """Mean average precision of cosine similarity where every item of the query's category is relevant.
+
+    ``mAP`` reads the whole ranking (scheduled adaptive margin's, as in the released code of DSCMR); ``mAP@100`` its
+    first 100 items and divides by the relevant ones among them, ``mAP@100 possible`` by min(R, 100); ``mAP@R`` the
+    first R items (Musgrave et al. 2020), R being how many are relevant. ``mAP by chance`` is what a random ranking is
+    expected to reach. Equal similarities are ordered by index, lower first; each ranking is sorted once.
+
+    Args:
+        images: ``[documents, dimensions]``.
+        texts: ``[documents, dimensions]``.
+        categories: ``[documents]`` numbers or strings.
+
+    Raises:
+        InputError: If shapes disagree or a value is not finite.
+    """
+    similarity = cosine_similarity(images, texts)
+    labels = np.asarray(categories)
+    codes = category_codes(labels, labels, similarity.shape, None)
+    values: dict[tuple[str, str], float] = {}
+    average_precision: dict[Direction, NDArray[np.float64]] = {}
+    for direction in DIRECTIONS:
+        readers: dict[str, list[Cutoff]] = {}
+        for cutoff, divide_by in READINGS.values():
+            readers.setdefault(divide_by, []).append(cutoff)
+        by_divisor = {name: CategoryReader(codes, direction, cutoffs, name) for name, cutoffs in readers.items()}
+
+        def read(block: QueryBlock, readers: Sequence[CategoryReader] = tuple(by_divisor.values())) -> None:
+            for reader in readers:
+                reader(block)
+
+        read_rankings(similarity, direction, read)
+        for metric, (cutoff, divide_by) in READINGS.items():
+            values[metric, direction] = float(by_divisor[divide_by].average_precision[cutoff].mean())
+        whole = by_divisor["found"]
+        values[CHANCE, direction] = float(expected_average_precision(whole.n_relevant, len(whole.gallery)).mean())
+        average_precision[direction] = whole.average_precision[None]
+    for metric in SUBSPACE_METRICS:
+        values[metric, "mean"] = (values[metric, "i2t"] + values[metric, "t2i"]) / 2
+    return SubspaceScores(values, average_precision)
+
+
+def selections_of(run: SubspaceRun) -> tuple[Selection, ...]:
+    """Which epochs' vectors a run has: a method without epochs has only the last."""
+    return SELECTIONS if run.method.iterative else ("last",)
+
+
+def read_vectors(
+    run: SubspaceRun, selection: Selection, training: Path, documents: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Image and text vectors of the test documents of a run.
+
+    Args:
+        run: The run.
+        selection: Of which epoch.
+        training: The folder of all runs of category retrieval.
+        documents: How many test documents there are.
+
+    Raises:
+        InputError: If the run has no such vectors, or as many as another test part, or one is not finite.
+    """
+    path = training / run.name / "vectors.npz"
+    names = [f"{selection}_image", f"{selection}_text"]
+    images, texts = read_npz(path, names, "vectors of test documents", "train the run again")
+    for name, array in zip(names, (images, texts), strict=True):
+        if len(array) != documents:
+            raise InputError(
+                f"{name} has {len(array)} rows, but the division has {documents} test documents; train the run again.",
+                where=path,
+            )
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} holds a value that is not finite; a smaller learning rate may help.", where=path)
+    return images, texts
+
+
+def evaluate_subspace_runs(
+    runs: Sequence[SubspaceRun], training: Path, documents: Path, divisions: Mapping[tuple[str, int], Path], out: Path
+) -> None:
+    """Measure some runs of the same documents, and gather what their training recorded.
+
+    Four parquet files are written: values (``out``), and beside it ``.queries``, ``.histories`` and
+    ``.category_margins``; ``TABLES`` has their columns.
+
+    Args:
+        runs: The runs.
+        training: The folder of all runs of category retrieval.
+        documents: The parquet file of the documents.
+        divisions: The CSV file of each (division, seed).
+        out: The file of values, ``{job}.parquet``.
+
+    Raises:
+        InputError: If a file is missing or wrong, or vectors do not fit the division.
+    """
+    table = read_documents(documents)
+    frames: dict[SubspaceTable, list[pd.DataFrame]] = {name: [] for name in TABLES}
+    for run in runs:
+        about = run_columns(run)
+        values, queries = _evaluated(run, training, table, divisions[run.division, run.seed])
+        frames["values"].append(values.assign(**about))
+        frames["queries"].append(queries.assign(run=run.name))
+        folder = training / run.name
+        frames["histories"].append(_recorded(folder / "history.csv", HISTORY).assign(**about))
+        if (folder / "category_margins.csv").exists():  # only what has margins writes one
+            margins = _recorded(folder / "category_margins.csv", MARGINS)
+            frames["category_margins"].append(margins.assign(**about))
+    for name, columns in TABLES.items():
+        write_subspace_table(frames[name], file_of(out, name), columns)
+
+
+def run_columns(run: SubspaceRun) -> dict[str, Any]:
+    """What tables say of a run."""
+    about = (run.name, run.documents, run.division, run.method.folder, run.seed)
+    return dict(zip(RUN, about, strict=True))
+
+
+def file_of(values: Path, table: SubspaceTable) -> Path:
+    """Where a table of a job lies, by the path of its values: ``{job}.queries.parquet`` beside ``{job}.parquet``."""
+    return values if table == "values" else values.with_suffix(f".{table}.parquet")
+
+
+def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Mapping[str, str]) -> None:
+    """Write some lines as one parquet file whose columns have these types, whether or not there are lines."""
+    none = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
+    filled = [frame for frame in frames if len(frame)]
+    whole = pd.concat(filled, ignore_index=True) if filled else none
+    further = [name for name in whole.columns if name not in columns]
+    with replacing(out) as temporary:
+        whole.reindex(columns=[*columns, *further]).astype(dict(columns)).to_parquet(temporary, index=False)
+
+
+def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataFrame:
+    """One table of some jobs, whose files lie as ``evaluate_subspace_runs`` wrote them.
+
+    Args:
+        files: Of that table itself, one per job.
+        table: Which.
+
+    Raises:
+        InputError: If a file is missing or is another table.
+    """
+    columns, frames = TABLES[table], []
+    for file in files:
+        check_file(file, "evaluate the runs again")
+        frame = pd.read_parquet(file)
+        missing = [name for name in columns if name not in frame]
+        if missing:
+            raise InputError(f"the column '{missing[0]}' is missing; evaluate the runs again.", where=file)
+        frames.append(frame)
+    if not frames:
+        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
+    return pd.concat(frames, ignore_index=True)
+
+
+def _evaluated(
+    run: SubspaceRun, training: Path, documents: Documents, division: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values of one run, and the average precision of every query."""
+    parts = read_division(division, documents)
+    ids = [documents.ids[place] for place in parts.test]
+    categories = [documents.categories[place] for place in parts.test]
+    sizes = {"train": len(parts.train), "validation": len(parts.validation), "test": len(parts.test)}
+    sizes["categories"] = len(set(categories))
+    values, queries = [], []
+    for selection in selections_of(run):
+        found = subspace_scores(*read_vectors(run, selection, training, len(ids)), categories)
+        lines = [(selection, metric, direction, value) for (metric, direction), value in found.values.items()]
+        values.append(pd.DataFrame(lines, columns=list(VALUES)).assign(**sizes))
+        for direction, precision in found.average_precision.items():
+            of_query = {"document": ids, "category": categories, "average_precision": precision}
+            queries.append(pd.DataFrame({"selection": selection, "direction": direction, **of_query}))
+    return pd.concat(values), pd.concat(queries)
+
+
+def _recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+    """A CSV of a run's folder, of which some columns may be missing.
+
+    Raises:
+        InputError: If there is no such file, or it is no table.
+    """
+    check_file(path, "train the run again")
+    texts = {name: "str" for name, kind in columns.items() if kind == "str"}
+    try:
+        # Categories may be called NA or null; only what is empty is missing.
+        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={name: [""] for name in columns})
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"this is no table ({error}); train the run again.", where=path) from None

@@ -1,0 +1,161 @@
+"""Runs of category retrieval on two sides, paired by seed -> their differences, with intervals over seeds and queries.
+
+A document is one unit: its image and its text are two queries of one category. Where all seeds have the same test
+documents, seeds and documents are crossed; where each seed draws its own from one pool, partly so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fivesentences.config.documents import Selection
+from fivesentences.documents import check_file, read_formatted
+from fivesentences.errors import InputError
+from fivesentences.metrics.crossed import POWER, RESAMPLES
+from fivesentences.metrics.partly_crossed import partly_crossed_differences
+from fivesentences.storage import write_json
+
+FORMAT = "fivesentences.subspace_contrasts 1"
+CONFIDENCE = 0.95
+CONTRASTED = ("i2t", "t2i", "mean")
+# Of a run and a selection: lines are documents, columns are CONTRASTED.
+Precisions = Mapping[tuple[str, str], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class PairedSubspaces:
+    """Runs of the same documents on two sides.
+
+    Attributes:
+        documents: The documents.
+        division: How they are divided.
+        a: Names of the runs of the first side, one per seed.
+        b: Names of those of the second, in the same order of seeds.
+        a_selection: Which epoch's weights of the first side.
+        b_selection: Of the second.
+        seeds: The seeds.
+    """
+
+    documents: str
+    division: str
+    a: Sequence[str]
+    b: Sequence[str]
+    a_selection: Selection
+    b_selection: Selection
+    seeds: Sequence[int]
+
+
+def contrast_subspaces(
+    pairs: Sequence[PairedSubspaces], precisions: Precisions, *, resamples: int = RESAMPLES
+) -> list[dict[str, Any]]:
+    """The differences a - b of average precision over whole rankings.
+
+    Args:
+        pairs: Which runs are compared.
+        precisions: Average precision of every test document; see ``read_precisions``.
+        resamples: Draws of the bootstrap.
+
+    Returns:
+        For each pair its attributes, ``images`` (test documents of all seeds together), ``per_seed`` (of each),
+        ``same_queries`` (whether all seeds have the same ones) and ``metrics``: for "i2t", "t2i" and "mean" what
+        ``CrossedDifference`` has, ``mean_a`` and ``mean_b``, and ``differences``, one per seed; fractions.
+
+    Raises:
+        InputError: If a run has no values, or two runs of one seed were tested on different documents.
+    """
+    return [_contrast(pair, precisions, resamples) for pair in pairs]
+
+
+def _contrast(pair: PairedSubspaces, precisions: Precisions, resamples: int) -> dict[str, Any]:
+    first = [_of_run(run, pair.a_selection, precisions) for run in pair.a]
+    second = [_of_run(run, pair.b_selection, precisions) for run in pair.b]
+    for run, ours, other, theirs in zip(pair.a, first, pair.b, second, strict=True):
+        if not ours.index.equals(theirs.index):
+            raise InputError(f"the runs '{run}' and '{other}' were tested on different documents; evaluate both again.")
+    pool = list(dict.fromkeys(document for frame in first for document in frame.index))
+    a, b = _table(first, pool), _table(second, pool)  # [metrics, seeds, documents of the pool]
+    differences = a - b
+    found = partly_crossed_differences(differences, CONFIDENCE, resamples)
+    metrics = {
+        name: {
+            **asdict(one),
+            "mean_a": float(np.nanmean(a[metric])),
+            "mean_b": float(np.nanmean(b[metric])),
+            "differences": np.nanmean(differences[metric], axis=1).tolist(),
+        }
+        for metric, (name, one) in enumerate(zip(CONTRASTED, found, strict=True))
+    }
+    same = not np.isnan(differences).any()
+    sizes = [len(frame) for frame in first]
+    return asdict(pair) | {"images": len(pool), "per_seed": sizes, "same_queries": same, "metrics": metrics}
+
+
+def _of_run(run: str, selection: str, precisions: Precisions) -> pd.DataFrame:
+    if (run, selection) not in precisions:
+        raise InputError(f"the run '{run}' has no average precisions of the epoch by '{selection}'; evaluate it again.")
+    return precisions[run, selection]
+
+
+def _table(frames: Sequence[pd.DataFrame], pool: Sequence[str]) -> NDArray[np.float64]:
+    """``[metrics, seeds, documents]``, NaN where a document is not of a seed's test part."""
+    return np.array([frame.reindex(pool).to_numpy(np.float64).T for frame in frames]).swapaxes(0, 1)
+
+
+def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[str, str], pd.DataFrame]:
+    """Average precision of every test document of some runs, as far as the files have them.
+
+    Args:
+        files: ``{job}.queries.parquet``, as ``evaluate_subspace_runs`` wrote them.
+        runs: Names of runs.
+
+    Returns:
+        By (run, selection) a frame with a row per document and the columns "i2t", "t2i" and "mean".
+
+    Raises:
+        InputError: If a file is missing.
+    """
+    wanted, found = list(dict.fromkeys(runs)), {}
+    for file in files:
+        check_file(file, "evaluate the runs again")
+        lines = pd.read_parquet(file, filters=[("run", "in", wanted)])
+        for (run, selection), of_run in lines.groupby(["run", "selection"], sort=False):
+            sides = of_run.pivot(index="document", columns="direction", values="average_precision")
+            found[str(run), str(selection)] = sides.assign(mean=sides.mean(axis=1))[list(CONTRASTED)]
+    return found
+
+
+def write_subspace_contrasts(
+    pairs: Sequence[PairedSubspaces], queries: Sequence[Path], out: Path, *, resamples: int = RESAMPLES
+) -> None:
+    """Write the differences of some pairs of runs as JSON; see ``contrast_subspaces``.
+
+    Args:
+        pairs: Which runs are compared.
+        queries: Files of average precisions; see ``read_precisions``.
+        out: The JSON file.
+        resamples: Draws of the bootstrap.
+
+    Raises:
+        InputError: As ``contrast_subspaces``.
+    """
+    found = contrast_subspaces(
+        pairs, read_precisions(queries, [run for pair in pairs for run in (*pair.a, *pair.b)]), resamples=resamples
+    )
+    about = {"format": FORMAT, "confidence": CONFIDENCE, "power": POWER, "resamples": resamples}
+    write_json(out, about | {"contrasts": found})
+
+
+def read_subspace_contrasts(path: Path | str) -> dict[str, Any]:
+    """What ``write_subspace_contrasts`` wrote.
+
+    Raises:
+        InputError: If the file is missing or is not one of these.
+    """
+    return read_formatted(path, FORMAT, "these are not contrasts of this version; make them again.")

@@ -1,0 +1,226 @@
+"""Numbers of category retrieval equal those of scikit-learn, trec_eval and definitions written out."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score
+from sklearn.metrics.pairwise import cosine_similarity as cosine_of_sklearn
+
+from fivesentences.config.documents import SubspaceTraining
+from fivesentences.corpus.divisions import write_division
+from fivesentences.corpus.documents import Division, Documents, write_documents
+from fivesentences.errors import InputError
+from fivesentences.evaluation.categories import (
+    HISTORY,
+    SUBSPACE_METRICS,
+    TABLES,
+    cosine_similarity,
+    evaluate_subspace_runs,
+    file_of,
+    read_subspace_table,
+    subspace_scores,
+)
+from fivesentences.metrics import category
+from fivesentences.models.subspaces.specs import CCA, TripletNetwork
+from fivesentences.plan.subspace_runs import SubspaceRun
+
+DRAW = np.random.default_rng(0)
+NAMES = np.array(["art", "NA", "music"])[DRAW.integers(3, size=250)]
+IMAGES = (NAMES[:, None] == np.array(["art", "NA", "music"])) * 0.7 + DRAW.normal(size=(250, 3))
+TEXTS = (NAMES[:, None] == np.array(["art", "NA", "music"])) * 1.5 + DRAW.normal(size=(250, 3))
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return subspace_scores(IMAGES, TEXTS, NAMES)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_every_average_precision_is_that_of_scikit_learn_and_their_mean_that_of_trec_eval(scores, direction):
+    similarity = cosine_similarity(IMAGES, TEXTS)
+    np.testing.assert_allclose(similarity, cosine_of_sklearn(IMAGES, TEXTS), atol=1e-6)
+    of_queries = similarity if direction == "i2t" else similarity.T
+    relevant = NAMES[:, None] == NAMES
+    theirs = [average_precision_score(*one) for one in zip(relevant, of_queries, strict=True)]
+    np.testing.assert_allclose(scores.average_precision[direction], theirs, atol=1e-12)
+    judged = [ir_measures.Qrel(str(q), str(d), 1) for q, d in np.argwhere(relevant)]
+    run = [ir_measures.ScoredDoc(str(q), str(d), float(of_queries[q, d])) for q, d in np.ndindex(relevant.shape)]
+    found = ir_measures.calc_aggregate([ir_measures.AP], judged, run)
+    assert scores.values["mAP", direction] == pytest.approx(found[ir_measures.AP], abs=1e-6)
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i"])
+def test_readings_at_a_cutoff_differ_only_in_what_they_divide_by(scores, direction):
+    similarity = cosine_similarity(IMAGES, TEXTS)
+    of_queries = similarity if direction == "i2t" else similarity.T
+    expected = {"mAP@100": [], "mAP@100 possible": [], "mAP@R": []}
+    for query, scored in enumerate(of_queries):
+        order = sorted(range(250), key=lambda item, scored=scored: (-scored[item], item))
+        found = [NAMES[item] == NAMES[query] for item in order]
+        number = sum(found)
+        precision = [sum(found[: place + 1]) / (place + 1) * found[place] for place in range(250)]
+        expected["mAP@100"].append(sum(precision[:100]) / max(1, sum(found[:100])))
+        expected["mAP@100 possible"].append(sum(precision[:100]) / min(number, 100))
+        expected["mAP@R"].append(sum(precision[:number]) / number)
+    for metric, values in expected.items():
+        assert scores.values[metric, direction] == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_the_mean_is_that_of_both_directions_and_random_vectors_reach_what_chance_gives(scores):
+    for metric in SUBSPACE_METRICS:
+        sides = [scores.values[metric, direction] for direction in ("i2t", "t2i")]
+        assert scores.values[metric, "mean"] == pytest.approx(np.mean(sides))
+    draw = np.random.default_rng(1)
+    values = [
+        subspace_scores(draw.normal(size=(250, 8)), draw.normal(size=(250, 8)), NAMES).values["mAP", "mean"]
+        for _ in range(40)
+    ]
+    assert np.mean(values) == pytest.approx(scores.values["mAP by chance", "mean"], abs=0.004)
+    assert scores.values["mAP", "mean"] > scores.values["mAP by chance", "mean"] + 0.05
+
+
+def test_each_ranking_is_sorted_once(monkeypatch):
+    sorted_blocks, order = [], category.QueryBlock.order.func
+
+    def counted(block):
+        sorted_blocks.append(block.part)
+        return order(block)
+
+    monkeypatch.setattr(category.QueryBlock.order, "func", counted)
+    subspace_scores(IMAGES, TEXTS, NAMES)
+    assert len(sorted_blocks) == 2  # one block for each direction
+
+
+def test_zeros_are_similar_to_nothing_and_tiny_vectors_keep_their_direction():
+    images = np.array([[0, 0], [3e-30, 0], [0, 2e30]], dtype=np.float32)
+    np.testing.assert_array_equal(cosine_similarity(images, [[0, 0], [1, 0]]), [[0, 0], [0, 1], [0, 0]])
+    # All similarities are equal, so items stand in the order of their index.
+    found = subspace_scores(np.zeros((4, 2)), np.zeros((4, 2)), [1, 2, 2, 1])
+    assert found.average_precision["i2t"].tolist() == [(1 + 2 / 4) / 2, (1 / 2 + 2 / 3) / 2] + [
+        (1 / 2 + 2 / 3) / 2,
+        (1 + 2 / 4) / 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("images", "texts", "message"),
+    [(IMAGES, TEXTS[:, :2], "equal dimensions"), (IMAGES, np.full_like(TEXTS, np.nan), "text vectors hold")],
+)
+def test_vectors_that_cannot_be_compared_are_refused(images, texts, message):
+    with pytest.raises(InputError, match=message):
+        subspace_scores(images, texts, NAMES)
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+RUNS = [
+    SubspaceRun(
+        documents="made", division="printed", method=method, seed=seed, image="as_stored", text="as_stored",
+        words=10, training=SubspaceTraining(),
+    )
+    for method, seed in product([TripletNetwork(method="triplets"), CCA(method="cca")], [0, 1])
+]  # fmt: skip
+DOCUMENTS = Documents(
+    ids=tuple(f"d{place}" for place in range(250)),
+    categories=tuple(NAMES.tolist()),
+    images=("",) * 250,
+    texts=("",) * 250,
+    parts=(None,) * 250,
+    articles=tuple(f"d{place}" for place in range(250)),
+)
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Folders of four runs, as training leaves them, and the divisions of two seeds."""
+    write_documents(DOCUMENTS, tmp_path / "made.parquet")
+    divisions = {}
+    for seed in (0, 1):
+        places = np.random.default_rng(seed).permutation(250)
+        parts = (np.sort(part) for part in (places[:100], places[100:130], places[130:]))
+        divisions["printed", seed] = tmp_path / f"printed,seed={seed}.csv"
+        write_division(divisions["printed", seed], DOCUMENTS, Division(*parts))
+    for run in RUNS:
+        folder = tmp_path / "training" / run.name
+        folder.mkdir(parents=True)
+        places = np.sort(np.random.default_rng(run.seed).permutation(250)[130:])
+        arrays = {"last_image": IMAGES[places], "last_text": TEXTS[places]}
+        lines = [",".join(name for name in HISTORY if name != "alpha" or run.method.iterative)]
+        if run.method.iterative:
+            arrays |= {"map_image": IMAGES[places], "map_text": TEXTS[places][:, ::-1]}
+            arrays |= {"loss_image": IMAGES[places], "loss_text": -TEXTS[places]}
+            lines += ["1,0.005,3.5,,,0.1,0.9", "2,0.004,2.5,2.75,0.3,0.2,0.8"]
+            (folder / "category_margins.csv").write_text("epoch,anchor,negative,mean_margin,pairs\n2,art,NA,0.5,30\n")
+        (folder / "history.csv").write_text("\n".join(lines) + "\n")
+        np.savez(folder / "vectors.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})
+    return tmp_path, divisions
+
+
+def evaluated(job, runs=RUNS):
+    folder, divisions = job
+    out = folder / "made,triplets,feature_share=0.05.parquet"
+    evaluate_subspace_runs(runs, folder / "training", folder / "made.parquet", divisions, out)
+    return {name: read_subspace_table([file_of(out, name)], name) for name in TABLES}
+
+
+def test_tables_have_a_line_for_every_number_of_every_run(job):
+    found = evaluated(job)
+    values = found["values"]
+    assert len(values) == (2 * 3 + 2) * len(SUBSPACE_METRICS) * 3 and values["value"].notna().all()
+    assert values.groupby("run", sort=False)["selection"].unique().map(list).tolist() == [
+        *[["map", "loss", "last"]] * 2,
+        *[["last"]] * 2,
+    ]
+    assert values[["train", "validation", "test", "categories"]].drop_duplicates().values.tolist() == [
+        [100, 30, 120, 3]
+    ]
+    for run, places in ((run, np.sort(np.random.default_rng(run.seed).permutation(250)[130:])) for run in RUNS):
+        expected = subspace_scores(IMAGES[places].astype(np.float32), TEXTS[places].astype(np.float32), NAMES[places])
+        last = values.query("run == @run.name and selection == 'last'").set_index(["metric", "direction"])["value"]
+        assert last.to_dict() == dict(expected.values)
+        queries = found["queries"].query("run == @run.name and selection == 'last' and direction == 't2i'")
+        assert queries["document"].tolist() == [f"d{place}" for place in places]
+        assert queries["category"].tolist() == NAMES[places].tolist()
+        assert queries["average_precision"].tolist() == expected.average_precision["t2i"].tolist()
+    means = found["queries"].groupby(["run", "selection", "direction"])["average_precision"].mean()
+    whole = values.query("metric == 'mAP' and direction != 'mean'").set_index(["run", "selection", "direction"])
+    pd.testing.assert_series_equal(means, whole["value"].reindex(means.index), check_names=False)
+
+
+def test_what_training_recorded_is_gathered_with_empty_fields_as_missing(job):
+    found = evaluated(job)
+    history = found["histories"]
+    assert history["run"].tolist() == [run.name for run in RUNS[:2] for _ in range(2)]
+    assert history["validation_map"].isna().tolist() == [True, False] * 2
+    assert history["alpha"].tolist() == [0.1, 0.2] * 2 and history["epoch"].dtype == "int64"
+    margins = found["category_margins"]
+    assert margins[["anchor", "negative", "pairs"]].values.tolist() == [["art", "NA", 30]] * 2
+    only_closed = evaluated(job, RUNS[2:])
+    assert [len(only_closed[name]) for name in ("histories", "category_margins")] == [0, 0]
+    assert only_closed["histories"].dtypes.equals(history.dtypes)
+
+
+def test_files_that_do_not_fit_are_refused(job):
+    folder, divisions = job
+    vectors = folder / "training" / RUNS[2].name / "vectors.npz"
+    arrays = {f"last_{side}": np.zeros((119, 2), np.float32) for side in ("image", "text")}
+    np.savez(vectors, **arrays)
+    with pytest.raises(InputError, match="119 rows, but the division has 120 test documents"):
+        evaluated(job)
+    np.savez(vectors, **{name: np.full((120, 2), np.inf, np.float32) for name in arrays})
+    with pytest.raises(InputError, match="not finite"):
+        evaluated(job)
+    np.savez(vectors, last_image=np.zeros((120, 2), np.float32))
+    with pytest.raises(InputError, match="last_text"):
+        evaluated(job)
+    (folder / "training" / RUNS[0].name / "history.csv").unlink()
+    with pytest.raises(InputError, match="train the run again"):
+        evaluated(job)
+    with pytest.raises(InputError, match="the column 'run' is missing"):
+        pd.DataFrame({"a": [1]}).to_parquet(folder / "other.parquet")
+        read_subspace_table([folder / "other.parquet"], "queries")
