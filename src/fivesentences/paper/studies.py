@@ -12,17 +12,22 @@ from typing import Annotated
 from pydantic import Field
 
 from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
+from fivesentences.paper.figures.activation import ActivationFigure
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
+from fivesentences.paper.figures.category_margins import CategoryMarginsFigure
 from fivesentences.paper.figures.curves import CurvesFigure
 from fivesentences.paper.figures.forest import ForestFigure
 from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
+from fivesentences.paper.figures.margin_by_epoch import MarginByEpochFigure
 from fivesentences.paper.figures.margins import MarginsFigure
 from fivesentences.paper.figures.metric_agreement import MetricAgreementFigure
 from fivesentences.paper.figures.phi_histogram import PhiHistogramFigure
 from fivesentences.paper.figures.retrievals import RetrievalsFigure
 from fivesentences.paper.figures.semantic_recall import SemanticRecallFigure
+from fivesentences.paper.figures.start_and_share import StartAndShareFigure
+from fivesentences.paper.figures.subspace import SubspaceFigure
 from fivesentences.paper.tables.agreement import AgreementTable
 from fivesentences.paper.tables.margins import MarginsTable
 from fivesentences.paper.tables.paired import PairedTable
@@ -39,17 +44,22 @@ AnyTable = Annotated[
     Field(discriminator="kind"),
 ]
 AnyFigure = Annotated[
-    AgreementFigure  # a judge's score against phi
+    ActivationFigure  # how a schedule activates the adaptive margin
+    | AgreementFigure  # a judge's score against phi
     | BestCaptionsFigure  # photographs with the best captions of other images
+    | CategoryMarginsFigure  # margins of each category against the others over the epochs
     | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
     | ForestFigure  # paired differences of runs
     | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
+    | MarginByEpochFigure  # the mean margin over the epochs, beside the schedule
     | MarginsFigure  # how adaptive margins are distributed
     | MetricAgreementFigure  # whether metrics rank runs alike
     | PhiHistogramFigure  # phi of own captions and of captions of other images
     | RetrievalsFigure  # what two models retrieve for the same queries
-    | SemanticRecallFigure,  # semantic recall over the number of relevant items
+    | SemanticRecallFigure  # semantic recall over the number of relevant items
+    | StartAndShareFigure  # a metric over the start of the schedule, one curve per share of features
+    | SubspaceFigure,  # margins between categories beside a projection of the final subspace
     Field(discriminator="kind"),
 ]
 

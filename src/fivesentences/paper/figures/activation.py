@@ -1,0 +1,114 @@
+"""Figure 3 of sched_sam: how the schedule activates the adaptive margin over the epochs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from fivesentences.config.types import Count, Positive, Share, Strict
+from fivesentences.losses.scheduled_margin_spec import activation
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.lines import DASHES
+from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.plan.exhibits import Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+COLUMNS = ["start", "steepness", "epochs", "epoch", "alpha"]
+POINTS = 201  # of each curve
+EDGE = 0.01  # a schedule that begins or ends further than this from 0 or 1 is named in a note
+# Inches.
+LEFT, ABOVE, PANEL, HEIGHT, BELOW, BESIDE = 0.5, 0.14, 4.3, 2.1, 0.46, 0.22
+
+
+class ActivationCurve(Strict):
+    """One schedule."""
+
+    start: Share = Field(description="f_a: the share of the epochs at which the schedule is half active")
+    steepness: Positive = Field(description="k, per epoch")
+
+
+class ActivationFigure(FigureKind):
+    """The schedule alpha(t) over the epochs, one curve per start and steepness; made from no measured numbers."""
+
+    reads: ClassVar[Source] = "nothing"
+
+    kind: Literal["activation"]
+    epochs: Count = Field(default=50, description="n_e: of the whole training")
+    curves: list[ActivationCurve] = Field(min_length=1, max_length=len(COLOURS))
+
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
+        """Calculate the curves; see ``FigureKind``. A scale without category retrieval has no use for them."""
+        if context.scale.categories is None:
+            return Drawing(pd.DataFrame(columns=COLUMNS), self.notes, None)
+        data = activation_curves([(curve.start, curve.steepness) for curve in self.curves], self.epochs)
+        return Drawing(data, [*_notes(data), *self.notes], functools.partial(_draw, data=data))
+
+
+def activation_curves(curves: Sequence[tuple[float, float]], epochs: int) -> pd.DataFrame:
+    """One line per point of each (start, steepness)."""
+    t = np.linspace(0, epochs, POINTS)
+    parts = [
+        pd.DataFrame(
+            {
+                "start": start,
+                "steepness": steepness,
+                "epochs": epochs,
+                "epoch": t,
+                "alpha": [activation(float(at), start, steepness, epochs) for at in t],
+            }
+        )
+        for start, steepness in curves
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _label(start: float, steepness: float) -> str:
+    return f"f_a = {start:g}, k = {steepness:g}"
+
+
+def _notes(data: pd.DataFrame) -> list[str]:
+    notes = [
+        "α(t) = 1 / (1 + exp(−k (t − f_a n_e))), the weight of the adaptive margin at epoch t, with "
+        f"n_e = {data['epochs'].iloc[0]} epochs; the fixed margin has the weight 1 − α(t). Dots: t = f_a n_e, where "
+        "both weigh the same."
+    ]
+    unfinished = []
+    for (start, steepness), curve in data.groupby(["start", "steepness"], sort=False):
+        first, last = curve["alpha"].iloc[0], curve["alpha"].iloc[-1]
+        ends = [f"begins at {first:.2f}"] if first > EDGE else []
+        ends += [f"ends at {last:.2f}"] if last < 1 - EDGE else []
+        if ends:
+            unfinished.append(f"{_label(start, steepness)} {' and '.join(ends)}")
+    return notes + ([f"Not every schedule goes from 0 to 1: {'; '.join(unfinished)}."] if unfinished else [])
+
+
+def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
+    canvas.set_size_inches(WIDTH, ABOVE + HEIGHT + BELOW)
+    panel = panel_at(canvas, LEFT, ABOVE, PANEL, HEIGHT)
+    entries = []
+    for number, ((start, steepness), curve) in enumerate(data.groupby(["start", "steepness"], sort=False)):
+        colour, epochs = COLOURS[number], int(curve["epochs"].iloc[0])
+        how: dict[str, Any] = {"color": colour, "linestyle": DASHES[number % 3], "linewidth": 1.5, "zorder": 3}
+        panel.plot(curve["epoch"], curve["alpha"], **how)
+        panel.plot(start * epochs, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False)
+        entries.append(("●", colour, _label(start, steepness)))
+    panel.set_xlim(0, data["epochs"].iloc[0])
+    panel.set_ylim(0, 1.02)
+    panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    panel.set_xlabel("epoch t", labelpad=2)
+    panel.set_ylabel("α(t)", labelpad=3)
+    draw_grid(panel)
+    beside = LEFT + PANEL + BESIDE
+    across = {"fontsize": 7.5, "color": SOFT, "va": "center"}
+    text_at(canvas, beside, ABOVE + HEIGHT * 0.02 / 1.02, "α = 1: the adaptive margin, f_m = f_am", **across)
+    text_at(canvas, beside, ABOVE + HEIGHT, "α = 0: the fixed margin, f_m = m", **across)
+    legend_at(canvas, beside, ABOVE + HEIGHT / 2 - 0.16 * len(entries) / 2, entries)

@@ -1,0 +1,224 @@
+"""Figure 7 of sched_sam: a metric over the start of the schedule, one curve per share of the distance of features."""
+
+from __future__ import annotations
+
+import functools
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from fivesentences.config.documents import Selection
+from fivesentences.errors import InputError
+from fivesentences.metrics.over_seeds import paired_interval
+from fivesentences.models.subspaces.specs import TripletNetwork
+from fivesentences.paper.figures.canvas import COLOURS, RULE, SOFT, WIDTH, draw_grid, panel_at
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
+from fivesentences.paper.figures.subspace_rows import (
+    SELECTIONS,
+    SubspaceRowsFigure,
+    note_on_seeds,
+    notes_on_rows,
+    where_in_words,
+)
+from fivesentences.paper.kinds import Context
+from fivesentences.paper.text.names import DIRECTIONS, listed, unique
+from fivesentences.plan.exhibits import Source
+from fivesentences.plan.subspaces import SubspaceRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+POINT = ["setting", "selection", "line", "label", "start", "feature_share", "metric", "direction"]
+CURVE, FIXED = "curve", "fixed margin"
+MEAN = ["mean", "low", "high", "seeds"]
+DIFFERENCE = ["difference", "difference_low", "difference_high", "paired_seeds"]
+COLUMNS = [*POINT, *MEAN, *DIFFERENCE]
+VALUES, DIFFERENCES = tuple(MEAN[:3]), tuple(DIFFERENCE[:3])
+# Inches; a bar's distance to its neighbour's.
+LEFT, BETWEEN, ABOVE, BELOW, HEIGHT, APART, BESIDE, DODGE = 0.5, 0.55, 0.34, 0.5, 2.2, 0.2, 0.17, 0.04
+WRAPPED = 22  # characters of a line of a label
+BASELINE = 5  # its colour, which no curve has
+
+
+class StartAndShareFigure(SubspaceRowsFigure):
+    """A metric over f_a, one curve per lambda, with its spread over seeds; fixed margins are horizontal lines.
+
+    A second panel shows the differences to the first fixed margin, paired by seed.
+    """
+
+    reads: ClassVar[Source] = "subspaces"
+
+    kind: Literal["start_and_share"]
+    metric: Literal["mAP", "mAP@100", "mAP@100 possible", "mAP@R"] = "mAP"
+    direction: Literal["i2t", "t2i", "mean"] = "mean"
+
+    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
+        """Collect the metric of its runs; see ``FigureKind``.
+
+        Raises:
+            InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).
+        """
+        made, rows = self.resolved(context)
+        data = self._tidy(made, context, numbers)
+        if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
+            data = data.iloc[:0]
+            made = []
+        notes = [*(self._notes(made, data) if made else []), *notes_on_rows(context, made, rows), *self.notes]
+        return Drawing(data, notes, functools.partial(self._draw, data=data) if made else None)
+
+    def _tidy(self, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]) -> pd.DataFrame:
+        """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
+        frame = pd.concat([pd.read_parquet(path) for path in numbers]) if made else pd.DataFrame()
+        blocks: dict[tuple[str, str, Selection], list[SubspaceRow]] = {}
+        for row in made:
+            blocks.setdefault((row.role, row.division, row.selection), []).append(row)
+        lines: list[tuple[Any, ...]] = []
+        for block in blocks.values():
+            places = [_place(row, context.where(self)) for row in block]
+            _check_places(places, context.where(self))
+            values = [{run.seed: self._value(frame, run.name, row.selection) for run in row.runs} for row in block]
+            fixed = next((found for place, found in zip(places, values, strict=True) if place[0] == FIXED), {})
+            for place, found in zip(places, values, strict=True):
+                seeds = list(found.values())
+                mean = (float(np.mean(seeds)), min(seeds), max(seeds), len(seeds))
+                difference = paired_interval(found, {} if found is fixed else fixed)
+                point = (where_in_words(block[0], context), block[0].selection, *place, self.metric, self.direction)
+                lines.append((*point, *mean, *difference))
+        return pd.DataFrame(lines, columns=COLUMNS)
+
+    def _value(self, frame: pd.DataFrame, run: str, selection: Selection) -> float:
+        wanted = {"run": run, "selection": selection, "metric": self.metric, "direction": self.direction}
+        found = frame[(frame[list(wanted)] == pd.Series(wanted)).all(axis=1)]["value"]
+        if len(found) != 1:
+            raise InputError(
+                f"the run '{run}' has no value of {self.metric} {self.direction} for the selection '{selection}'; "
+                "evaluate it again."
+            )
+        return float(found.iloc[0])
+
+    def _notes(self, made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
+        notes = [
+            f"{_metric_in_words(self.metric, self.direction)} of {listed(unique(data['setting']))} over f_a, the share "
+            "of the epochs at which the schedule is half active; λ is the weight of the distance of features.",
+            note_on_seeds(made, "Left: mean, with bars from the lowest to the highest value"),
+        ]
+        chosen = listed(unique(SELECTIONS[selection] for selection in data["selection"]))
+        notes.append(f"Weights of {chosen}.")
+        if data["difference"].notna().any():
+            fixed = data[data["line"] == FIXED]["label"].iloc[0]
+            notes.append(
+                f"Right: differences to {fixed}, paired by seed, with the 95% t interval of the mean difference. Where "
+                "a bar includes zero, these seeds do not tell the two apart."
+            )
+        return notes
+
+    def _draw(self, canvas: Canvas, data: pd.DataFrame) -> None:
+        """A row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
+        blocks = [block for _, block in data.groupby(["setting", "selection"], sort=False)]
+        paired = bool(data["difference"].notna().any())
+        labels = [text for block in blocks for text in _labels(block).values()]
+        height = max(HEIGHT, APART * max(len(_labels(block)) for block in blocks))
+        beside = widest_label(labels) + BESIDE + 0.12
+        across = 2 if paired else 1
+        width = (WIDTH - LEFT - BETWEEN * (across - 1) - beside) / across
+        canvas.set_size_inches(WIDTH, len(blocks) * (ABOVE + height + BELOW))
+        shares = sorted(data["feature_share"].dropna().unique())
+        for number, block in enumerate(blocks):
+            for column, names in enumerate((VALUES, DIFFERENCES)[:across]):
+                place = (LEFT + column * (width + BETWEEN), ABOVE + number * (ABOVE + height + BELOW))
+                panel = panel_at(canvas, *place, width, height)
+                ends = _draw_lines(panel, block, names, shares)
+                words = _metric_in_words(self.metric, self.direction)
+                title = f"{block['setting'].iloc[0]}: {words}" if names == VALUES else f"difference to {_fixed(block)}"
+                panel.set_title(title, loc="left", pad=6)
+                if data["selection"].nunique() > 1 and names == VALUES:
+                    chosen = SELECTIONS[block["selection"].iloc[0]]
+                    panel.set_title(f"{title}\n{chosen}", loc="left", pad=6, fontsize=8)
+                if column == across - 1 and ends:
+                    draw_labels(panel, ends, APART / height, 1 + BESIDE / width)
+
+
+def _place(row: SubspaceRow, where: str) -> tuple[str, str, float, float]:
+    """What line a row belongs to: ``curve`` or ``fixed margin``, its label, its start and its share of features."""
+    spec = row.spec
+    if not isinstance(spec, TripletNetwork) or spec.loss.toward == "constant" or spec.loss.always:
+        raise InputError(
+            f"{where}: the method '{row.method}' has no place in it; name triplets whose margin is fixed, or moves to "
+            "the adaptive one by a schedule."
+        )
+    if spec.loss.toward == "nothing":
+        return FIXED, row.label, math.nan, math.nan
+    return CURVE, f"λ = {spec.loss.feature_share:g}", spec.loss.start, spec.loss.feature_share
+
+
+def _check_places(places: Sequence[tuple[str, str, float, float]], where: str) -> None:
+    """Refuse two rows at one place of a curve."""
+    curves = [place[2:] for place in places if place[0] == CURVE]
+    for start, share in curves:
+        if curves.count((start, share)) > 1:
+            raise InputError(f"{where}: two rows have f_a = {start:g} and λ = {share:g}; leave out one of them.")
+
+
+def _metric_in_words(metric: str, direction: str) -> str:
+    return f"{metric}, {DIRECTIONS.get(direction, 'mean of both directions')}"
+
+
+def _fixed(data: pd.DataFrame) -> str:
+    """What the line is called that differences are taken to."""
+    return str(data[data["line"] == FIXED]["label"].iloc[0])
+
+
+def _labels(data: pd.DataFrame) -> dict[str, str]:
+    """Each label in lines that are not too long."""
+    return {label: textwrap.fill(label, WRAPPED) for label in unique(data["label"])}
+
+
+def _draw_lines(panel: Any, data: pd.DataFrame, names: tuple[str, ...], shares: Sequence[float]) -> list[LineEnd]:
+    """Draw one curve per share, and fixed margins as horizontal lines; return where lines end."""
+    from matplotlib.ticker import MaxNLocator
+
+    labels, (mean, low, high) = _labels(data), names
+    curves, fixed = (data[data["line"] == line] for line in (CURVE, FIXED))
+    starts = sorted(curves["start"].unique())
+    span = (starts[-1] - starts[0]) or 1.0
+    limits = (starts[0] - 0.06 * span, starts[-1] + 0.06 * span)
+    panel.set_xlim(*limits)
+    step = DODGE * (limits[1] - limits[0]) / (panel.get_position().width * panel.figure.get_figwidth())
+    others = [index for index in range(len(COLOURS)) if index != BASELINE]
+    ends, middle = [], (len(shares) - 1) / 2
+    if names == DIFFERENCES:
+        panel.axhline(0, color=RULE, linewidth=0.9, zorder=1)
+    for number, (label, line) in enumerate(fixed.groupby("label", sort=False)):
+        value = float(line[mean].iloc[0])
+        if not math.isfinite(value):  # the one that differences are taken to
+            continue
+        colour, dashes = (COLOURS[BASELINE], SOFT)[number % 2], DASHES[1 + number % 3]
+        panel.axhline(value, color=colour, linewidth=1.1, linestyle=dashes, zorder=2)
+        if names == VALUES:
+            panel.axhspan(line[low].iloc[0], line[high].iloc[0], color=colour, alpha=0.07, linewidth=0, zorder=0)
+        ends.append(LineEnd(labels[str(label)], colour, limits[1], value))
+    for label, line in curves.groupby("label", sort=False):
+        index = shares.index(line["feature_share"].iloc[0])
+        number = others[index % len(others)]
+        line = line.dropna(subset=mean).sort_values("start")
+        if line.empty:
+            continue
+        colour, dodge = COLOURS[number], step * (index - middle)
+        x, y = (line[name].to_numpy(dtype=float) for name in ("start", mean))
+        marker, dashes = MARKERS[number % len(MARKERS)], DASHES[index // len(others)]
+        panel.plot(x + dodge, y, color=colour, marker=marker, linestyle=dashes, linewidth=1.2, markersize=3.4, zorder=3)
+        known = np.isfinite(line[low].to_numpy(dtype=float))
+        bars = (line[name].to_numpy(dtype=float)[known] for name in (low, high))
+        panel.vlines((x + dodge)[known], *bars, color=colour, linewidth=0.8, alpha=0.7, zorder=2)
+        ends.append(LineEnd(labels[str(label)], colour, float((x + dodge)[-1]), float(y[-1])))
+    panel.set_xticks(starts, [f"{start:g}" for start in starts])
+    panel.set_xlabel("start of the schedule, f_a", labelpad=2)
+    panel.yaxis.set_major_locator(MaxNLocator(5))
+    draw_grid(panel)
+    return ends
