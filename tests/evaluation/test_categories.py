@@ -21,13 +21,12 @@ from fivesentences.evaluation.categories import (
     TABLES,
     cosine_similarity,
     evaluate_subspace_runs,
-    file_of,
     read_subspace_table,
     subspace_scores,
 )
 from fivesentences.metrics import category
 from fivesentences.models.subspaces.specs import CCA, TripletNetwork
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 
 DRAW = np.random.default_rng(0)
 NAMES = np.array(["art", "NA", "music"])[DRAW.integers(3, size=250)]
@@ -47,7 +46,7 @@ def test_every_average_precision_is_that_of_scikit_learn_and_their_mean_that_of_
     of_queries = similarity if direction == "i2t" else similarity.T
     relevant = NAMES[:, None] == NAMES
     theirs = [average_precision_score(*one) for one in zip(relevant, of_queries, strict=True)]
-    np.testing.assert_allclose(scores.average_precision[direction], theirs, atol=1e-12)
+    np.testing.assert_allclose(scores.average_precision[direction]["mAP"], theirs, atol=1e-12)
     judged = [ir_measures.Qrel(str(q), str(d), 1) for q, d in np.argwhere(relevant)]
     run = [ir_measures.ScoredDoc(str(q), str(d), float(of_queries[q, d])) for q, d in np.ndindex(relevant.shape)]
     found = ir_measures.calc_aggregate([ir_measures.AP], judged, run)
@@ -101,10 +100,7 @@ def test_zeros_are_similar_to_nothing_and_tiny_vectors_keep_their_direction():
     np.testing.assert_array_equal(cosine_similarity(images, [[0, 0], [1, 0]]), [[0, 0], [0, 1], [0, 0]])
     # All similarities are equal, so items stand in the order of their index.
     found = subspace_scores(np.zeros((4, 2)), np.zeros((4, 2)), [1, 2, 2, 1])
-    assert found.average_precision["i2t"].tolist() == [(1 + 2 / 4) / 2, (1 / 2 + 2 / 3) / 2] + [
-        (1 / 2 + 2 / 3) / 2,
-        (1 + 2 / 4) / 2,
-    ]
+    assert found.average_precision["i2t"]["mAP"] == pytest.approx([3 / 4, 7 / 12, 7 / 12, 3 / 4])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +133,7 @@ DOCUMENTS = Documents(
 
 @pytest.fixture
 def job(tmp_path):
-    """Folders of four runs, as training leaves them, and the divisions of two seeds."""
+    """Folders of four runs, as training leaves them, and where they lie."""
     write_documents(DOCUMENTS, tmp_path / "made.parquet")
     divisions = {}
     for seed in (0, 1):
@@ -158,19 +154,20 @@ def job(tmp_path):
             (folder / "category_margins.csv").write_text("epoch,anchor,negative,mean_margin,pairs\n2,art,NA,0.5,30\n")
         (folder / "history.csv").write_text("\n".join(lines) + "\n")
         np.savez(folder / "vectors.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})
-    return tmp_path, divisions
+    placed = [PlacedRun(run, tmp_path / "training" / run.name, divisions["printed", run.seed]) for run in RUNS]
+    return tmp_path, placed
 
 
-def evaluated(job, runs=RUNS):
-    folder, divisions = job
-    out = folder / "made,triplets,feature_share=0.05.parquet"
-    evaluate_subspace_runs(runs, folder / "training", folder / "made.parquet", divisions, out)
-    return {name: read_subspace_table([file_of(out, name)], name) for name in TABLES}
+def evaluated(job, some=slice(None)):
+    folder, placed = job
+    files = {name: folder / f"{name}.parquet" for name in TABLES}
+    evaluate_subspace_runs(placed[some], documents=folder / "made.parquet", **files)
+    return {name: read_subspace_table([file], name) for name, file in files.items()}
 
 
 def test_tables_have_a_line_for_every_number_of_every_run(job):
     found = evaluated(job)
-    values = found["values"]
+    values = found["metrics"]
     assert len(values) == (2 * 3 + 2) * len(SUBSPACE_METRICS) * 3 and values["value"].notna().all()
     assert values.groupby("run", sort=False)["selection"].unique().map(list).tolist() == [
         *[["map", "loss", "last"]] * 2,
@@ -179,14 +176,16 @@ def test_tables_have_a_line_for_every_number_of_every_run(job):
     assert values[["train", "validation", "test", "categories"]].drop_duplicates().values.tolist() == [
         [100, 30, 120, 3]
     ]
-    for run, places in ((run, np.sort(np.random.default_rng(run.seed).permutation(250)[130:])) for run in RUNS):
+    for run in RUNS:
+        places = np.sort(np.random.default_rng(run.seed).permutation(250)[130:])
         expected = subspace_scores(IMAGES[places].astype(np.float32), TEXTS[places].astype(np.float32), NAMES[places])
         last = values.query("run == @run.name and selection == 'last'").set_index(["metric", "direction"])["value"]
         assert last.to_dict() == dict(expected.values)
         queries = found["queries"].query("run == @run.name and selection == 'last' and direction == 't2i'")
         assert queries["document"].tolist() == [f"d{place}" for place in places]
         assert queries["category"].tolist() == NAMES[places].tolist()
-        assert queries["average_precision"].tolist() == expected.average_precision["t2i"].tolist()
+        assert queries["average_precision"].tolist() == expected.average_precision["t2i"]["mAP"].tolist()
+        assert queries["average_precision@R"].tolist() == expected.average_precision["t2i"]["mAP@R"].tolist()
     means = found["queries"].groupby(["run", "selection", "direction"])["average_precision"].mean()
     whole = values.query("metric == 'mAP' and direction != 'mean'").set_index(["run", "selection", "direction"])
     pd.testing.assert_series_equal(means, whole["value"].reindex(means.index), check_names=False)
@@ -200,13 +199,13 @@ def test_what_training_recorded_is_gathered_with_empty_fields_as_missing(job):
     assert history["alpha"].tolist() == [0.1, 0.2] * 2 and history["epoch"].dtype == "int64"
     margins = found["category_margins"]
     assert margins[["anchor", "negative", "pairs"]].values.tolist() == [["art", "NA", 30]] * 2
-    only_closed = evaluated(job, RUNS[2:])
+    only_closed = evaluated(job, slice(2, None))
     assert [len(only_closed[name]) for name in ("histories", "category_margins")] == [0, 0]
     assert only_closed["histories"].dtypes.equals(history.dtypes)
 
 
 def test_files_that_do_not_fit_are_refused(job):
-    folder, divisions = job
+    folder, _ = job
     vectors = folder / "training" / RUNS[2].name / "vectors.npz"
     arrays = {f"last_{side}": np.zeros((119, 2), np.float32) for side in ("image", "text")}
     np.savez(vectors, **arrays)

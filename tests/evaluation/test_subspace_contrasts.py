@@ -7,20 +7,19 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.categories import QUERIES, write_subspace_table
+from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
 from fivesentences.evaluation.subspace_contrasts import (
-    CONTRASTED,
     PairedSubspaces,
     contrast_subspaces,
+    read_contrasts,
     read_precisions,
-    read_subspace_contrasts,
-    write_subspace_contrasts,
+    write_contrasts,
 )
 from fivesentences.metrics.crossed import crossed_differences
 
 POOL = np.array([f"d{place}" for place in range(60)])
 A, B = [f"a{seed}" for seed in range(4)], [f"b{seed}" for seed in range(4)]
-PAIR = PairedSubspaces("made", "printed", A, B, "map", "last", [0, 1, 2, 3])
+PAIR = PairedSubspaces("wikipedia", "made", "printed", A, B, "map", "last", [0, 1, 2, 3])
 
 
 def queries(test_documents: int) -> pd.DataFrame:
@@ -34,7 +33,8 @@ def queries(test_documents: int) -> pd.DataFrame:
             for direction in ("i2t", "t2i"):
                 value = hard[chosen] + of_seed + better + 0.01 * draw.normal(size=test_documents)
                 lines = {"run": run, "selection": selection, "direction": direction, "document": POOL[chosen]}
-                frames.append(pd.DataFrame(lines | {"category": "c", "average_precision": value}))
+                columns = {name: value * factor for factor, name in enumerate(PER_QUERY.values(), start=1)}
+                frames.append(pd.DataFrame(lines | {"category": "c", **columns}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -42,9 +42,9 @@ def contrasted(frame: pd.DataFrame, folder, pair=PAIR, resamples=200):
     half = frame["run"].isin(["a0", "b2"])
     files = [folder / "1.queries.parquet", folder / "2.queries.parquet"]
     for file, part in zip(files, (frame[half], frame[~half]), strict=True):
-        write_subspace_table([part], file, QUERIES)
-    write_subspace_contrasts([pair], files, folder / "c.json", resamples=resamples)
-    found = read_subspace_contrasts(folder / "c.json")
+        write_subspace_table([part], file, TABLES["queries"])
+    write_contrasts([pair], files, folder / "c.json", resamples=resamples)
+    found = read_contrasts(folder / "c.json")
     assert (found["confidence"], found["resamples"]) == (0.95, resamples)
     return found["contrasts"][0]
 
@@ -56,16 +56,17 @@ def test_the_same_test_documents_for_all_seeds_are_crossed_with_the_seeds(tmp_pa
     table = frame.pivot(index=["run", "direction"], columns="document", values="average_precision")[list(POOL)]
     sides = {one: table.xs(one, level="direction") for one in ("i2t", "t2i")}
     sides["mean"] = (sides["i2t"] + sides["t2i"]) / 2
-    for metric in CONTRASTED:
+    for metric in sides:
         of_metric = (sides[metric].loc[A].to_numpy() - sides[metric].loc[B].to_numpy())[None]
         (expected,) = crossed_differences(of_metric, resamples=1)
-        one = found["metrics"][metric]
+        one = found["metrics"]["mAP"][metric]
         names = ("mean", "standard_error", "degrees", "low", "high", "spread", "equivalence", "detectable")
         assert [one[name] for name in names] == pytest.approx([getattr(expected, name) for name in names])
         assert one["differences"] == pytest.approx(of_metric[0].mean(axis=1).tolist())
         assert one["mean_a"] - one["mean_b"] == pytest.approx(one["mean"])
         assert one["low"] < 0.02 < one["high"] and one["high"] - one["low"] < 0.01
         assert one["bootstrap_low"] < one["mean"] < one["bootstrap_high"]
+        assert found["metrics"]["mAP@100"][metric]["mean"] == pytest.approx(2 * one["mean"])  # as made up above
 
 
 def test_test_documents_drawn_by_each_seed_are_paired_within_the_seed(tmp_path):
@@ -76,28 +77,30 @@ def test_test_documents_drawn_by_each_seed_are_paired_within_the_seed(tmp_path):
     means = frame.groupby(["run", "direction"])["average_precision"].mean()
     for direction in ("i2t", "t2i"):
         of_seeds = [means[a, direction] - means[b, direction] for a, b in zip(A, B, strict=True)]
-        assert found["metrics"][direction]["differences"] == pytest.approx(of_seeds)
-        assert found["metrics"][direction]["mean"] == pytest.approx(np.mean(of_seeds))
-        assert found["metrics"][direction]["spread"] == pytest.approx(np.std(of_seeds, ddof=1))
-    one = found["metrics"]["mean"]
+        assert found["metrics"]["mAP"][direction]["differences"] == pytest.approx(of_seeds)
+        assert found["metrics"]["mAP"][direction]["mean"] == pytest.approx(np.mean(of_seeds))
+        assert found["metrics"]["mAP"][direction]["spread"] == pytest.approx(np.std(of_seeds, ddof=1))
+    one = found["metrics"]["mAP"]["mean"]
     assert one["mean_a"] == pytest.approx(means[A].mean())
     assert one["low"] < 0.02 < one["high"] and one["high"] - one["low"] < 0.02
 
 
 def test_a_single_seed_has_no_interval(tmp_path):
-    found = contrasted(queries(40), tmp_path, PairedSubspaces("made", "printed", A[:1], B[:1], "map", "last", [0]))
-    one = found["metrics"]["mean"]
+    found = contrasted(
+        queries(40), tmp_path, PairedSubspaces("wikipedia", "made", "printed", A[:1], B[:1], "map", "last", [0])
+    )
+    one = found["metrics"]["mAP"]["mean"]
     assert one["mean"] == pytest.approx(0.02, abs=0.01) and one["low"] is None and one["spread"] is None
     assert found["same_queries"]
 
 
 def test_runs_that_cannot_be_paired_are_refused(tmp_path):
     frame = queries(40)
-    with pytest.raises(InputError, match="the run 'a0' has no average precisions of the epoch by 'loss'"):
-        contrasted(frame, tmp_path, PairedSubspaces("made", "printed", A, B, "loss", "last", [0, 1, 2, 3]))
-    crooked = PairedSubspaces("made", "printed", A, B[::-1], "map", "last", [0, 1, 2, 3])
+    with pytest.raises(InputError, match="the run 'a0' has no values of the epoch by 'loss'"):
+        contrasted(frame, tmp_path, PairedSubspaces("wikipedia", "made", "printed", A, B, "loss", "last", [0, 1, 2, 3]))
+    crooked = PairedSubspaces("wikipedia", "made", "printed", A, B[::-1], "map", "last", [0, 1, 2, 3])
     with pytest.raises(InputError, match="the runs 'a0' and 'b3' were tested on different documents"):
         contrasted(frame, tmp_path, crooked)
     assert read_precisions([tmp_path / "1.queries.parquet"], ["a0"]).keys() == {("a0", "map")}
-    with pytest.raises(InputError, match="no average precisions"):
+    with pytest.raises(InputError, match="has no values"):
         contrast_subspaces([PAIR], {})

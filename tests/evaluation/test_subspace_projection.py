@@ -13,7 +13,7 @@ from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputError
 from fivesentences.evaluation.subspace_projection import projected, write_projection
 from fivesentences.models.subspaces.specs import CCA
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 
 CATEGORIES = np.arange(60) % 3
 DRAW = np.random.default_rng(0)
@@ -51,15 +51,15 @@ def test_the_file_has_the_image_and_the_text_of_every_test_document(tmp_path):
         documents="d", division="printed", method=CCA(method="cca"), seed=0, image="as_stored", text="as_stored",
         words=10, training=SubspaceTraining(),
     )  # fmt: skip
-    (tmp_path / run.name).mkdir(parents=True)
-    np.savez(tmp_path / run.name / "vectors.npz", last_image=IMAGES[20:], last_text=TEXTS[20:])
+    placed = PlacedRun(run, tmp_path, tmp_path / "d.csv")
+    np.savez(tmp_path / "vectors.npz", last_image=IMAGES[20:], last_text=TEXTS[20:])
     out = tmp_path / "p.parquet"
-    write_projection(run, "last", tmp_path, tmp_path / "d.parquet", tmp_path / "d.csv", out)
+    write_projection(placed, documents=tmp_path / "d.parquet", selection="last", out=out)
     first, found = out.read_bytes(), pd.read_parquet(out)
     assert found.columns.tolist() == ["document", "category", "modality", "x", "y"]
     assert found["document"].tolist() == list(ids[20:]) * 2
     assert found["category"].tolist() == ["abc"[c] for c in CATEGORIES[20:]] * 2
     assert found["modality"].tolist() == ["image"] * 40 + ["text"] * 40
     np.testing.assert_array_equal(found[["x", "y"]], projected(np.concatenate([IMAGES[20:], TEXTS[20:]])))
-    write_projection(run, "last", tmp_path, tmp_path / "d.parquet", tmp_path / "d.csv", out)
+    write_projection(placed, documents=tmp_path / "d.parquet", selection="last", out=out)
     assert out.read_bytes() == first

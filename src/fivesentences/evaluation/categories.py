@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from fivesentences.metrics.category import CategoryReader, Cutoff, category_code
 from fivesentences.metrics.chance import expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock
 from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.storage import replacing
 
 DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
@@ -36,20 +36,22 @@ READINGS: dict[str, tuple[Cutoff, str]] = {
 }
 SUBSPACE_METRICS = (*READINGS, CHANCE)
 
-RUN = {"run": "str", "documents": "str", "division": "str", "method": "str", "seed": "int64"}
+RUN = {"run": "str"}
+SETTING = {"documents": "str", "division": "str", "method": "str", "seed": "int64"}
 VALUES = {"selection": "str", "metric": "str", "direction": "str", "value": "float64"}
 SIZES = {"train": "int64", "validation": "int64", "test": "int64", "categories": "int64"}
-QUERIES = {"run": "str", "selection": "str", "direction": "str", "document": "str", "category": "str"}
-QUERIES |= {"average_precision": "float64"}
+QUERIES = {"selection": "str", "direction": "str", "document": "str", "category": "str"}
+# The column of each metric among the queries: `average_precision` is that over the whole ranking.
+PER_QUERY = {metric: metric.replace("mAP", "average_precision") for metric in READINGS}
 HISTORY = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "validation_loss": "float64"}
 HISTORY |= {"validation_map": "float64", "alpha": "float64", "mean_margin": "float64"}
 MARGINS = {"epoch": "int64", "anchor": "str", "negative": "str", "mean_margin": "float64", "pairs": "int64"}
 
-SubspaceTable = Literal["values", "queries", "histories", "category_margins"]
+SubspaceTable = Literal["metrics", "queries", "histories", "category_margins"]
 # Columns of each table of a job, with their types.
 TABLES: dict[SubspaceTable, dict[str, str]] = {
-    "values": RUN | VALUES | SIZES,
-    "queries": QUERIES,
+    "metrics": RUN | SETTING | VALUES | SIZES,
+    "queries": RUN | QUERIES | dict.fromkeys(PER_QUERY.values(), "float64"),
     "histories": RUN | HISTORY,
     "category_margins": RUN | MARGINS,
 }
@@ -61,12 +63,12 @@ class SubspaceScores:
 
     Attributes:
         values: Fractions by (metric, direction): ``i2t``, ``t2i`` and ``mean``, the mean of both.
-        average_precision: For each direction ``[documents]`` average precision over the whole ranking, of the image
-            (``i2t``) or the text (``t2i``) of each document.
+        average_precision: For each direction and metric but the one by chance ``[documents]`` average precision of the
+            image (``i2t``) or the text (``t2i``) of each document.
     """
 
     values: Mapping[tuple[str, str], float]
-    average_precision: Mapping[Direction, NDArray[np.float64]]
+    average_precision: Mapping[Direction, Mapping[str, NDArray[np.float64]]]
 
 
 def cosine_similarity(images: ArrayLike, texts: ArrayLike) -> NDArray[np.float32]:
@@ -114,7 +116,7 @@ def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) 
     labels = np.asarray(categories)
     codes = category_codes(labels, labels, similarity.shape, None)
     values: dict[tuple[str, str], float] = {}
-    average_precision: dict[Direction, NDArray[np.float64]] = {}
+    average_precision: dict[Direction, dict[str, NDArray[np.float64]]] = {}
     for direction in DIRECTIONS:
         readers: dict[str, list[Cutoff]] = {}
         for cutoff, divide_by in READINGS.values():
@@ -126,11 +128,12 @@ def subspace_scores(images: ArrayLike, texts: ArrayLike, categories: ArrayLike) 
                 reader(block)
 
         read_rankings(similarity, direction, read)
-        for metric, (cutoff, divide_by) in READINGS.items():
-            values[metric, direction] = float(by_divisor[divide_by].average_precision[cutoff].mean())
+        average_precision[direction] = {
+            metric: by_divisor[divide_by].average_precision[cutoff] for metric, (cutoff, divide_by) in READINGS.items()
+        }
+        values |= {(name, direction): float(each.mean()) for name, each in average_precision[direction].items()}
         whole = by_divisor["found"]
         values[CHANCE, direction] = float(expected_average_precision(whole.n_relevant, len(whole.gallery)).mean())
-        average_precision[direction] = whole.average_precision[None]
     for metric in SUBSPACE_METRICS:
         values[metric, "mean"] = (values[metric, "i2t"] + values[metric, "t2i"]) / 2
     return SubspaceScores(values, average_precision)
@@ -142,20 +145,19 @@ def selections_of(run: SubspaceRun) -> tuple[Selection, ...]:
 
 
 def read_vectors(
-    run: SubspaceRun, selection: Selection, training: Path, documents: int
+    run: PlacedRun, selection: Selection, documents: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Image and text vectors of the test documents of a run.
 
     Args:
         run: The run.
         selection: Of which epoch.
-        training: The folder of all runs of category retrieval.
         documents: How many test documents there are.
 
     Raises:
         InputError: If the run has no such vectors, or as many as another test part, or one is not finite.
     """
-    path = training / run.name / "vectors.npz"
+    path = run.folder / "vectors.npz"
     names = [f"{selection}_image", f"{selection}_text"]
     images, texts = read_npz(path, names, "vectors of test documents", "train the run again")
     for name, array in zip(names, (images, texts), strict=True):
@@ -170,48 +172,43 @@ def read_vectors(
 
 
 def evaluate_subspace_runs(
-    runs: Sequence[SubspaceRun], training: Path, documents: Path, divisions: Mapping[tuple[str, int], Path], out: Path
+    runs: Sequence[PlacedRun], *, documents: Path, metrics: Path, queries: Path, histories: Path, category_margins: Path
 ) -> None:
     """Measure some runs of the same documents, and gather what their training recorded.
 
-    Four parquet files are written: values (``out``), and beside it ``.queries``, ``.histories`` and
-    ``.category_margins``; ``TABLES`` has their columns.
+    Four parquet files are written, whose columns are those of ``TABLES``.
 
     Args:
         runs: The runs.
-        training: The folder of all runs of category retrieval.
         documents: The parquet file of the documents.
-        divisions: The CSV file of each (division, seed).
-        out: The file of values, ``{job}.parquet``.
+        metrics: Values, one line each.
+        queries: Average precisions of every query.
+        histories: What each epoch recorded; no lines for methods without epochs.
+        category_margins: Mean margins between categories, of what has them.
 
     Raises:
         InputError: If a file is missing or wrong, or vectors do not fit the division.
     """
     table = read_documents(documents)
     frames: dict[SubspaceTable, list[pd.DataFrame]] = {name: [] for name in TABLES}
-    for run in runs:
-        about = run_columns(run)
-        values, queries = _evaluated(run, training, table, divisions[run.division, run.seed])
-        frames["values"].append(values.assign(**about))
-        frames["queries"].append(queries.assign(run=run.name))
-        folder = training / run.name
-        frames["histories"].append(_recorded(folder / "history.csv", HISTORY).assign(**about))
-        if (folder / "category_margins.csv").exists():  # only what has margins writes one
-            margins = _recorded(folder / "category_margins.csv", MARGINS)
-            frames["category_margins"].append(margins.assign(**about))
-    for name, columns in TABLES.items():
-        write_subspace_table(frames[name], file_of(out, name), columns)
-
-
-def run_columns(run: SubspaceRun) -> dict[str, Any]:
-    """What tables say of a run."""
-    about = (run.name, run.documents, run.division, run.method.folder, run.seed)
-    return dict(zip(RUN, about, strict=True))
-
-
-def file_of(values: Path, table: SubspaceTable) -> Path:
-    """Where a table of a job lies, by the path of its values: ``{job}.queries.parquet`` beside ``{job}.parquet``."""
-    return values if table == "values" else values.with_suffix(f".{table}.parquet")
+    for placed in runs:
+        run = placed.run
+        of_run, of_queries = _evaluated(placed, table)
+        found: dict[SubspaceTable, pd.DataFrame] = {
+            "metrics": of_run.assign(
+                documents=run.documents, division=run.division, method=run.method.folder, seed=run.seed
+            ),
+            "queries": of_queries,
+            "histories": _recorded(placed.folder / "history.csv", HISTORY),
+        }
+        margins = placed.folder / "category_margins.csv"
+        if margins.exists():  # only what has margins writes one
+            found["category_margins"] = _recorded(margins, MARGINS)
+        for name, frame in found.items():
+            frames[name].append(frame.assign(run=run.name))
+    outputs = zip(TABLES.items(), (metrics, queries, histories, category_margins), strict=True)
+    for (name, columns), out in outputs:
+        write_subspace_table(frames[name], out, columns)
 
 
 def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Mapping[str, str]) -> None:
@@ -225,10 +222,10 @@ def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Map
 
 
 def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataFrame:
-    """One table of some jobs, whose files lie as ``evaluate_subspace_runs`` wrote them.
+    """One table of some jobs, as ``evaluate_subspace_runs`` wrote it.
 
     Args:
-        files: Of that table itself, one per job.
+        files: One per job.
         table: Which.
 
     Raises:
@@ -247,23 +244,22 @@ def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataF
     return pd.concat(frames, ignore_index=True)
 
 
-def _evaluated(
-    run: SubspaceRun, training: Path, documents: Documents, division: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Values of one run, and the average precision of every query."""
-    parts = read_division(division, documents)
+def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values of one run, and the average precisions of every query."""
+    parts = read_division(placed.division, documents)
     ids = [documents.ids[place] for place in parts.test]
     categories = [documents.categories[place] for place in parts.test]
     sizes = {"train": len(parts.train), "validation": len(parts.validation), "test": len(parts.test)}
     sizes["categories"] = len(set(categories))
     values, queries = [], []
-    for selection in selections_of(run):
-        found = subspace_scores(*read_vectors(run, selection, training, len(ids)), categories)
+    for selection in selections_of(placed.run):
+        found = subspace_scores(*read_vectors(placed, selection, len(ids)), categories)
         lines = [(selection, metric, direction, value) for (metric, direction), value in found.values.items()]
         values.append(pd.DataFrame(lines, columns=list(VALUES)).assign(**sizes))
-        for direction, precision in found.average_precision.items():
-            of_query = {"document": ids, "category": categories, "average_precision": precision}
-            queries.append(pd.DataFrame({"selection": selection, "direction": direction, **of_query}))
+        for direction, precisions in found.average_precision.items():
+            columns = {PER_QUERY[metric]: precision for metric, precision in precisions.items()}
+            about = {"selection": selection, "direction": direction, "document": ids, "category": categories}
+            queries.append(pd.DataFrame(about | columns))
     return pd.concat(values), pd.concat(queries)
 
 

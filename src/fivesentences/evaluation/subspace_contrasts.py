@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from numpy.typing import NDArray
 from fivesentences.config.documents import Selection
 from fivesentences.documents import check_file, read_formatted
 from fivesentences.errors import InputError
+from fivesentences.evaluation.categories import PER_QUERY, READINGS
 from fivesentences.metrics.crossed import POWER, RESAMPLES
 from fivesentences.metrics.partly_crossed import partly_crossed_differences
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.subspace_contrasts 1"
 CONFIDENCE = 0.95
-CONTRASTED = ("i2t", "t2i", "mean")
+CONTRASTED = tuple(product(READINGS, ("i2t", "t2i", "mean")))  # (metric, direction)
 # Of a run and a selection: lines are documents, columns are CONTRASTED.
 Precisions = Mapping[tuple[str, str], pd.DataFrame]
 
@@ -34,6 +36,7 @@ class PairedSubspaces:
     """Runs of the same documents on two sides.
 
     Attributes:
+        role: What the documents play.
         documents: The documents.
         division: How they are divided.
         a: Names of the runs of the first side, one per seed.
@@ -43,6 +46,7 @@ class PairedSubspaces:
         seeds: The seeds.
     """
 
+    role: str
     documents: str
     division: str
     a: Sequence[str]
@@ -55,17 +59,18 @@ class PairedSubspaces:
 def contrast_subspaces(
     pairs: Sequence[PairedSubspaces], precisions: Precisions, *, resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """The differences a - b of average precision over whole rankings.
+    """The differences a - b of mean average precision, in each of its readings.
 
     Args:
         pairs: Which runs are compared.
-        precisions: Average precision of every test document; see ``read_precisions``.
+        precisions: Average precisions of every test document; see ``read_precisions``.
         resamples: Draws of the bootstrap.
 
     Returns:
         For each pair its attributes, ``images`` (test documents of all seeds together), ``per_seed`` (of each),
-        ``same_queries`` (whether all seeds have the same ones) and ``metrics``: for "i2t", "t2i" and "mean" what
-        ``CrossedDifference`` has, ``mean_a`` and ``mean_b``, and ``differences``, one per seed; fractions.
+        ``same_queries`` (whether all seeds have the same ones) and ``metrics``: by metric and, within, by direction
+        ("i2t", "t2i" and "mean") what ``CrossedDifference`` has, ``mean_a`` and ``mean_b``, and ``differences``, one
+        per seed; fractions.
 
     Raises:
         InputError: If a run has no values, or two runs of one seed were tested on different documents.
@@ -83,15 +88,14 @@ def _contrast(pair: PairedSubspaces, precisions: Precisions, resamples: int) -> 
     a, b = _table(first, pool), _table(second, pool)  # [metrics, seeds, documents of the pool]
     differences = a - b
     found = partly_crossed_differences(differences, CONFIDENCE, resamples)
-    metrics = {
-        name: {
+    metrics: dict[str, dict[str, Any]] = {}
+    for place, ((metric, direction), one) in enumerate(zip(CONTRASTED, found, strict=True)):
+        metrics.setdefault(metric, {})[direction] = {
             **asdict(one),
-            "mean_a": float(np.nanmean(a[metric])),
-            "mean_b": float(np.nanmean(b[metric])),
-            "differences": np.nanmean(differences[metric], axis=1).tolist(),
+            "mean_a": float(np.nanmean(a[place])),
+            "mean_b": float(np.nanmean(b[place])),
+            "differences": np.nanmean(differences[place], axis=1).tolist(),
         }
-        for metric, (name, one) in enumerate(zip(CONTRASTED, found, strict=True))
-    }
     same = not np.isnan(differences).any()
     sizes = [len(frame) for frame in first]
     return asdict(pair) | {"images": len(pool), "per_seed": sizes, "same_queries": same, "metrics": metrics}
@@ -99,13 +103,13 @@ def _contrast(pair: PairedSubspaces, precisions: Precisions, resamples: int) -> 
 
 def _of_run(run: str, selection: str, precisions: Precisions) -> pd.DataFrame:
     if (run, selection) not in precisions:
-        raise InputError(f"the run '{run}' has no average precisions of the epoch by '{selection}'; evaluate it again.")
+        raise InputError(f"the run '{run}' has no values of the epoch by '{selection}'; evaluate it again.")
     return precisions[run, selection]
 
 
 def _table(frames: Sequence[pd.DataFrame], pool: Sequence[str]) -> NDArray[np.float64]:
     """``[metrics, seeds, documents]``, NaN where a document is not of a seed's test part."""
-    return np.array([frame.reindex(pool).to_numpy(np.float64).T for frame in frames]).swapaxes(0, 1)
+    return np.array([frame.reindex(list(pool)).to_numpy(np.float64).T for frame in frames]).swapaxes(0, 1)
 
 
 def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[str, str], pd.DataFrame]:
@@ -116,7 +120,7 @@ def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[st
         runs: Names of runs.
 
     Returns:
-        By (run, selection) a frame with a row per document and the columns "i2t", "t2i" and "mean".
+        By (run, selection) a frame with a row per document and the columns ``CONTRASTED``.
 
     Raises:
         InputError: If a file is missing.
@@ -126,12 +130,23 @@ def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[st
         check_file(file, "evaluate the runs again")
         lines = pd.read_parquet(file, filters=[("run", "in", wanted)])
         for (run, selection), of_run in lines.groupby(["run", "selection"], sort=False):
-            sides = of_run.pivot(index="document", columns="direction", values="average_precision")
-            found[str(run), str(selection)] = sides.assign(mean=sides.mean(axis=1))[list(CONTRASTED)]
+            sides = {side: lines.set_index("document").sort_index() for side, lines in of_run.groupby("direction")}
+            images, texts = (sides[side].loc[sides["i2t"].index] for side in ("i2t", "t2i"))
+            found[str(run), str(selection)] = pd.DataFrame(
+                {
+                    (metric, direction): values
+                    for metric, column in PER_QUERY.items()
+                    for direction, values in (
+                        ("i2t", images[column]),
+                        ("t2i", texts[column]),
+                        ("mean", (images[column] + texts[column]) / 2),
+                    )
+                }
+            )
     return found
 
 
-def write_subspace_contrasts(
+def write_contrasts(
     pairs: Sequence[PairedSubspaces], queries: Sequence[Path], out: Path, *, resamples: int = RESAMPLES
 ) -> None:
     """Write the differences of some pairs of runs as JSON; see ``contrast_subspaces``.
@@ -145,15 +160,14 @@ def write_subspace_contrasts(
     Raises:
         InputError: As ``contrast_subspaces``.
     """
-    found = contrast_subspaces(
-        pairs, read_precisions(queries, [run for pair in pairs for run in (*pair.a, *pair.b)]), resamples=resamples
-    )
+    precisions = read_precisions(queries, [run for pair in pairs for run in (*pair.a, *pair.b)])
+    found = contrast_subspaces(pairs, precisions, resamples=resamples)
     about = {"format": FORMAT, "confidence": CONFIDENCE, "power": POWER, "resamples": resamples}
     write_json(out, about | {"contrasts": found})
 
 
-def read_subspace_contrasts(path: Path | str) -> dict[str, Any]:
-    """What ``write_subspace_contrasts`` wrote.
+def read_contrasts(path: Path | str) -> dict[str, Any]:
+    """What ``write_contrasts`` wrote.
 
     Raises:
         InputError: If the file is missing or is not one of these.

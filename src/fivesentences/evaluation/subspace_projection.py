@@ -13,7 +13,7 @@ from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import read_documents
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_vectors, write_subspace_table
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.plan.subspace_runs import PlacedRun
 
 PERPLEXITY = 30.0
 COLUMNS = {"document": "str", "category": "str", "modality": "str", "x": "float64", "y": "float64"}
@@ -53,26 +53,21 @@ def projected(vectors: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     return np.asarray(found, dtype=np.float64)
 
 
-def write_projection(
-    run: SubspaceRun, selection: Selection, training: Path, documents: Path, division: Path, out: Path, seed: int = 0
-) -> None:
+def write_projection(run: PlacedRun, *, documents: Path, selection: Selection, out: Path) -> None:
     """Write where the image and the text of every test document of a run lie, as parquet with ``COLUMNS``.
 
     Args:
         run: The run.
-        selection: Which epoch's weights.
-        training: The folder of all runs of category retrieval.
         documents: The parquet file of the documents.
-        division: The CSV file of the run's division.
+        selection: Which epoch's weights.
         out: The parquet file.
-        seed: Of t-SNE.
 
     Raises:
         InputError: If a file is missing or wrong, or vectors do not fit the division.
     """
     table = read_documents(documents)
-    test = read_division(division, table).test
-    places = projected(np.concatenate(read_vectors(run, selection, training, len(test))), seed)
+    test = read_division(run.division, table).test
+    places = projected(np.concatenate(read_vectors(run, selection, len(test))))
     about = {
         "document": [table.ids[place] for place in test] * 2,
         "category": [table.categories[place] for place in test] * 2,
