@@ -9,7 +9,7 @@ from pydantic import Field
 
 from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
 
-CatalogueLoader = Literal["flickr8k", "karpathy"]
+CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences"]
 
 
 class ScenesData(Strict):

@@ -24,6 +24,7 @@ FORMAT = 1
 COLUMNS = ("document", "category", "image", "text", "part", "article")
 _METADATA = b"fivesentences.documents"
 _CURE = "make it again"
+_BLOCK = 4096  # vectors that are checked at a time
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,53 @@ class Division:
     test: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class LoadedDocuments:
+    """Documents with the descriptors that they came with.
+
+    Attributes:
+        documents: The table.
+        images: ``[documents, image_dim]``, any float dtype; may be memory-mapped.
+        texts: ``[documents, text_dim]`` likewise; None where texts are words (``documents.texts``).
+        notes: Sentences on what was left out.
+
+    Raises:
+        InputError: If there is not one finite vector per document, or neither text nor vector of a text.
+    """
+
+    documents: Documents
+    images: NDArray[np.floating]
+    texts: NDArray[np.floating] | None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_vectors(self.documents, self.images, "image")
+        if self.texts is not None:
+            _check_vectors(self.documents, self.texts, "text")
+        elif not any(text.strip() for text in self.documents.texts):
+            raise InputError("no document has a text, and there are no text vectors; give either.")
+
+    def write(self, documents: Path, images: Path, texts: Path | None = None) -> None:
+        """Write the table as parquet and the vectors as float32 ``.npy``, each whole or not at all.
+
+        Args:
+            documents: Where the table goes.
+            images: Where the image vectors go.
+            texts: Where the text vectors go; None where texts are words.
+
+        Raises:
+            InputError: If a place for text vectors is given but there are none, or the other way round.
+        """
+        if (texts is None) != (self.texts is None):
+            has = "vectors, which need a file" if texts is None else "words, for which there is no file of vectors"
+            raise InputError(f"the texts of these documents are {has}.")
+        write_documents(self.documents, documents)
+        for path, vectors in ((images, self.images), (texts, self.texts)):
+            if path is not None and vectors is not None:
+                with replacing(path) as temporary:
+                    np.save(temporary, np.asarray(vectors, dtype=np.float32))
+
+
 def write_documents(documents: Documents, path: Path) -> None:
     """Write one parquet table with the columns ``COLUMNS``, whole or not at all; equal documents give equal bytes."""
     columns = [pa.array(getattr(documents, field.name), pa.string()) for field in fields(Documents)]
@@ -147,4 +195,25 @@ def _check_parts(ids: tuple[str, ...], parts: tuple[str | None, ...]) -> None:
             raise InputError(
                 f"document '{ids[one]}' is in no part, but document '{ids[other]}' is in '{parts[other]}'; give the "
                 "part of all documents or of none."
+            )
+
+
+def _check_vectors(documents: Documents, vectors: NDArray[np.floating], what: str) -> None:
+    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating) or not vectors.shape[1]:
+        raise InputError(
+            f"{what} vectors are {vectors.dtype} {list(vectors.shape)}; they must be floats [documents, dim]."
+        )
+    if len(vectors) != len(documents):
+        raise InputError(
+            f"there are {len(vectors):,} {what} vectors of {len(documents):,} documents; give one of each."
+        )
+    for start in range(0, len(vectors), _BLOCK):
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(vectors[start : start + _BLOCK].astype(np.float32))
+        if not finite.all():
+            row, column = (int(place) for place in np.argwhere(~finite)[0])
+            value = float(vectors[start + row, column])
+            raise InputError(
+                f"the {what} vector of document '{documents.ids[start + row]}' (row {start + row}) is {value:.6g} in "
+                f"dimension {column}; vectors must be finite numbers that float32 can hold."
             )

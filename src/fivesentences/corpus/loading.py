@@ -9,6 +9,7 @@ from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, Pre
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
 from fivesentences.errors import InputError
@@ -17,6 +18,7 @@ from fivesentences.errors import InputError
 LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus]] = {
     "flickr8k": lambda captions, name, _: load_flickr8k(captions, name),
     "karpathy": lambda captions, name, data: load_karpathy(captions, name, data.member),
+    "pascal_sentences": lambda captions, name, _: load_pascal_sentences(captions, name),
 }
 
 
