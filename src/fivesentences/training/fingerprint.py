@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -31,12 +31,12 @@ def fingerprint(
     read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
     if (glove := spec.model.concept_options.glove) is not None:
         read["the GloVe file"] = glove
-    return {name: _sha256(path) for name, path in read.items()} | {
+    return {name: content_of(path) for name, path in read.items()} | {
         "the run's settings": spec.model_dump_json(),
-        "the corpus file": _sha256(corpus),
+        "the corpus file": content_of(corpus),
         "the features file": _features(features),
-        "the features' table of images": _sha256(features.with_suffix(".images.parquet")),
-        "the code of fivesentences": _code(),
+        "the features' table of images": content_of(features.with_suffix(".images.parquet")),
+        "the code of fivesentences": code_of(ROOMS),
         "the version of fivesentences": version("fivesentences"),
         "the version of torch": str(torch.__version__),
         "the device": f"{device.type} {platform.machine()}",
@@ -57,15 +57,15 @@ def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collect
 def _features(path: Path) -> str:
     """Hash of the features; those of a precomp folder are in files that a small ``.json`` names."""
     if path.suffix != ".json":
-        return _sha256(path)
-    digest = hashlib.sha256(_sha256(path).encode())
+        return content_of(path)
+    digest = hashlib.sha256(content_of(path).encode())
     for file in (file for split in read_precomp(path).splits for file in split.files):
-        digest.update(_sha256(file).encode())
+        digest.update(content_of(file).encode())
     return digest.hexdigest()
 
 
-def _sha256(path: Path) -> str:
-    """Hash of a file; several runs of a process read the same large features and hash them once."""
+def content_of(path: Path) -> str:
+    """SHA-256 of a file; several runs of a process read the same large features and hash them once."""
     check_file(path)
     status = path.stat()
     return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
@@ -77,14 +77,14 @@ def _sha256_of_state(path: Path, size: int, time: int) -> str:
 
 
 @cache
-def _code() -> str:
-    """Hash of the modules that train, because the version stays the same while they are being edited."""
+def code_of(rooms: tuple[str, ...]) -> str:
+    """Hash of the modules of some rooms, because the version stays the same while they are being edited.
+
+    Args:
+        rooms: Folders of the package.
+    """
     package = Path(fivesentences.__file__).parent
     digest = hashlib.sha256()
-    for path in _sources(package):
+    for path in (path for room in rooms for path in sorted((package / room).rglob("*.py"))):
         digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _sources(package: Path) -> Iterable[Path]:
-    return (path for room in ROOMS for path in sorted((package / room).rglob("*.py")))

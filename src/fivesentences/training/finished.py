@@ -24,12 +24,17 @@ RECORD = "finished.json"
 NOT_COMPARED = {"the device", "the version of torch"}
 
 
-def finish(folder: Path, fingerprint: dict[str, str]) -> dict[str, str]:
+def finish(folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS) -> dict[str, str]:
     """Record that the outputs in a folder are complete, and return the SHA-256 of each.
 
     Whoever removes the record has the run trained again.
+
+    Args:
+        folder: The run's.
+        fingerprint: Everything that its outputs depend on.
+        names: Of the outputs.
     """
-    outputs = {name: sha256_of(folder / name) for name in OUTPUTS}
+    outputs = {name: sha256_of(folder / name) for name in names}
     write_json(folder / RECORD, {"made_from": fingerprint, "outputs": outputs})
     return outputs
 
@@ -64,20 +69,23 @@ def begin(folder: Path) -> None:
     (folder / RECORD).unlink(missing_ok=True)
 
 
-def finished_outputs(folder: Path, fingerprint: dict[str, str]) -> dict[str, str] | None:
+def finished_outputs(
+    folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS
+) -> dict[str, str] | None:
     """SHA-256 of each output of a run that is finished; None if it is to be trained.
 
     Args:
         folder: The run's.
         fingerprint: Everything that its outputs depend on; a run made from anything else is to be trained, except for
             ``NOT_COMPARED``.
+        names: Of the outputs.
     """
     try:
         record: Any = read_json(folder / RECORD)
         made_from, outputs = record["made_from"], record["outputs"]
         same = not differences(made_from, fingerprint, NOT_COMPARED)
         # Hashed again: a file that was copied in part, or edited, is no output.
-        whole = {name: sha256_of(folder / name) for name in OUTPUTS} == outputs
+        whole = {name: sha256_of(folder / name) for name in names} == outputs
     except (InputError, OSError, KeyError, TypeError, AttributeError):  # no record, a damaged one, or no such file
         return None
     return dict(outputs) if same and whole else None

@@ -61,7 +61,7 @@ def initial_weights(widths: Widths, generator: np.random.Generator) -> Tensor:
 def layers(flat: Tensor, widths: Widths) -> list[Tensor]:
     """The weights in a vector, as views: first layer, its bias, second layer, its bias."""
     sizes = [math.prod(shape) for shape in widths.shapes]
-    return [part.view(shape) for part, shape in zip(flat.split(sizes), widths.shapes, strict=True)]
+    return [part.view(shape) for part, shape in zip(torch.split(flat, sizes), widths.shapes, strict=True)]
 
 
 def dropout_mask(mask: Tensor, share: float, generator: np.random.Generator) -> Tensor:

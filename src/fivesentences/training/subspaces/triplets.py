@@ -73,11 +73,11 @@ def fit_triplets(
         progress: Called after every epoch.
 
     Returns:
-        Projectors ``map``, ``loss`` and ``last``. History, one row per margin and epoch: margin, epoch,
-        learning_rate (of its last step), loss (mean over documents of the training loss), alpha, mean_margin (over all
-        training pairs of different category, with the centroids that the epoch began with), validation_loss and
-        validation_map (None where not validated) and selected, the selections whose weights are of this row. Category
-        margins where the margin is scheduled: margin, epoch, anchor, negative, mean_margin, pairs.
+        Projectors ``map``, ``loss`` and ``last``. History, one row per margin and epoch: epoch, learning_rate (of its
+        last step), loss (mean over documents of the training loss), validation_loss and validation_map (None where
+        not validated), alpha, mean_margin (over all training pairs of different category, with the centroids that the
+        epoch began with), margin (m), and selected, the selections whose weights are of this row. Category margins
+        where the margin is scheduled: epoch, anchor, negative, mean_margin, pairs, margin.
 
     Raises:
         InputError: If training diverges, or there are fewer than two training documents.
@@ -136,7 +136,7 @@ class _TripletTraining:
         self.image, self.text = (
             Branch(widths, weights, slopes)
             for widths, weights, slopes in zip(
-                self.widths, self.weights.split(sizes), gradients.split(sizes), strict=True
+                self.widths, torch.split(self.weights, sizes), torch.split(gradients, sizes), strict=True
             )
         )
         self.sgd = NesterovSGD(self.weights, gradients, training.momentum)
@@ -158,14 +158,14 @@ class _TripletTraining:
             loss = self.train_epoch(epoch, clusters, order, dropout)
             clusters = self.clusters()  # of the weights that are validated now and that the next epoch begins with
             row: Row = {
-                "margin": self.loss_spec.margin,
                 "epoch": epoch,
                 "learning_rate": self.rate_of(self.steps - 1),
                 "loss": loss,
-                "alpha": self.loss_spec.alpha(epoch, self.training.epochs),
-                "mean_margin": self.mean_of_pairs(means),
                 "validation_loss": None,
                 "validation_map": None,
+                "alpha": self.loss_spec.alpha(epoch, self.training.epochs),
+                "mean_margin": self.mean_of_pairs(means),
+                "margin": self.loss_spec.margin,
                 "selected": "",
             }
             history.append(row)
@@ -213,7 +213,7 @@ class _TripletTraining:
             self.text.backward(texts, to_texts, share)
             self.sgd.step(self.rate_of(self.steps))
         self.steps += 1
-        return loss.item()
+        return float(loss)
 
     def rate_of(self, step: int) -> float:
         """The learning rate of a step, counted from 0: Keras's decay per step."""
@@ -263,18 +263,18 @@ class _TripletTraining:
         pairs = self.pairs()
         return [
             {
-                "margin": self.loss_spec.margin,
                 "epoch": epoch,
                 "anchor": names[a],
                 "negative": names[n],
                 "mean_margin": float(means[a, n]),
                 "pairs": int(pairs[a, n]),
+                "margin": self.loss_spec.margin,
             }
             for a, n in pairs.nonzero().tolist()
         ]
 
     def projector(self, weights: Tensor) -> Projector:
-        first, second = weights.split([widths.size for widths in self.widths])
+        first, second = torch.split(weights, [widths.size for widths in self.widths])
         return NetworkProjector(first, self.widths[0], second, self.widths[1])
 
 
