@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fivesentences.config.documents import Prepare
 from fivesentences.config.types import Count, Positive, Strict
@@ -17,10 +18,13 @@ class MethodSpec(Strict):
     Attributes:
         title: What tables call it.
         iterative: Whether it has epochs, of which validation can choose one.
+        words: How tables say a stated setting, by its key, or by its key and value; ``{}`` stands for the value.
+            Settings that are not listed are said as they are written. Empty: ``called`` says it.
     """
 
     title: ClassVar[str]
     iterative: ClassVar[bool] = False
+    words: ClassVar[dict[str, str]] = {}
 
     method: str
     inputs: Prepare | None = Field(default=None, description="of both modalities; null: as the scale says")
@@ -28,22 +32,55 @@ class MethodSpec(Strict):
     @property
     def folder(self) -> str:
         """Readable name for a folder: the method and the settings that were stated, nested ones too."""
-        return ",".join([self.method, *_stated(self)])
+        return ",".join([self.method, *(_written(key, value) for key, value in _stated(self))])
+
+    @property
+    def called(self) -> str:
+        """The title, or another name that the settings give the method: ``DCCAE``, ``SCM``."""
+        return self.title
+
+    def label(self) -> str:
+        """What tables call it where nothing else is said: its name and the settings that were stated."""
+        said = (self._said(key, value) for key, value in _stated(self))
+        return ", ".join([self.called, *filter(None, said)])
+
+    def _said(self, key: str, value: Any) -> str:
+        everyones = {"inputs as_stored": "inputs as stored", "inputs sqrt_standardise": "inputs √ and standardised"}
+        words = everyones | {"inputs standardise": "inputs standardised"} | self.words
+        shown = _shown(value)
+        if isinstance(value, bool):
+            shown = "yes" if value else "no"
+        pattern = words.get(f"{key} {shown}", words.get(key))
+        if pattern is None:
+            plain = key.replace("_", " ")
+            pattern = (plain if value else f"not {plain}") if isinstance(value, bool) else f"{plain} {{}}"
+        return pattern.replace("{}", shown.replace("_", " ").replace("+", ", "))
 
 
-def _stated(spec: Strict) -> list[str]:
-    found: list[str] = []
+def _stated(spec: Strict) -> Iterator[tuple[str, Any]]:
+    """Key and value of every setting that was stated, null left out."""
     for key in type(spec).model_fields:
         value: Any = getattr(spec, key)
         if key == "method" or key not in spec.model_fields_set or value is None:
             continue
         if isinstance(value, Strict):
-            found += _stated(value)
-        elif isinstance(value, bool):
-            found.append(key if value else f"no_{key}")
+            yield from _stated(value)
         else:
-            found.append(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}")
-    return found
+            yield key, value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(_shown, value))
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")  # every digit: different values have different folders
+    return str(value)
+
+
+def _written(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"no_{key}"
+    return f"{key}={_shown(value)}"
 
 
 class TripletNetwork(MethodSpec):
@@ -51,6 +88,35 @@ class TripletNetwork(MethodSpec):
 
     title = "triplets"
     iterative = True
+    words = {
+        "toward": "",
+        "constant": "",
+        "always": "",
+        "margin": "m = {}",
+        "margins": "",
+        "shuffled yes": "shuffled over pairs",
+        "start": "f_a = {}",
+        "steepness": "k = {}",
+        "first_epoch": "t from {}",
+        "feature_share": "λ = {}",
+        "feature_norm max": "distances over their maximum",
+        "feature_norm max_cross": "distances over the maximum of different categories",
+        "feature_norm minmax": "distances min-max",
+        "feature_norm modality_max": "distances over each modality's maximum",
+        "feature_norm modality_minmax": "distances min-max by modality",
+        "feature_scope": "distances of the {}",
+        "centroids unit": "centroids after the L2 norm",
+        "centroids raw": "centroids before the L2 norm",
+        "centroid_similarity": "{} of centroids",
+        "refresh": "centroids of every {}",
+        "anchor both": "distance of both modalities",
+        "anchor own": "distance of the anchor's modality",
+        "negatives all": "all negatives",
+        "negatives hardest": "hardest negative",
+        "negatives one": "one negative",
+        "reduction": "summed over the {}",
+        "reduction triplets": "mean over triplets",
+    }
     method: Literal["triplets"]
     loss: ScheduledMarginSpec = ScheduledMarginSpec()
     margins: list[Positive] | None = Field(
@@ -60,85 +126,169 @@ class TripletNetwork(MethodSpec):
     hidden: Count | None = Field(default=None, description="instead of the scale's")
     output: Count | None = Field(default=None, description="instead of the scale's")
 
+    @property
+    def called(self) -> str:
+        """``triplets, fixed margin``, ``triplets, scheduled adaptive margin``, ``triplets, schedule toward 0.3``."""
+        loss, tuned = self.loss, ""
+        if self.margins is not None:
+            tuned = f" tuned among {_shown(self.margins).replace('+', ', ')}"
+        if loss.toward == "nothing":
+            return f"{self.title}, fixed margin{tuned}"
+        toward = "adaptive" if loss.toward == "adaptive" else f"constant {_shown(loss.constant)}"
+        if loss.always:
+            return f"{self.title}, {toward} margin from the first epoch" + (tuned and f", m{tuned}")
+        scheduled = "scheduled adaptive margin" if loss.toward == "adaptive" else f"schedule toward {toward}"
+        return f"{self.title}, {scheduled}" + (tuned and f", m{tuned}")
+
+    @model_validator(mode="after")
+    def _one_margin_or_several(self) -> TripletNetwork:
+        if self.margins is not None and "margin" in self.loss.model_fields_set:
+            raise ValueError("margins and loss.margin are both given; margins replaces the other")
+        return self
+
+
+_DIMENSIONS = "of the subspace; fewer where the training documents have a lower rank"
+_COMPONENTS = (
+    "principal components of each modality that are kept first; null: all, but without a ridge at most a tenth of the "
+    "training documents, since with as many features as documents every correlation is 1"
+)
+
 
 class CCA(MethodSpec):
-    """Canonical correlation analysis, with a ridge or without."""
+    """Canonical correlation analysis, with a ridge or without (cca-zoo)."""
 
     title = "CCA"
+    words = {"ridge": "ridge {}", "weighted yes": "weighted by correlation", "weighted no": "not weighted"}
     method: Literal["cca"]
-    dimensions: Count = 9
-    ridge: float = Field(default=0.0, ge=0, lt=1, description="cca-zoo's shrinkage")
-    weighted: bool = Field(default=False, description="directions weighted by their correlation")
+    dimensions: Count = Field(default=9, description=_DIMENSIONS)
+    ridge: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="c: covariances become (1 - c) of themselves and c of the identity, times their mean variance",
+    )
+    weighted: bool = Field(default=False, description="directions weighted by their correlation in training")
+    components: Count | None = Field(default=None, description=_COMPONENTS)
+
+    @property
+    def called(self) -> str:
+        """``CCA``, or ``ridge CCA``."""
+        return "ridge CCA" if self.ridge else self.title
 
 
 class KCCA(MethodSpec):
-    """Kernel CCA with radial basis functions."""
+    """Kernel CCA: ridge CCA of kernel principal components (scikit-learn, cca-zoo), radial basis functions."""
 
     title = "KCCA"
+    words = {"gamma": "γ = {}", "documents": "kernels of {} documents"}
     method: Literal["kcca"]
-    dimensions: Count = 9
-    gamma: Positive | None = Field(default=None, description="null: 1 / number of features / variance")
-    ridge: float = Field(default=0.1, gt=0, lt=1)
+    dimensions: Count = Field(default=9, description=_DIMENSIONS)
+    gamma: Positive | None = Field(
+        default=None, description="of exp(-gamma |x - y|²); null: 1 / (number of features x their mean variance)"
+    )
+    ridge: float = Field(default=0.1, gt=0, lt=1, description="as of CCA")
     components: Count = Field(default=200, description="kernel principal components of each modality")
+    documents: Count = Field(
+        default=4000, description="the most training documents that kernel components are taken of, drawn by the seed"
+    )
 
 
 class PLS(MethodSpec):
-    """Partial least squares (scikit-learn's PLSCanonical)."""
+    """Partial least squares (scikit-learn's PLSCanonical, which standardises its inputs)."""
 
     title = "PLS"
     method: Literal["pls"]
-    dimensions: Count = 9
+    dimensions: Count = Field(default=9, description=_DIMENSIONS)
 
 
 class CFA(MethodSpec):
-    """Cross-modal factor analysis: singular vectors of the cross-covariance."""
+    """Cross-modal factor analysis: singular vectors of the cross-covariance (Li et al., 2003)."""
 
     title = "CFA"
     method: Literal["cfa"]
-    dimensions: Count = 10
+    dimensions: Count = Field(default=10, description="of the subspace; at most the features of either modality")
 
 
 class SemanticMatching(MethodSpec):
-    """Posteriors of a classifier of each modality, compared by cosine."""
+    """Posteriors of a classifier of each modality, compared by cosine (Rasiwasia et al., 2010)."""
 
     title = "semantic matching"
+    words = {
+        "classifier logistic": "logistic",
+        "classifier mlp": "MLP",
+        "centre nothing": "not centred",
+        "centre train": "centred by training posteriors",
+        "centre gallery": "centred by the gallery",
+        "after_cca": "",
+    }
     method: Literal["semantic_matching"]
-    classifier: Literal["logistic", "mlp"] = "logistic"
+    classifier: Literal["logistic", "mlp"] = Field(
+        default="logistic",
+        description="multinomial logistic regression, or layers of 256 and 64 whose epochs a tenth of the training "
+        "documents decides (scikit-learn)",
+    )
     centre: Literal["nothing", "train", "gallery"] = Field(
-        default="nothing", description="posteriors less their mean over training documents or over the gallery"
+        default="nothing",
+        description="posteriors less their mean over training documents, or over the documents that are searched, "
+        "which reads unlabelled test documents",
     )
     after_cca: bool = Field(default=False, description="posteriors of CCA's directions: SCM")
+    dimensions: Count | None = Field(default=None, description="of that CCA; null: as many as there are")
+
+    @property
+    def called(self) -> str:
+        """``semantic matching``, or ``SCM``."""
+        return "SCM" if self.after_cca else self.title
+
+    @model_validator(mode="after")
+    def _dimensions_belong_to_cca(self) -> SemanticMatching:
+        if self.dimensions is not None and not self.after_cca:
+            raise ValueError("dimensions are those of the CCA, which only after_cca: true has")
+        return self
 
 
 class DeepCCA(MethodSpec):
-    """DCCA, and DCCAE with its autoencoders."""
+    """DCCA (Andrew et al., 2013), and DCCAE with its autoencoders (Wang et al., 2015)."""
 
     title = "DCCA"
     iterative = True
+    words = {"reconstruct": "reconstruction {}", "ridge": "ridge {}"}
     method: Literal["dcca"]
-    dimensions: Count = 9
-    reconstruct: float = Field(default=0.0, ge=0, description="weight of the autoencoders: DCCAE")
-    learning_rate: Positive = 0.001
+    dimensions: Count = Field(default=9, description="of the networks' outputs, which linear CCA makes the subspace of")
+    reconstruct: float = Field(default=0.0, ge=0, description="weight of the autoencoders' mean squared error: DCCAE")
+    ridge: Positive = Field(default=1e-3, description="added to the variances of a batch's outputs")
+    learning_rate: Positive = Field(default=0.001, description="of Adam")
+
+    @property
+    def called(self) -> str:
+        """``DCCA``, or ``DCCAE``."""
+        return "DCCAE" if self.reconstruct else self.title
 
 
 class CorrelationAutoencoder(MethodSpec):
-    """Corr-AE: two autoencoders whose codes agree."""
+    """Corr-AE: two autoencoders whose codes agree (Feng et al., 2014)."""
 
     title = "Corr-AE"
     iterative = True
+    words = {"share": "agreement {}"}
     method: Literal["corr_ae"]
-    share: float = Field(default=0.8, gt=0, lt=1, description="weight of the agreement of codes")
-    learning_rate: Positive = 0.001
+    share: float = Field(
+        default=0.8, gt=0, lt=1, description="alpha: weight of the agreement of codes, 1 - alpha of reconstruction"
+    )
+    learning_rate: Positive = Field(default=0.001, description="of Adam")
 
 
 class Adversarial(MethodSpec):
-    """ACMR-like: classes, triplets, and a modality classifier that is to be deceived."""
+    """ACMR-like: classes, triplets, and a modality classifier to deceive (after Wang et al., 2017)."""
 
     title = "ACMR-like"
     iterative = True
+    words = {"margin": "m = {}"}
     method: Literal["acmr"]
-    adversary: float = Field(default=0.1, ge=0, description="weight of the modality classifier")
-    learning_rate: Positive = 0.001
+    adversary: float = Field(default=0.1, ge=0, description="weight of the modality classifier, reached by a schedule")
+    triplets: float = Field(default=1.0, ge=0, description="weight of the triplets beside the classes")
+    margin: Positive = Field(default=0.2, description="of the triplets")
+    learning_rate: Positive = Field(default=0.001, description="of Adam")
 
 
 class RandomRanking(MethodSpec):
