@@ -213,7 +213,7 @@ class _TripletTraining:
             self.text.backward(texts, to_texts, share)
             self.sgd.step(self.rate_of(self.steps))
         self.steps += 1
-        return float(loss)
+        return float(loss.detach())
 
     def rate_of(self, step: int) -> float:
         """The learning rate of a step, counted from 0: Keras's decay per step."""
