@@ -8,7 +8,6 @@ from fivesentences.evaluation.subspace_contrasts import PairedSubspaces, write_c
 with log_to(snakemake.log[0]):
     write_contrasts(
         [PairedSubspaces(**pair) for pair in snakemake.params.pairs],
-        metrics=[Path(path) for path in snakemake.input.metrics],
         queries=[Path(path) for path in snakemake.input.queries],
         out=Path(snakemake.output.contrasts),
     )

@@ -110,10 +110,7 @@ class SubspaceRules:
         contrasts = self._subspace_contrasts(scale, exhibit)
         jobs = self.plan.subspaces.jobs_of(run for one in contrasts for side in one.runs for run in side)
         return Step(
-            {
-                "metrics": [self.places.subspace_numbers(job) for job in jobs],
-                "queries": [self.places.subspace_numbers(job, "queries") for job in jobs],
-            },
+            {"queries": [self.places.subspace_numbers(job, "queries") for job in jobs]},
             {
                 "pairs": [
                     {

@@ -1,0 +1,402 @@
+"""Rows of category retrieval become runs, jobs, inputs and outputs of rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import ValidationError
+
+from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.errors import InputError
+from fivesentences.plan.exhibits import Exhibit, Source
+from fivesentences.plan.places import Places
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.studies import Study
+from fivesentences.plan.subspace_runs import PlacedRun
+from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
+from fivesentences.plan.subspaces import subspace_contrasts, subspace_rows
+
+CONFIG = Path(__file__).parents[2] / "config"
+METHODS: dict[str, Any] = {
+    "cca": {"method": "cca"},
+    "fixed": {"method": "triplets", "loss": {"toward": "nothing"}},
+    "sam": {"method": "triplets", "loss": {"toward": "adaptive"}},
+    "grid_0": {"method": "triplets", "loss": {"start": 0}},
+    "grid_1": {"method": "triplets", "loss": {"start": 1}},
+}
+PRINTED = {"validation": 231, "validation_from": "test"}
+
+
+class OfRows(Exhibit):
+    """Stands in for a kind of table or figure."""
+
+    reads: ClassVar[Source] = "subspaces"
+
+    rows: list[SubspaceRowSpec]
+    contrasts: list[SubspaceContrastSpec]
+
+    def subspace_rows(self) -> list[SubspaceRowSpec]:
+        return self.rows
+
+    def subspace_contrasts(self) -> list[SubspaceContrastSpec]:
+        return self.contrasts
+
+
+class OfContrasts(OfRows):
+    reads: ClassVar[Source] = "subspace_contrasts"
+
+
+class OfHistories(OfRows):
+    reads: ClassVar[Source] = "subspace_histories"
+
+
+class OfProjection(OfRows):
+    reads: ClassVar[Source] = "subspace_projection"
+
+
+class OfNothing(OfRows):
+    reads: ClassVar[Source] = "nothing"
+
+
+def row(**keys: Any) -> SubspaceRowSpec:
+    return SubspaceRowSpec(**{"role": "wikipedia"} | keys)
+
+
+def contrast(**keys: Any) -> SubspaceContrastSpec:
+    return SubspaceContrastSpec(**{"role": "wikipedia"} | keys)
+
+
+def exhibit(kind: type[OfRows], *specs: Any, name: str = "t") -> OfRows:
+    rows = [one for one in specs if isinstance(one, SubspaceRowSpec)]
+    contrasts = [one for one in specs if isinstance(one, SubspaceContrastSpec)]
+    return kind(name=name, title="T", caption="C", rows=rows, contrasts=contrasts)
+
+
+def study_of(*exhibits: OfRows, labels: dict[str, str] | None = None) -> Study:
+    return Study(paper="P", methods=METHODS, tables=list(exhibits), labels=labels or {})
+
+
+def wikipedia(**divisions: Any) -> dict[str, Any]:
+    """A scale's documents."""
+    return {"svcl": {"loader": "wikipedia", "divisions": {"printed": PRINTED} | divisions}}
+
+
+BOTH = wikipedia(whole_test={"validation": 231, "validation_from": "train"})
+
+
+def scale_of(**categories: Any) -> Scale:
+    block = {"roles": {"wikipedia": "svcl"}, "documents": wikipedia(), "seeds": [0, 1, 2]}
+    content = {"scale": "s", "title": "S", "studies": ["study"], "categories": block | categories}
+    return check(Scale, content, "s.yaml")
+
+
+def plan_of(scale: Scale, *exhibits: OfRows) -> Plan:
+    return Plan(scale, {"study": study_of(*exhibits)}, read(Catalogue, CONFIG / "datasets.yaml"), config=CONFIG)
+
+
+def test_lists_are_multiplied_out_the_last_key_fastest_and_each_row_has_a_run_per_seed() -> None:
+    spec = row(division=["printed", "whole_test"], method=["fixed", "sam"], selection=["map", "last"])
+    rows = subspace_rows([spec], study_of(), scale_of(documents=BOTH))
+    assert [(one.division, one.method, one.selection) for one in rows] == [
+        (division, method, selection)
+        for division in ("printed", "whole_test")
+        for method in ("fixed", "sam")
+        for selection in ("map", "last")
+    ]
+    assert {one.documents for one in rows} == {"svcl"}
+    assert [run.name for run in rows[0].runs] == [f"svcl/printed/triplets,toward=nothing/seed={n}" for n in range(3)]
+
+
+def test_a_method_without_epochs_has_one_row_that_reads_its_only_weights() -> None:
+    rows = subspace_rows([row(method=["cca", "sam"], selection=["map", "loss", "last"])], study_of(), scale_of())
+    assert [(one.method, one.selection) for one in rows] == [
+        ("cca", "last"),
+        ("sam", "map"),
+        ("sam", "loss"),
+        ("sam", "last"),
+    ]
+
+
+def test_methods_are_called_as_labelled_or_by_what_was_stated() -> None:
+    rows = subspace_rows([row(method=["cca", "sam", "grid_0"])], study_of(labels={"sam": "SAM"}), scale_of())
+    assert [one.label for one in rows] == ["CCA", "SAM", "triplets, start 0"]
+
+
+def test_a_row_that_a_scale_does_not_make_says_why_and_has_no_runs() -> None:
+    specs = [row(role="pascal", method="sam"), row(division="other", method="sam"), row(method=["cca", "sam"])]
+    rows = subspace_rows(specs, study_of(), scale_of(methods=["c*"]))
+    assert [(one.left_out, len(one.runs)) for one in rows] == [("role", 0), ("division", 0), (None, 3), ("method", 0)]
+    assert rows[0].documents is None and rows[3].documents == "svcl"
+    without = check(Scale, {"scale": "s", "title": "S", "studies": ["study"]}, "s.yaml")
+    assert [one.left_out for one in subspace_rows(specs, study_of(), without)] == ["role"] * 4
+
+
+def test_inputs_are_those_of_the_method_or_else_of_the_documents() -> None:
+    study = Study(paper="P", methods={"cca": {"method": "cca"}, "raw": {"method": "cca", "inputs": "as_stored"}})
+    prepared, raw = subspace_rows([row(method=["cca", "raw"])], study, scale_of())
+    assert (prepared.runs[0].image, raw.runs[0].image, raw.runs[0].text) == (
+        "sqrt_standardise",
+        "as_stored",
+        "as_stored",
+    )
+    assert prepared.runs[0].name != raw.runs[0].name
+
+
+def test_of_other_seeds_that_apply_the_last_count() -> None:
+    scale = scale_of(
+        documents=BOTH,
+        other_seeds=[
+            {"method": "grid_*", "seeds": [7]},
+            {"division": "whole_test", "seeds": [8, 9]},
+            {"method": ["grid_1"], "division": ["printed"], "seeds": [3, 4]},
+        ],
+    )
+    spec = row(division=["printed", "whole_test"], method=["sam", "grid_0", "grid_1"])
+    rows = subspace_rows([spec], study_of(), scale)
+    assert [[run.seed for run in one.runs] for one in rows] == [[0, 1, 2], [7], [3, 4], [8, 9], [8, 9], [8, 9]]
+
+
+def test_sides_of_a_contrast_are_paired_by_the_seeds_that_both_have() -> None:
+    scale = scale_of(other_seeds=[{"method": "fixed", "seeds": [2, 0, 5]}])
+    specs = [contrast(a="sam", b="fixed", selection=["map", "last"]), contrast(role="pascal", a="sam", b="fixed")]
+    first, second, left_out = subspace_contrasts(specs, study_of(), scale)
+    assert first.seeds == [0, 2]
+    assert first.runs == (
+        ["svcl/printed/triplets,toward=adaptive/seed=0", "svcl/printed/triplets,toward=adaptive/seed=2"],
+        ["svcl/printed/triplets,toward=nothing/seed=0", "svcl/printed/triplets,toward=nothing/seed=2"],
+    )
+    assert (second.a.selection, second.b.selection) == ("last", "last")
+    assert first.is_made and not left_out.is_made
+
+
+def test_the_second_side_may_have_another_selection_or_only_the_last() -> None:
+    specs = [contrast(a="fixed", b="fixed", selection="loss", against="map"), contrast(a="sam", b="cca")]
+    selections = [(one.a.selection, one.b.selection) for one in subspace_contrasts(specs, study_of(), scale_of())]
+    assert selections == [("loss", "map"), ("map", "last")]
+
+
+def test_a_run_reads_back_from_plain_data_with_its_name_whatever_was_stated() -> None:
+    study = Study.model_validate({"paper": "P", "methods": read_methods()})
+    rows = subspace_rows([row(method=list(study.methods))], study, scale_of())
+    assert len({one.runs[0].name for one in rows}) == len(rows)
+    for run in (one.runs[0] for one in rows):
+        placed = PlacedRun(run, Path("folder"), Path("division.csv"))
+        again = PlacedRun.of(json.loads(json.dumps(placed.plain)))
+        assert again == placed
+        assert again.run.name == run.name
+
+
+def read_methods() -> dict[str, Any]:
+    """Methods of which some state what is the default."""
+    stated = {"stated": {"method": "triplets", "loss": {"toward": "adaptive", "margin": 1.0}}}
+    tuned = {"tuned": {"method": "triplets", "loss": {"toward": "nothing"}, "margins": [0.2, 1.0]}}
+    return METHODS | stated | tuned | {"acmr": {"method": "acmr"}, "ridge": {"method": "cca", "ridge": 0.5}}
+
+
+def test_runs_of_one_seed_stand_together_and_no_job_is_longer_than_it_may_be() -> None:
+    spec = row(division=["printed", "whole_test"], method=list(METHODS), selection=["map", "last"])
+    plan = plan_of(scale_of(documents=BOTH, runs_per_job=4), exhibit(OfRows, spec))
+    runs = plan.subspaces.runs
+    assert len(runs) == 2 * 5 * 3
+    assert Counter(name for job in plan.subspaces.jobs.values() for name in job.runs) == Counter(list(runs))
+    for name, job in plan.subspaces.jobs.items():
+        assert name.startswith(f"{job.documents}/{job.division}/")
+        assert len(job.runs) in (3, 4)
+        assert {runs[run].division for run in job.runs} == {job.division}
+    for division in ("printed", "whole_test"):
+        jobs = [job for job in plan.subspaces.jobs.values() if job.division == division]
+        seeds = [runs[run].seed for job in jobs for run in job.runs]
+        assert all(first <= second for first, second in pairwise(seeds))
+
+
+def test_methods_that_a_scale_leaves_out_have_jobs_that_only_complete_needs() -> None:
+    plan = plan_of(scale_of(methods=["cca"]), exhibit(OfRows, row(method=["cca", "sam"])))
+    assert {run.method.method for run in plan.subspaces.runs.values()} == {"cca"}
+    assert len(plan.subspaces.all_runs) == 6
+    assert list(plan.subspaces.jobs) == ["svcl/printed/1", "complete/svcl/printed/1"]
+    page, complete = (plan.inputs_of("make_table", scale=one, table="study/t")["numbers"] for one in plan.scales)
+    assert page == [plan.places.subspace_numbers("svcl/printed/1")]
+    assert complete == [*page, plan.places.subspace_numbers("complete/svcl/printed/1")]
+    assert plan.targets["runs"] == [plan.places.subspace_record("svcl/printed/1")]
+
+
+def test_documents_are_read_from_the_files_of_their_loader() -> None:
+    corpus = {"loader": "corpus", "corpus": "drawn", "divisions": {"printed": {"validation": 1, "test": 1}}}
+    own = {"loader": "descriptors", "table": "t.csv", "images": "i.npy", "divisions": corpus["divisions"]}
+    content = scale_of().model_dump(mode="json", exclude_unset=True)
+    content["datasets"] = {"drawn": {"loader": "scenes", "seed": 1, "train": 60, "dev": 8, "test": 8}}
+    content["features"] = {"extractor": "grid_descriptors", "layout": "global"}
+    documents = content["categories"]["documents"] | {"drawn": corpus, "words": own, "own": own | {"texts": "t.npy"}}
+    content["categories"] |= {"documents": documents}
+    places = Places(Path("out"), Path("in"))
+    plan = Plan(
+        check(Scale, content, "s"),
+        {"study": study_of(exhibit(OfRows, row(method="sam")))},
+        read(Catalogue, CONFIG / "datasets.yaml"),
+        places=places,
+    )
+    assert plan.inputs_of("keep_documents", documents="svcl") == {
+        "features": Path("in/wikipedia/raw_features.mat"),
+        "train_list": Path("in/wikipedia/trainset_txt_img_cat.list"),
+        "test_list": Path("in/wikipedia/testset_txt_img_cat.list"),
+        "categories": Path("in/wikipedia/categories.list"),
+    }
+    assert plan.inputs_of("keep_documents_of_words", documents="drawn") == {
+        "corpus": places.corpus("drawn"),
+        "features": Path("out/features/drawn/grid_descriptors-global.npy"),
+    }
+    assert plan.inputs_of("keep_documents_of_words", documents="words") == {
+        "table": Path("t.csv"),
+        "images": Path("i.npy"),
+    }
+    assert plan.inputs_of("keep_documents", documents="own")["texts"] == Path("t.npy")
+    # Exactly one of the two rules makes the documents, that with vectors of texts where they are vectors.
+    vectors, words = (
+        {name for name in documents if re.fullmatch(plan.constraints_of(rule)["documents"], name)}
+        for rule in ("keep_documents", "keep_documents_of_words")
+    )
+    assert (vectors, words) == ({"svcl", "own"}, {"drawn", "words"})
+    assert "text" in plan.outputs_of("keep_documents") and "text" not in plan.outputs_of("keep_documents_of_words")
+
+
+def test_a_job_reads_its_documents_and_a_division_for_each_of_its_seeds() -> None:
+    other = row(division="whole_test", method="cca")
+    plan = plan_of(scale_of(documents=BOTH), exhibit(OfRows, row(method=["cca", "sam"]), other))
+    places = plan.places
+    inputs = plan.inputs_of("train_subspaces", subspace_job="svcl/printed/1")
+    assert inputs == {
+        "documents": places.documents("svcl"),
+        "image": places.document_vectors("svcl", "image"),
+        "text": [places.document_vectors("svcl", "text")],
+        "divisions": [places.division("svcl", "printed", seed) for seed in (0, 1, 2)],
+    }
+    placed = [PlacedRun.of(one) for one in plan.params_of("train_subspaces", subspace_job="svcl/printed/1")["runs"]]
+    assert {one.run.name for one in placed} == {
+        name for name, run in plan.subspaces.runs.items() if run.division == "printed"
+    }
+    assert all(one.folder == places.subspace_run(one.run.name) for one in placed)
+    assert all(one.division == places.division("svcl", "printed", one.run.seed) for one in placed)
+    division = plan.params_of("divide_documents", documents="svcl", division="whole_test", seed="1")["spec"]
+    assert division["validation_from"] == "train"
+    assert places.division("svcl", "printed", 1).as_posix() == "results/corpus/documents/svcl/printed,seed=1.csv"
+
+
+def test_a_table_or_figure_reads_what_it_names() -> None:
+    made, nobody = row(method="sam"), row(role="pascal", method="sam")
+    plan = plan_of(
+        scale_of(runs_per_job=2),
+        exhibit(OfRows, nobody, made, name="rows"),
+        exhibit(OfHistories, made, name="histories"),
+        exhibit(OfContrasts, contrast(a="sam", b="cca"), contrast(role="pascal", a="sam", b="cca"), name="contrasts"),
+        exhibit(OfContrasts, contrast(role="pascal", a="sam", b="cca"), name="no_contrasts"),
+        exhibit(OfProjection, nobody, row(method=["cca", "sam"], selection="map"), name="projection"),
+        exhibit(OfProjection, nobody, name="no_projection"),
+        exhibit(OfNothing, name="nothing"),
+    )
+    places = plan.places
+
+    def numbers(name: str) -> Any:
+        return plan.inputs_of("make_table", scale="s", table=f"study/{name}")["numbers"]
+
+    jobs = plan.subspaces.jobs_of(run.name for run in subspace_rows([made], plan.studies["study"], plan.scale)[0].runs)
+    assert 1 < len(jobs) <= 3
+    assert numbers("rows") == [places.subspace_numbers(job) for job in jobs]
+    assert numbers("histories") == [
+        *(places.subspace_numbers(job, "histories") for job in jobs),
+        *(places.subspace_numbers(job, "category_margins") for job in jobs),
+    ]
+    assert numbers("contrasts") == [places.subspace_contrasts("s", "study/contrasts")]
+    (pair,) = plan.params_of("contrast_subspaces", scale="s", exhibit="study/contrasts")["pairs"]
+    assert (pair["a_selection"], pair["b_selection"], pair["seeds"]) == ("map", "last", [0, 1, 2])
+    assert pair["b"] == [f"svcl/printed/cca/seed={seed}" for seed in (0, 1, 2)]
+    queries = plan.inputs_of("contrast_subspaces", scale="s", exhibit="study/contrasts")["queries"]
+    assert queries == [places.subspace_numbers(f"svcl/printed/{part}", "queries") for part in (1, 2, 3)]
+    (of_run,) = plan.subspaces.jobs_of(["svcl/printed/cca/seed=0"])
+    assert numbers("projection") == [
+        places.subspace_projection("s", "study/projection"),
+        places.subspace_numbers(of_run, "category_margins"),
+    ]
+    params = plan.params_of("project_subspace", scale="s", exhibit="study/projection")
+    assert (params["selection"], params["run"]["folder"]) == (
+        "last",
+        "results/training/subspaces/svcl/printed/cca/seed=0",
+    )
+    assert numbers("no_contrasts") == numbers("no_projection") == numbers("nothing") == []
+    assert re.fullmatch(plan.constraints_of("contrast_subspaces")["exhibit"], "study/contrasts")
+    assert not re.fullmatch(plan.constraints_of("contrast_subspaces")["exhibit"], "study/rows")
+    assert not re.fullmatch(plan.constraints["exhibit"], "study/contrasts")  # runs of image-text matching
+
+
+def test_a_study_that_names_an_unknown_method_ends_with_its_methods() -> None:
+    for spec in (row(method="sma"), contrast(a="cca", b="sma")):
+        with pytest.raises(ValidationError, match="t names the method 'sma', but methods has only: cca, fixed"):
+            study_of(exhibit(OfRows, spec))
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        ({"roles": {"wikpedia": "svcl"}}, "categories.roles names 'wikpedia', .* did you mean 'wikipedia'"),
+        ({"methods": ["cca", "smm"]}, "categories.methods names 'smm', which is no method of its studies; did you"),
+        (
+            {"other_seeds": [{"method": "gird_*", "seeds": [1]}]},
+            r"categories.other_seeds\[0\].method names 'gird_\*', which is no method",
+        ),
+        (
+            {"other_seeds": [{"division": "whole", "seeds": [1]}]},
+            r"categories.other_seeds\[0\].division names 'whole', which is no division of its studies; did you mean 'whole_test'",
+        ),
+    ],
+)
+def test_what_a_scale_names_is_in_its_studies(categories: dict[str, Any], message: str) -> None:
+    scale = scale_of(documents=BOTH, **categories)
+    spec = row(division=["printed", "whole_test"], method=list(METHODS))
+    with pytest.raises(InputError, match=message):
+        plan_of(scale, exhibit(OfRows, spec))
+
+
+def test_a_division_that_no_row_names_would_be_drawn_for_nothing() -> None:
+    with pytest.raises(InputError, match=r"documents\.svcl\.divisions names 'whole_test', which is no division"):
+        plan_of(scale_of(documents=BOTH), exhibit(OfRows, row(method="sam")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"roles": {"wikipedia": "other"}}, "roles.wikipedia is 'other', but documents has only: svcl"),
+        ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; every seed may occur only once"),
+        ({"other_seeds": [{"method": "sam", "seeds": [3, 3]}]}, r"seeds is \[3, 3\]"),
+        ({"other_seeds": [{"seeds": [3]}]}, "other_seeds name a method or a division"),
+        ({"methods": ["a b"]}, "the name of a method, or a pattern such as small_*"),
+    ],
+)
+def test_mistakes_in_the_block_are_told_with_a_cure(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        scale_of(**changes)
+
+
+def test_documents_of_a_corpus_need_the_corpus_and_one_vector_per_image() -> None:
+    content = scale_of().model_dump(mode="json", exclude_unset=True)
+    divisions = {"printed": {"validation": 1, "test": 1}}
+    content["categories"]["documents"]["svcl"] = {"loader": "corpus", "corpus": "drawn", "divisions": divisions}
+    with pytest.raises(InputError, match=r"documents\.svcl\.corpus is 'drawn', but datasets has only: none"):
+        check(Scale, content, "s.yaml")
+    content["datasets"] = {"drawn": {"loader": "scenes", "seed": 1, "train": 60, "dev": 8, "test": 8}}
+    with pytest.raises(InputError, match="give features with layout: global"):
+        check(Scale, content, "s.yaml")
+    content["features"] = {"extractor": "grid_descriptors", "layout": "grid"}
+    with pytest.raises(InputError, match="give features with layout: global"):
+        check(Scale, content, "s.yaml")
+
+
+def test_a_published_row_is_that_of_one_row_and_nothing_is_contrasted_with_itself() -> None:
+    with pytest.raises(ValidationError, match="published names one published row, but method is a list"):
+        row(method=["cca", "sam"], published="1")
+    with pytest.raises(ValidationError, match="the method 'sam' is contrasted with itself; give another b, or against"):
+        contrast(a=["cca", "sam"], b="sam")
