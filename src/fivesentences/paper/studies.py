@@ -32,6 +32,8 @@ from fivesentences.paper.tables.agreement import AgreementTable
 from fivesentences.paper.tables.margins import MarginsTable
 from fivesentences.paper.tables.paired import PairedTable
 from fivesentences.paper.tables.runs import RunTable
+from fivesentences.paper.tables.subspace_contrasts import SubspaceContrastTable
+from fivesentences.paper.tables.subspaces import SubspaceTable
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.studies import Study
@@ -40,7 +42,9 @@ AnyTable = Annotated[
     RunTable  # rows x metrics of runs
     | AgreementTable  # correlations of each phi with judges
     | MarginsTable  # what adaptive margins are made of
-    | PairedTable,  # paired differences of runs
+    | PairedTable  # paired differences of runs
+    | SubspaceTable  # methods x metrics of category retrieval
+    | SubspaceContrastTable,  # paired differences of these
     Field(discriminator="kind"),
 ]
 AnyFigure = Annotated[

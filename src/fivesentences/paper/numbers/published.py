@@ -22,7 +22,8 @@ ROLES = {
     "Flickr30K": "flickr30k",
     "MSCOCO": "coco",
     "Wikipedia": "wikipedia",
-    "NUS-WIDE-10k": "nuswide",
+    "NUS-WIDE-10k": "nus_wide_10k",
+    "NUS-WIDE (10 classes, single-label, full)": "nus_wide",
     "Pascal Sentences": "pascal",
 }
 

@@ -11,13 +11,15 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.numbers.contrasts import Contrasts, Difference, Measured, measured_contrasts
-from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
+from fivesentences.paper.numbers.contrasts import Contrasts, Measured, measured_contrasts
+from fivesentences.paper.tables.differences import COLUMNS, cells_of
+from fivesentences.paper.tables.table import Group, Table, TableRow
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
     groups_of,
     notes_on_contrasts,
     notes_on_contrasts_left_out,
+    notes_on_statistics,
     sides_in_words,
 )
 from fivesentences.paper.text.numbers import MINUS
@@ -27,17 +29,6 @@ from fivesentences.plan.exhibits import SETTINGS, ContrastSpec, RowSpec, Source,
 from fivesentences.plan.rows import Row
 
 DECIMALS = 2
-COLUMNS = (
-    Column(("means", "A"), "A", {"statistic": "mean_a"}),
-    Column(("means", "B"), "B", {"statistic": "mean_b"}),
-    Column(("A − B", "95% interval"), "A − B, 95% interval", {"statistic": "difference"}),
-    Column(("bootstrap", "from"), "bootstrap from", {"statistic": "bootstrap_low"}),
-    Column(("bootstrap", "to"), "bootstrap to", {"statistic": "bootstrap_high"}),
-    Column(("seeds", "number"), "seeds", {"statistic": "seeds"}, decimals=0),
-    Column(("seeds", "sd"), "sd over seeds", {"statistic": "spread"}),
-    Column(("bounds", "within ±"), "within ±", {"statistic": "equivalence"}),
-    Column(("bounds", "detectable"), "detectable", {"statistic": "detectable"}),
-)
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
     *((key, "") for key in ("role", "dataset", *SETTINGS)),
@@ -122,7 +113,7 @@ class _Filling:
             if len(self.stub) > 2:
                 labels = ("" if place else question, *labels)
             lines.append(
-                TableRow("ours", labels, keys | {"metric": metric}, "", False, _cells(measured.metrics[metric]))
+                TableRow("ours", labels, keys | {"metric": metric}, "", False, cells_of(measured.metrics[metric]))
             )
         return lines
 
@@ -132,14 +123,7 @@ class _Filling:
         study, scale = context.study, context.scale
         notes = notes_on_contrasts(self.found, spec.measures, study)
         if any(len(one.contrast.seeds) > 1 for one in self.found.of):
-            notes += [
-                f"From, to: 95% percentile interval of {self.found.resamples:,} bootstrap resamples of seeds and, "
-                "independently, test images; with fewer than some ten seeds it is too narrow, unlike that of A − B.",
-                "sd: of the differences of single seeds.",
-                "Within ±: the smallest bound within which two one-sided tests at 5% call both sides equivalent.",
-                "Detectable: the smallest true difference that a two-sided test at 5% would have found with a power "
-                "of 80%.",
-            ]
+            notes += notes_on_statistics(self.found.resamples, "test images")
         left_out = notes_on_contrasts_left_out(self.contrasts, scale.scale, study)
         return (*notes, *left_out, *notes_on_missing(study, scale, context.rows(spec)), *spec.notes)
 
@@ -148,14 +132,3 @@ def _plain(row: Row) -> dict[str, str | int | float]:
     """The settings of a row as they stand in a CSV; empty for what the scale decides."""
     values = {key: getattr(row, key) for key in SETTINGS}
     return {key: "" if value is None else value for key, value in values.items()}
-
-
-def _cells(found: Difference) -> tuple[Cell, ...]:
-    """One cell for each of ``COLUMNS``."""
-    one_number = (found.bootstrap_low, found.bootstrap_high, float(found.seeds), found.spread, found.equivalence)
-    return (
-        Cell(found.mean_a, count=found.seeds),
-        Cell(found.mean_b, count=found.seeds),
-        Cell(found.mean, low=found.low, high=found.high, count=found.seeds),
-        *(Cell(value, count=found.seeds) for value in (*one_number, found.detectable)),
-    )

@@ -101,6 +101,22 @@ def notes_on_contrasts(contrasts: Contrasts, metrics: Sequence[Summed], study: S
     return notes + _on_seeds(contrasts)
 
 
+def notes_on_statistics(resamples: int, units: str) -> list[str]:
+    """What the columns of a table of differences mean.
+
+    Args:
+        resamples: Draws of the bootstrap.
+        units: What is drawn beside seeds, such as ``test images``.
+    """
+    return [
+        f"From, to: 95% percentile interval of {resamples:,} bootstrap resamples of seeds and, "
+        f"independently, {units}; with fewer than some ten seeds it is too narrow, unlike that of A − B.",
+        "sd: of the differences of single seeds.",
+        "Within ±: the smallest bound within which two one-sided tests at 5% call both sides equivalent.",
+        "Detectable: the smallest true difference that a two-sided test at 5% would have found with a power of 80%.",
+    ]
+
+
 def _on_seeds(contrasts: Contrasts) -> list[str]:
     notes = []
     counts = {len(one.contrast.seeds) for one in contrasts.of}
