@@ -64,7 +64,8 @@ def fit_cca(spec: CCA, train: Inputs) -> LinearProjector:
     """Canonical correlation analysis, by cca-zoo's ``RidgeCCA``.
 
     Directions in which training documents do not vary are left out. The others are divided by the root of their mean
-    variance, so that a ridge does not depend on the unit; without a ridge this changes nothing. Without ``weighted`` and a ridge, directions have variance 1 in training.
+    variance, so that a ridge does not depend on the unit; without a ridge this changes nothing. Without ``weighted``
+    and a ridge, directions have variance 1 in training.
 
     Args:
         spec: Its settings.
@@ -104,7 +105,7 @@ def canonical(
         views.append(Affine(mean, axes / ((view - mean) @ axes).std()))
     inside = [affine(view) for affine, view in zip(views, (images, texts), strict=True)]
     most = min(one.shape[1] for one in inside)
-    model = RidgeCCA(n_components=min(dimensions or most, most), shrinkage=[ridge, ridge]).fit(inside)
+    model = RidgeCCA(n_components=min(dimensions or most, most), shrinkage=[ridge, ridge]).fit([*inside])
     found = [Affine(one.mean, one.weights @ weights) for one, weights in zip(views, model.weights_, strict=True)]
     if weighted:
         correlations = training_correlations(found[0](images), found[1](texts))
