@@ -38,9 +38,10 @@ def tables(draw):
     parts = draw(st.lists(st.sampled_from(["train", "test"]), min_size=n, max_size=n))
     articles = [f"article {row // draw(st.integers(1, 4))}" for row in range(n)]
     source = draw(st.sampled_from(["train", "test", "all"]))
-    test = draw(st.integers(1, n)) if source == "all" else "published"
+    most = draw(st.sampled_from([n // 5, n]))
+    test = draw(st.integers(1, most)) if source == "all" else "published"
     spec = DivisionSpec(
-        validation=draw(st.integers(1, n)),
+        validation=draw(st.integers(1, most)),
         test=test,
         validation_from=source,
         balanced=draw(st.booleans()),
@@ -147,6 +148,18 @@ def test_sizes_that_do_not_fit_are_refused(refused, spec, words):
     given = documents(["a"] * 7 + ["b"] * 3 + ["a", "b"] * 2 + ["a"], ["train"] * 10 + ["test"] * 5)
     with refused(*words):
         divide(given, DivisionSpec(**spec), 0)
+
+
+@pytest.mark.parametrize(("validation", "test"), [(4, 4), (7, 2), (3, 11), (12, 14)])
+def test_what_does_not_divide_evenly_goes_round_the_categories(validation, test):
+    given = documents(cycled(50))
+    extra = set()
+    for seed in range(20):
+        parts = rows_of(divide(given, DivisionSpec(validation=validation, test=test, balanced=True), seed))
+        counts = [[Counter(given.categories[row] for row in part)[name] for name in "abcde"] for part in parts]
+        assert all(max(some) - min(some) <= 1 for some in counts)  # those of training too, since all have ten
+        extra.add(tuple(counts[1]))
+    assert len(extra) > 2  # the seed decides which categories give one more
 
 
 def test_what_was_not_published_cannot_be_drawn_from(refused):
