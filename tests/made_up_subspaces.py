@@ -10,10 +10,12 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
+from fivesentences.evaluation.categories import SUBSPACE_METRICS, TABLES
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.subspace_runs import SubspaceRun
 
-METRICS, DIRECTIONS = ("mAP", "mAP@100", "mAP@100 possible", "mAP@R"), ("i2t", "t2i", "mean")
+DIRECTIONS = ("i2t", "t2i", "mean")
+SIZES = (100, 10, 20, 6)  # documents for training, validation and test, and categories
 CATEGORIES = ("beach", "city", "farm", "forest", "harbour", "kitchen")
 
 
@@ -40,12 +42,11 @@ def numbers_of(runs: Iterable[SubspaceRun]) -> pd.DataFrame:
         loss = run.method.loss if isinstance(run.method, TripletNetwork) else None
         gain = 0.02 * np.exp(-((loss.start - 0.4) ** 2) / 0.05) if loss and loss.toward != "nothing" else 0.0
         for selection in ("map", "loss", "last") if run.method.iterative else ("last",):
-            for number, metric in enumerate(METRICS):
+            for number, metric in enumerate(SUBSPACE_METRICS):
                 start = 0.26 - 0.04 * number + hard + gain + 0.004 * draw.standard_normal()
                 for direction, shift in zip(DIRECTIONS, (0.02, -0.02, 0.0), strict=True):
-                    lines.append((*about(run), selection, metric, direction, start + shift))
-    columns = ["run", "documents", "division", "method", "seed", "selection", "metric", "direction", "value"]
-    return pd.DataFrame(lines, columns=columns)
+                    lines.append((*about(run), selection, metric, direction, start + shift, *SIZES))
+    return pd.DataFrame(lines, columns=list(TABLES["metrics"]))
 
 
 def about(run: SubspaceRun) -> tuple[str, str, str, str, int]:
@@ -62,8 +63,9 @@ def histories_of(runs: Iterable[SubspaceRun]) -> pd.DataFrame:
         loss, epochs, end = run.method.loss, run.training.epochs, _end(run)
         for epoch in range(1, epochs + 1):
             alpha = loss.alpha(epoch, epochs)
-            lines.append((run.name, epoch, 5 / epoch, alpha, alpha * end + (1 - alpha) * loss.margin))
-    return pd.DataFrame(lines, columns=["run", "epoch", "loss", "alpha", "mean_margin"])
+            margin = alpha * end + (1 - alpha) * loss.margin
+            lines.append((run.name, epoch, 0.005, 5 / epoch, 6 / epoch, 0.2, alpha, margin))
+    return pd.DataFrame(lines, columns=list(TABLES["histories"]))
 
 
 def category_margins_of(runs: Iterable[SubspaceRun], categories: Sequence[str] = CATEGORIES) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def category_margins_of(runs: Iterable[SubspaceRun], categories: Sequence[str] =
                 margin = alpha * (end + shift) + (1 - alpha) * loss.margin
                 if anchor != negative:
                     lines.append((run.name, epoch, categories[anchor], categories[negative], margin, 400))
-    return pd.DataFrame(lines, columns=["run", "epoch", "anchor", "negative", "mean_margin", "pairs"])
+    return pd.DataFrame(lines, columns=list(TABLES["category_margins"]))
 
 
 def _end(run: SubspaceRun) -> float:

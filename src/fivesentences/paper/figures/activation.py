@@ -71,18 +71,24 @@ def activation_curves(curves: Sequence[tuple[float, float]], epochs: int) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
+def _curves(data: pd.DataFrame) -> list[tuple[float, float, pd.DataFrame]]:
+    """Start, steepness and points of each curve."""
+    grouped = data.groupby(["start", "steepness"], sort=False)
+    return [(float(curve["start"].iloc[0]), float(curve["steepness"].iloc[0]), curve) for _, curve in grouped]
+
+
 def _label(start: float, steepness: float) -> str:
-    return f"f_a = {start:g}, k = {steepness:g}"
+    return f"fₐ = {start:g}, k = {steepness:g}"
 
 
 def _notes(data: pd.DataFrame) -> list[str]:
     notes = [
-        "α(t) = 1 / (1 + exp(−k (t − f_a n_e))), the weight of the adaptive margin at epoch t, with "
-        f"n_e = {data['epochs'].iloc[0]} epochs; the fixed margin has the weight 1 − α(t). Dots: t = f_a n_e, where "
+        "α(t) = 1 / (1 + exp(−k (t − fₐ nₑ))), the weight of the adaptive margin at epoch t, with "
+        f"nₑ = {data['epochs'].iloc[0]} epochs; the fixed margin has the weight 1 − α(t). Dots: t = fₐ nₑ, where "
         "both weigh the same."
     ]
     unfinished = []
-    for (start, steepness), curve in data.groupby(["start", "steepness"], sort=False):
+    for start, steepness, curve in _curves(data):
         first, last = curve["alpha"].iloc[0], curve["alpha"].iloc[-1]
         ends = [f"begins at {first:.2f}"] if first > EDGE else []
         ends += [f"ends at {last:.2f}"] if last < 1 - EDGE else []
@@ -95,20 +101,20 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     canvas.set_size_inches(WIDTH, ABOVE + HEIGHT + BELOW)
     panel = panel_at(canvas, LEFT, ABOVE, PANEL, HEIGHT)
     entries = []
-    for number, ((start, steepness), curve) in enumerate(data.groupby(["start", "steepness"], sort=False)):
+    for number, (start, steepness, curve) in enumerate(_curves(data)):
         colour, epochs = COLOURS[number], int(curve["epochs"].iloc[0])
         how: dict[str, Any] = {"color": colour, "linestyle": DASHES[number % 3], "linewidth": 1.5, "zorder": 3}
         panel.plot(curve["epoch"], curve["alpha"], **how)
         panel.plot(start * epochs, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False)
         entries.append(("●", colour, _label(start, steepness)))
     panel.set_xlim(0, data["epochs"].iloc[0])
-    panel.set_ylim(0, 1.02)
+    panel.set_ylim(-0.02, 1.02)
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
     panel.set_xlabel("epoch t", labelpad=2)
     panel.set_ylabel("α(t)", labelpad=3)
     draw_grid(panel)
     beside = LEFT + PANEL + BESIDE
     across = {"fontsize": 7.5, "color": SOFT, "va": "center"}
-    text_at(canvas, beside, ABOVE + HEIGHT * 0.02 / 1.02, "α = 1: the adaptive margin, f_m = f_am", **across)
-    text_at(canvas, beside, ABOVE + HEIGHT, "α = 0: the fixed margin, f_m = m", **across)
+    text_at(canvas, beside, ABOVE + HEIGHT * 0.02 / 1.04, "α = 1: the adaptive margin, fₘ = fₐₘ", **across)
+    text_at(canvas, beside, ABOVE + HEIGHT * 1.02 / 1.04, "α = 0: the fixed margin, fₘ = m", **across)
     legend_at(canvas, beside, ABOVE + HEIGHT / 2 - 0.16 * len(entries) / 2, entries)

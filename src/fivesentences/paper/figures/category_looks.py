@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 LEGEND_SIZE, LEGEND_LINE = 7.5, 0.165  # points, and inches from one line of a legend to the next
 SAMPLE, APART = 0.26, 0.2  # inches: length of a sample of a line, and between columns
-TINTS = ((1.0, 0.0), (0.5, 1.0), (0.5, 0.0))  # of each round of colours: how much of it is left, mixed with what
+TINTS = ((1.0, 0.0), (0.55, 0.0), (0.55, 1.0))  # of each round of colours: how much of it is left, mixed with what
 
 
 class Look(NamedTuple):
-    """Colour and dashes of a category; colours come again as lighter and darker ones, with other dashes."""
+    """Colour and dashes of a category; colours come again as darker and lighter ones, with other dashes."""
 
     colour: str
     dashes: Any
@@ -44,7 +44,14 @@ def legend_height(names: Sequence[str], width: float) -> float:
 
 
 def draw_legend(
-    canvas: Canvas, left: float, top: float, width: float, looks: Mapping[str, Look], names: Mapping[str, str]
+    canvas: Canvas,
+    left: float,
+    top: float,
+    width: float,
+    looks: Mapping[str, Look],
+    names: Mapping[str, str],
+    *,
+    dots: bool = False,
 ) -> None:
     """Sample and name of each category, in columns that are read downwards.
 
@@ -55,6 +62,7 @@ def draw_legend(
         width: Inches that it may take.
         looks: Of each category.
         names: What the legend calls each category.
+        dots: Dots as samples; otherwise lines.
     """
     from matplotlib.lines import Line2D
 
@@ -65,15 +73,13 @@ def draw_legend(
     for index, (category, look) in enumerate(looks.items()):
         column, row = divmod(index, rows)
         x, y = left + column * each, top + (row + 0.5) * LEGEND_LINE
-        sample = Line2D(
-            [x / across, (x + SAMPLE) / across],
-            [1 - y / down] * 2,
-            color=look.colour,
-            linestyle=look.dashes,
-            linewidth=1.6,
-        )
+        if dots:
+            sample = Line2D([(x + 0.05) / across], [1 - y / down], color=look.colour, marker="o", markersize=5)
+        else:
+            ends = [x / across, (x + SAMPLE) / across]
+            sample = Line2D(ends, [1 - y / down] * 2, color=look.colour, linestyle=look.dashes, linewidth=1.6)
         canvas.add_artist(sample)
-        text_at(canvas, x + SAMPLE + 0.06, y, names[category], fontsize=LEGEND_SIZE, va="center")
+        text_at(canvas, x + (0.14 if dots else SAMPLE + 0.06), y, names[category], fontsize=LEGEND_SIZE, va="center")
 
 
 def _columns(names: Sequence[str], width: float) -> int:

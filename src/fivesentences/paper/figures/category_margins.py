@@ -18,15 +18,11 @@ from fivesentences.paper.figures.category_looks import (
     looks_of_categories,
 )
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.subspace_rows import (
-    SubspaceRowsFigure,
-    note_on_seeds,
-    notes_on_rows,
-    where_in_words,
-)
+from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import of_run, read_category_margins
 from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
 from fivesentences.plan.exhibits import Source
 from fivesentences.plan.subspaces import SubspaceRow
 
@@ -35,8 +31,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ["setting", "anchor", "negative", "epoch", "mean_margin", "low", "high", "seeds"]
 # Inches.
-LEFT, RIGHT, BETWEEN, TITLE, HEIGHT, GAP, AXIS = 0.5, 0.08, 0.14, 0.2, 1.05, 0.1, 0.42
-HEADING, LEGEND, BLOCK = 0.28, 0.12, 0.2
+LEFT, RIGHT, BETWEEN, TITLE, HEIGHT, GAP, AXIS = 0.5, 0.16, 0.14, 0.2, 1.05, 0.1, 0.42
+HEADING, LEGEND = 0.26, 0.02
 SIZE = 6.5  # points of the names inside a panel
 ROOM = 0.17  # share of a panel's height, above and below its lines, for these names
 
@@ -56,10 +52,14 @@ class CategoryMarginsFigure(SubspaceRowsFigure):
         """
         made, rows = self.resolved(context)
         frame = read_category_margins(numbers) if made else pd.DataFrame()
-        parts = [margins_over_seeds(row, frame, _setting(row, made, context)) for row in made]
+        parts = [margins_over_seeds(row, frame, _setting(row, context)) for row in made]
         data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
         names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
-        notes = [*(_notes(made) if made else []), *notes_on_rows(context, made, rows), *self.notes]
+        notes = [
+            *(_notes(made) if made else []),
+            *notes_on_left_out(rows, context.scale.scale, context.study),
+            *self.notes,
+        ]
         return Drawing(data, notes, functools.partial(_draw, data=data, names=names) if made else None)
 
 
@@ -80,17 +80,16 @@ def margins_over_seeds(row: SubspaceRow, frame: pd.DataFrame, setting: str) -> p
     return found.assign(setting=setting)
 
 
-def _setting(row: SubspaceRow, made: Sequence[SubspaceRow], context: Context) -> str:
-    """What a block of panels is called: its method, and its documents where they differ."""
-    where = where_in_words(row, context)
-    return f"{row.label}: {where}"
+def _setting(row: SubspaceRow, context: Context) -> str:
+    """What a block of panels is called: its method and its documents."""
+    return f"{row.label}: {place_of(row, context.study)}"
 
 
 def _notes(made: Sequence[SubspaceRow]) -> list[str]:
     return [
         "Each panel: the mean margin of triplets whose anchor and positive are of the panel’s category and whose "
         "negative is of the line’s category, at that epoch. Named: the largest and the smallest of the last epoch.",
-        note_on_seeds(made, "Lines: mean"),
+        note_on_seeds(made, "Lines: mean", "One run"),
     ]
 
 

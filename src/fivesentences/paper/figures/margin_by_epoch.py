@@ -8,28 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 import pandas as pd
 
+from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.subspace_rows import (
-    SubspaceRowsFigure,
-    note_on_seeds,
-    notes_on_rows,
-    where_in_words,
-)
+from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
 from fivesentences.plan.exhibits import Source
 from fivesentences.plan.subspaces import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-COLUMNS = ["setting", "method", "what", "epoch", "mean", "low", "high", "seeds"]
+COLUMNS = ["setting", "line", "what", "epoch", "mean", "low", "high", "seeds"]
 MARGIN, ALPHA = "mean margin", "alpha"
 # Margins take these colours in turn; the schedule has one that no margin has.
 LINES = (COLOURS[0], COLOURS[1], COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[6])
@@ -54,21 +50,26 @@ class MarginByEpochFigure(SubspaceRowsFigure):
         """
         made, rows = self.resolved(context)
         data = self._tidy(made, context, numbers)
-        notes = [*(_notes(made, data) if made else []), *notes_on_rows(context, made, rows), *self.notes]
+        notes = [
+            *(_notes(made, data) if made else []),
+            *notes_on_left_out(rows, context.scale.scale, context.study),
+            *self.notes,
+        ]
         return Drawing(data, notes, functools.partial(_draw, data=data) if made else None)
 
     def _tidy(self, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]) -> pd.DataFrame:
         """One line per method, quantity and epoch: over seeds the mean, the lowest and the highest value."""
         parts = [pd.DataFrame(columns=COLUMNS)] if not made else []
         histories = read_histories(numbers) if made else pd.DataFrame()
+        schedules: set[tuple[str, str]] = set()
         for row in _each_once(made):
-            runs = [of_run(histories, run.name) for run in row.runs]
-            for column, what in (("mean_margin", MARGIN), ("alpha", ALPHA)):
-                values = (
-                    pd.concat(runs).dropna(subset=column).groupby("epoch")[column].agg(["mean", "min", "max", "count"])
-                )
-                values = values.reset_index().set_axis(["epoch", "mean", "low", "high", "seeds"], axis=1)
-                parts.append(values.assign(setting=where_in_words(row, context), method=row.label, what=what))
+            runs = pd.concat([of_run(histories, run.name) for run in row.runs])
+            where = place_of(row, context.study)
+            parts.append(_over_seeds(runs, "mean_margin").assign(setting=where, line=row.label, what=MARGIN))
+            schedule = _schedule(row)
+            if schedule is not None and (where, schedule) not in schedules:
+                schedules.add((where, schedule))
+                parts.append(_over_seeds(runs, "alpha").assign(setting=where, line=schedule, what=ALPHA))
         return pd.concat(parts, ignore_index=True)[COLUMNS]
 
 
@@ -77,24 +78,38 @@ def _each_once(made: Sequence[SubspaceRow]) -> list[SubspaceRow]:
     return list({(row.role, row.division, row.method): row for row in reversed(made)}.values())[::-1]
 
 
+def _schedule(row: SubspaceRow) -> str | None:
+    """What a row's schedule is called; None for a margin that stays fixed."""
+    loss = row.spec.loss if isinstance(row.spec, TripletNetwork) else None
+    if loss is None or loss.toward == "nothing":
+        return None
+    return "α(t) = 1" if loss.always else f"α(t), fₐ = {loss.start:g}, k = {loss.steepness:g}"
+
+
+def _over_seeds(runs: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Epoch, mean, lowest and highest value over runs, and how many they are."""
+    found = runs.dropna(subset=column).groupby("epoch")[column].agg(["mean", "min", "max", "count"])
+    return found.reset_index().set_axis(["epoch", "mean", "low", "high", "seeds"], axis=1)
+
+
 def _notes(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     notes = [
         "Mean margin: over all triplets of the batches of an epoch. α(t): the weight of what the schedule leads to at "
         "that epoch, on the same axis.",
-        note_on_seeds(made, "Lines: mean; bands: lowest to highest value"),
+        note_on_seeds(made, "Lines: mean; bands: lowest to highest value", "One run of each method"),
     ]
     falls = []
-    for (setting, method), line in data[data["what"] == MARGIN].groupby(["setting", "method"], sort=False):
+    for (setting, name), line in data[data["what"] == MARGIN].groupby(["setting", "line"], sort=False):
         first, last = line["mean"].iloc[0], line["mean"].iloc[-1]
-        where = f"{method} ({setting})" if data["setting"].nunique() > 1 else method
-        falls.append(f"{where} {first:.2f} → {last:.2f}")
+        where = f"{name} ({setting})" if data["setting"].nunique() > 1 else name
+        falls.append(f"{where}: {first:.2f} → {last:.2f}")
     return [*notes, f"Mean margin in the first and the last epoch: {'; '.join(falls)}."]
 
 
 def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     """A panel per setting, one below the other."""
-    settings, methods = unique(data["setting"]), unique(data["method"])
-    colours = {method: LINES[index % len(LINES)] for index, method in enumerate(methods)}
+    settings, names = unique(data["setting"]), unique(data[data["what"] == MARGIN]["line"])
+    colours = {name: LINES[index % len(LINES)] for index, name in enumerate(names)}
     panels = [(setting, _lines(data[data["setting"] == setting], colours)) for setting in settings]
     labels = [label for _, lines in panels for label, *_ in lines]
     apart = TEXT_LINE * max(len(label.splitlines()) for label in labels) + APART
@@ -115,33 +130,16 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
 
 
 def _lines(data: pd.DataFrame, colours: dict[str, str]) -> list[tuple[str, pd.DataFrame, str, Any]]:
-    """Label, points, colour and dashes of each line of a panel; methods with the same schedule share its line."""
-    lines, schedules = [], []
-    for method, of_method in data.groupby("method", sort=False):
-        margin, alpha = (of_method[of_method["what"] == what] for what in (MARGIN, ALPHA))
-        lines.append((str(method), margin, colours[str(method)], "-"))
-        if not alpha.empty:
-            schedules.append((str(method), alpha))
-    if len(lines) == 1:
-        lines = [(f"mean margin\n{textwrap.fill(lines[0][0], WRAPPED)}", *lines[0][1:])]
-    else:
-        lines = [(textwrap.fill(label, WRAPPED), *rest) for label, *rest in lines]
-    distinct: list[tuple[list[str], pd.DataFrame]] = []
-    for method, alpha in schedules:
-        same = next((names for names, other in distinct if _equal(alpha, other)), None)
-        if same is None:
-            distinct.append(([method], alpha))
-        else:
-            same.append(method)
-    for number, (names, alpha) in enumerate(distinct):
-        label = "α(t)" if len(distinct) == 1 else textwrap.fill(f"α(t): {'; '.join(names)}", WRAPPED)
-        lines.append((label, alpha, SCHEDULE, (0, (5 - number % 3, 1.5))))
+    """Label, points, colour and dashes of each line of a panel."""
+    lines: list[tuple[str, pd.DataFrame, str, Any]] = []
+    margins, schedules = (data[data["what"] == what] for what in (MARGIN, ALPHA))
+    for name, line in margins.groupby("line", sort=False):
+        label = "mean margin" if margins["line"].nunique() == 1 else str(name)
+        lines.append((textwrap.fill(label, WRAPPED), line, colours[str(name)], "-"))
+    for number, (name, line) in enumerate(schedules.groupby("line", sort=False)):
+        label = "α(t)" if schedules["line"].nunique() == 1 else str(name)
+        lines.append((textwrap.fill(label, WRAPPED), line, SCHEDULE, (0, (5 - number % 3, 1.5))))
     return lines
-
-
-def _equal(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    values = [frame[["epoch", "mean"]].to_numpy(dtype=float) for frame in (one, other)]
-    return values[0].shape == values[1].shape and bool(np.allclose(*values))
 
 
 def _draw_line(panel: Any, label: str, line: pd.DataFrame, colour: str, dashes: Any) -> LineEnd:

@@ -16,18 +16,17 @@ from fivesentences.config.documents import Selection
 from fivesentences.errors import InputError
 from fivesentences.metrics.over_seeds import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.paper.figures.canvas import COLOURS, RULE, SOFT, WIDTH, draw_grid, panel_at
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
 from fivesentences.paper.figures.subspace_rows import (
-    SELECTIONS,
     SubspaceRowsFigure,
     note_on_seeds,
-    notes_on_rows,
-    where_in_words,
 )
 from fivesentences.paper.kinds import Context
+from fivesentences.paper.numbers.subspaces import Side, SubspaceMetric, SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
+from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
 from fivesentences.plan.exhibits import Source
 from fivesentences.plan.subspaces import SubspaceRow
 
@@ -41,7 +40,7 @@ DIFFERENCE = ["difference", "difference_low", "difference_high", "paired_seeds"]
 COLUMNS = [*POINT, *MEAN, *DIFFERENCE]
 VALUES, DIFFERENCES = tuple(MEAN[:3]), tuple(DIFFERENCE[:3])
 # Inches; a bar's distance to its neighbour's.
-LEFT, BETWEEN, ABOVE, BELOW, HEIGHT, APART, BESIDE, DODGE = 0.5, 0.55, 0.34, 0.5, 2.2, 0.2, 0.17, 0.04
+LEFT, BETWEEN, ABOVE, BELOW, HEIGHT, APART, BESIDE, DODGE = 0.5, 0.55, 0.5, 0.5, 2.2, 0.2, 0.17, 0.04
 WRAPPED = 22  # characters of a line of a label
 BASELINE = 5  # its colour, which no curve has
 
@@ -55,8 +54,8 @@ class StartAndShareFigure(SubspaceRowsFigure):
     reads: ClassVar[Source] = "subspaces"
 
     kind: Literal["start_and_share"]
-    metric: Literal["mAP", "mAP@100", "mAP@100 possible", "mAP@R"] = "mAP"
-    direction: Literal["i2t", "t2i", "mean"] = "mean"
+    metric: SubspaceMetric = "mAP"
+    direction: Side = "mean"
 
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the metric of its runs; see ``FigureKind``.
@@ -69,12 +68,16 @@ class StartAndShareFigure(SubspaceRowsFigure):
         if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
             data = data.iloc[:0]
             made = []
-        notes = [*(self._notes(made, data) if made else []), *notes_on_rows(context, made, rows), *self.notes]
+        notes = [
+            *(self._notes(made, data) if made else []),
+            *notes_on_left_out(rows, context.scale.scale, context.study),
+            *self.notes,
+        ]
         return Drawing(data, notes, functools.partial(self._draw, data=data) if made else None)
 
     def _tidy(self, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]) -> pd.DataFrame:
         """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
-        frame = pd.concat([pd.read_parquet(path) for path in numbers]) if made else pd.DataFrame()
+        results, measure = SubspaceResults(numbers), (self.metric, self.direction)
         blocks: dict[tuple[str, str, Selection], list[SubspaceRow]] = {}
         for row in made:
             blocks.setdefault((row.role, row.division, row.selection), []).append(row)
@@ -82,39 +85,32 @@ class StartAndShareFigure(SubspaceRowsFigure):
         for block in blocks.values():
             places = [_place(row, context.where(self)) for row in block]
             _check_places(places, context.where(self))
-            values = [{run.seed: self._value(frame, run.name, row.selection) for run in row.runs} for row in block]
+            values = [{run.seed: results.value(run.name, row.selection, measure) for run in row.runs} for row in block]
             fixed = next((found for place, found in zip(places, values, strict=True) if place[0] == FIXED), {})
             for place, found in zip(places, values, strict=True):
                 seeds = list(found.values())
                 mean = (float(np.mean(seeds)), min(seeds), max(seeds), len(seeds))
                 difference = paired_interval(found, {} if found is fixed else fixed)
-                point = (where_in_words(block[0], context), block[0].selection, *place, self.metric, self.direction)
+                point = (place_of(block[0], context.study), block[0].selection, *place, self.metric, self.direction)
                 lines.append((*point, *mean, *difference))
         return pd.DataFrame(lines, columns=COLUMNS)
 
-    def _value(self, frame: pd.DataFrame, run: str, selection: Selection) -> float:
-        wanted = {"run": run, "selection": selection, "metric": self.metric, "direction": self.direction}
-        found = frame[(frame[list(wanted)] == pd.Series(wanted)).all(axis=1)]["value"]
-        if len(found) != 1:
-            raise InputError(
-                f"the run '{run}' has no value of {self.metric} {self.direction} for the selection '{selection}'; "
-                "evaluate it again."
-            )
-        return float(found.iloc[0])
-
     def _notes(self, made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
         notes = [
-            f"{_metric_in_words(self.metric, self.direction)} of {listed(unique(data['setting']))} over f_a, the share "
-            "of the epochs at which the schedule is half active; λ is the weight of the distance of features.",
-            note_on_seeds(made, "Left: mean, with bars from the lowest to the highest value"),
+            "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
+            "features in the adaptive margin.",
+            note_on_seeds(
+                made, "Points: mean; bars (grey: of a fixed margin): lowest to highest value", "One run of each method"
+            ),
         ]
-        chosen = listed(unique(SELECTIONS[selection] for selection in data["selection"]))
-        notes.append(f"Weights of {chosen}.")
+        chosen = listed(unique(EPOCHS[selection] for selection in data["selection"]))
+        notes.append(f"Epoch whose weights are read: {chosen}.")
         if data["difference"].notna().any():
             fixed = data[data["line"] == FIXED]["label"].iloc[0]
             notes.append(
                 f"Right: differences to {fixed}, paired by seed, with the 95% t interval of the mean difference. Where "
                 "a bar includes zero, these seeds do not tell the two apart."
+                + (" With one seed in common, no interval is known." if data["paired_seeds"].eq(1).any() else "")
             )
         return notes
 
@@ -130,17 +126,17 @@ class StartAndShareFigure(SubspaceRowsFigure):
         canvas.set_size_inches(WIDTH, len(blocks) * (ABOVE + height + BELOW))
         shares = sorted(data["feature_share"].dropna().unique())
         for number, block in enumerate(blocks):
-            for column, names in enumerate((VALUES, DIFFERENCES)[:across]):
-                place = (LEFT + column * (width + BETWEEN), ABOVE + number * (ABOVE + height + BELOW))
+            top = number * (ABOVE + height + BELOW)
+            heading = f"{block['setting'].iloc[0]}, {EPOCHS[block['selection'].iloc[0]]}"
+            text_at(canvas, LEFT, top + 0.04, heading, fontsize=9, weight="bold")
+            panels = (VALUES, DIFFERENCES) if block["difference"].notna().any() else (VALUES,)
+            for column, names in enumerate(panels):
+                place = (LEFT + column * (width + BETWEEN), top + ABOVE)
                 panel = panel_at(canvas, *place, width, height)
                 ends = _draw_lines(panel, block, names, shares)
                 words = _metric_in_words(self.metric, self.direction)
-                title = f"{block['setting'].iloc[0]}: {words}" if names == VALUES else f"difference to {_fixed(block)}"
-                panel.set_title(title, loc="left", pad=6)
-                if data["selection"].nunique() > 1 and names == VALUES:
-                    chosen = SELECTIONS[block["selection"].iloc[0]]
-                    panel.set_title(f"{title}\n{chosen}", loc="left", pad=6, fontsize=8)
-                if column == across - 1 and ends:
+                panel.set_title(words if names == VALUES else f"difference to {_fixed(block)}", loc="left", pad=6)
+                if column == len(panels) - 1 and ends:
                     draw_labels(panel, ends, APART / height, 1 + BESIDE / width)
 
 
@@ -162,7 +158,7 @@ def _check_places(places: Sequence[tuple[str, str, float, float]], where: str) -
     curves = [place[2:] for place in places if place[0] == CURVE]
     for start, share in curves:
         if curves.count((start, share)) > 1:
-            raise InputError(f"{where}: two rows have f_a = {start:g} and λ = {share:g}; leave out one of them.")
+            raise InputError(f"{where}: two rows have fₐ = {start:g} and λ = {share:g}; leave out one of them.")
 
 
 def _metric_in_words(metric: str, direction: str) -> str:
@@ -192,11 +188,11 @@ def _draw_lines(panel: Any, data: pd.DataFrame, names: tuple[str, ...], shares: 
     step = DODGE * (limits[1] - limits[0]) / (panel.get_position().width * panel.figure.get_figwidth())
     others = [index for index in range(len(COLOURS)) if index != BASELINE]
     ends, middle = [], (len(shares) - 1) / 2
-    if names == DIFFERENCES:
-        panel.axhline(0, color=RULE, linewidth=0.9, zorder=1)
     for number, (label, line) in enumerate(fixed.groupby("label", sort=False)):
         value = float(line[mean].iloc[0])
-        if not math.isfinite(value):  # the one that differences are taken to
+        if number == 0 and names == DIFFERENCES:  # the one that they are taken to
+            value = 0.0
+        if not math.isfinite(value):
             continue
         colour, dashes = (COLOURS[BASELINE], SOFT)[number % 2], DASHES[1 + number % 3]
         panel.axhline(value, color=colour, linewidth=1.1, linestyle=dashes, zorder=2)
@@ -218,7 +214,7 @@ def _draw_lines(panel: Any, data: pd.DataFrame, names: tuple[str, ...], shares: 
         panel.vlines((x + dodge)[known], *bars, color=colour, linewidth=0.8, alpha=0.7, zorder=2)
         ends.append(LineEnd(labels[str(label)], colour, float((x + dodge)[-1]), float(y[-1])))
     panel.set_xticks(starts, [f"{start:g}" for start in starts])
-    panel.set_xlabel("start of the schedule, f_a", labelpad=2)
+    panel.set_xlabel("start of the schedule, fₐ", labelpad=2)
     panel.yaxis.set_major_locator(MaxNLocator(5))
     draw_grid(panel)
     return ends

@@ -17,10 +17,11 @@ from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH,
 from fivesentences.paper.figures.category_looks import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.placing import places_beside
-from fivesentences.paper.figures.subspace_rows import SELECTIONS, SubspaceRowsFigure, notes_on_rows, where_in_words
+from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
-from fivesentences.paper.text.names import listed, unique
+from fivesentences.paper.text.names import listed
+from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
 from fivesentences.plan.exhibits import Source
 from fivesentences.plan.subspaces import SubspaceRow
 
@@ -33,7 +34,7 @@ COLUMNS = ["what", *MARGINS, *POINTS]
 MARKERS = {"image": "o", "text": "^"}
 # Inches: room above and between maps, of the colour bar, between the two halves, and of the legend of markers.
 ABOVE, TITLE, GAP, BAR, BETWEEN, MARKS = 0.26, 0.2, 0.1, 0.5, 0.22, 0.22
-LABEL = 6.5  # points
+LABEL, BOLD = 6.5, 1.18  # points; how much wider bold type is
 SMALL, LEAST = 0.15, 0.22  # inches: a cell this wide has its number in small, or in larger, type
 
 
@@ -61,14 +62,22 @@ class SubspaceFigure(SubspaceRowsFigure):
         """
         made, rows = self.resolved(context)
         if not made:
-            return Drawing(pd.DataFrame(columns=COLUMNS), [*notes_on_rows(context, made, rows), *self.notes], None)
+            return Drawing(
+                pd.DataFrame(columns=COLUMNS),
+                [*notes_on_left_out(rows, context.scale.scale, context.study), *self.notes],
+                None,
+            )
         row = made[0]
         margins = margins_at(of_run(read_category_margins(numbers), row.runs[0].name), self.at)
         points = _read_projection(numbers)
         data = pd.concat([margins.assign(what="margin"), points.assign(what="point")], ignore_index=True)[COLUMNS]
         data = data.astype({"epoch": "Int64", "pairs": "Int64"})
         names = {one: context.study.label_of(one) for one in sorted({*margins["anchor"], *points["category"]})}
-        notes = [*_notes(row, margins, points, context), *notes_on_rows(context, [row], rows), *self.notes]
+        notes = [
+            *_notes(row, margins, points, context),
+            *notes_on_left_out(rows, context.scale.scale, context.study),
+            *self.notes,
+        ]
         return Drawing(data, notes, functools.partial(_draw, margins=margins, points=points, names=names))
 
 
@@ -100,13 +109,13 @@ def _read_projection(numbers: Sequence[Path]) -> pd.DataFrame:
 
 def _notes(row: SubspaceRow, margins: pd.DataFrame, points: pd.DataFrame, context: Context) -> list[str]:
     run, count = row.runs[0], points["document"].nunique()
-    epochs = listed([str(epoch) for epoch in unique(margins["epoch"])])
+    epochs = listed([str(epoch) for epoch in margins["epoch"].unique()])
     return [
-        f"One run: {row.label}, {where_in_words(row, context)}, seed {run.seed}. Other seeds give other pictures.",
+        f"One run: {row.label}, {place_of(row, context.study)}, seed {run.seed}. Other seeds give other pictures.",
         f"Left: the mean margin of triplets with an anchor of the row’s and a negative of the column’s category, at "
         f"epochs {epochs} of {run.training.epochs}; a category has no triplets with itself. "
-        f"Right: t-SNE of the images and texts of the {count:,} test documents, with the weights of "
-        f"{SELECTIONS[row.selection]}; names stand beside the median of a category’s texts. t-SNE keeps neighbours "
+        f"Right: t-SNE of the images and texts of the {count:,} test documents (weights: "
+        f"{EPOCHS[row.selection]}); names stand beside the median of a category’s texts. t-SNE keeps neighbours "
         "together; distances between groups and their sizes mean little.",
     ]
 
@@ -115,7 +124,10 @@ def _draw(canvas: Canvas, margins: pd.DataFrame, points: pd.DataFrame, names: Ma
     """Maps below each other at the left, the projection with its legend at the right."""
     from fivesentences.paper.figures.lines import LABEL_SIZE, widest_label
 
-    epochs, categories = unique(margins["epoch"]), sorted({*margins["anchor"], *margins["negative"]})
+    epochs, categories = (
+        [int(epoch) for epoch in margins["epoch"].unique()],
+        sorted({*margins["anchor"], *margins["negative"]}),
+    )
     label = widest_label(names.values()) * LABEL / LABEL_SIZE + 0.06
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
     looks = looks_of_categories(list(names))
@@ -124,17 +136,19 @@ def _draw(canvas: Canvas, margins: pd.DataFrame, points: pd.DataFrame, names: Ma
     legend = legend_height(list(names.values()), width)
     maps = len(epochs) * (TITLE + side + GAP) + label
     below = MARKS + legend + 0.04
-    height = max(ABOVE + maps, ABOVE + TITLE + 0.7 * width + below)
+    height = max(ABOVE + maps, ABOVE + TITLE + 0.9 * width + below)
     canvas.set_size_inches(WIDTH, height)
     text_at(canvas, 0, 0.04, "Mean margin between categories", fontsize=9, weight="bold")
     text_at(canvas, left, 0.04, "The final subspace (t-SNE)", fontsize=9, weight="bold")
     _draw_maps(canvas, margins, epochs, categories, names, label, side)
-    down = min(height - ABOVE - TITLE - below, 1.1 * width)
+    spans = points[["x", "y"]].max() - points[["x", "y"]].min()
+    shape = float(np.clip(spans["y"] / max(spans["x"], 1e-6), 0.9, 1.15))
+    down = min(height - ABOVE - TITLE - below, shape * width)
     panel = panel_at(canvas, left, ABOVE + TITLE, width, down)
     _draw_points(panel, points, looks, names, (width, down))
     top = ABOVE + TITLE + down
     _draw_markers(canvas, left, ABOVE + TITLE / 2)
-    draw_legend(canvas, left, top + 0.08, width, looks, names)
+    draw_legend(canvas, left, top + 0.08, width, looks, names, dots=True)
 
 
 def _draw_maps(
@@ -154,13 +168,13 @@ def _draw_maps(
     colours.set_bad(GRID)
     limits: dict[str, Any] = {"vmin": low, "vmax": max(high, low + 1e-6)}
     cell = side / len(categories)
-    image = None
+    image: Any = None
     for number, epoch in enumerate(epochs):
         top = ABOVE + number * (TITLE + side + GAP) + TITLE
         panel = panel_at(canvas, label, top, side, side)
         of_epoch = margins[margins["epoch"] == epoch]
-        matrix = of_epoch.pivot(index="anchor", columns="negative", values="mean_margin")
-        matrix = matrix.reindex(index=categories, columns=categories).to_numpy(dtype=float)
+        table = of_epoch.pivot(index="anchor", columns="negative", values="mean_margin")
+        matrix = table.reindex(index=list(categories), columns=list(categories)).to_numpy(dtype=float)
         image = panel.imshow(matrix, cmap=colours, **limits, aspect="auto", interpolation="nearest")
         panel.set_title(f"epoch {epoch}", loc="left", pad=2.5, fontsize=8)
         named = [names[one] for one in categories]
@@ -181,11 +195,9 @@ def _draw_maps(
 def _write_numbers(panel: Any, matrix: np.ndarray, image: Any, size: float) -> None:
     for (row, column), value in np.ndenumerate(matrix):
         if np.isfinite(value):
-            dark = image.norm(value) > 0.45
+            dark = image.norm(value) > 0.4
             text = f"{value:.2f}".removeprefix("0") if value < 0.995 else f"{value:.1f}"
-            panel.text(
-                column, row, text, ha="center", va="center", fontsize=size, color="white" if dark else COLOURS[5]
-            )
+            panel.text(column, row, text, ha="center", va="center", fontsize=size, color="white" if dark else "black")
 
 
 def _draw_points(
@@ -223,7 +235,7 @@ def _draw_points(
         )
     texts = points[points["modality"] == "text"]
     centres = (texts if len(texts) else points).groupby("category", sort=True)[["x", "y"]].median()
-    sizes = np.array([[widest_label([names[str(one)]]), 0.12] for one in centres.index])
+    sizes = np.array([[BOLD * widest_label([names[str(one)]]), 0.12] for one in centres.index])
     where = (centres.to_numpy() - corner) / per_inch
     centred = places_beside(where, np.zeros(len(where)), sizes, inches) * per_inch + corner
     for category, (x, y) in zip(centres.index, centred, strict=True):
