@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config import Catalogue, Scale, as_list, read
 from fivesentences.config.scales import JUDGED_LOADER
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
+from fivesentences.evaluation.categories import HISTORY, PER_QUERY, SUBSPACE_METRICS, TABLES, write_subspace_table
 from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
@@ -25,6 +26,9 @@ from fivesentences.evaluation.meaning import FORMAT, meaning
 from fivesentences.evaluation.per_image import SUMMED, frame_of_run, write_per_image
 from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
 from fivesentences.evaluation.retrievals import compare_retrievals
+from fivesentences.evaluation.subspace_contrasts import PairedSubspaces
+from fivesentences.evaluation.subspace_contrasts import write_contrasts as write_subspace_contrasts
+from fivesentences.evaluation.subspace_projection import COLUMNS as PROJECTION_COLUMNS
 from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
 from fivesentences.losses import LossSpec
 from fivesentences.metrics.correlation import STATISTICS
@@ -36,6 +40,7 @@ from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.storage import write_json
 from fivesentences.training.hinges import HingeValues
 
@@ -55,6 +60,37 @@ SCORES = {
     "flickr8k_expert": np.arange(3, 13) / 3,
     "flickr8k_crowdflower": np.array([0, 1 / 3, 2 / 3, 1]),
     "scenes_truth": np.array([0, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1]),
+}
+
+
+# Category retrieval at the tiny scale: every kind of its figures has something to draw.
+CATEGORIES = {
+    "roles": {"wikipedia": "made"},
+    "documents": {
+        "made": {
+            "loader": "descriptors",
+            "table": "made.csv",
+            "images": "images.npy",
+            "texts": "texts.npy",
+            "divisions": {
+                "printed": {"validation": 10, "test": 24},
+                "whole_test": {"validation": 10, "validation_from": "train"},
+            },
+        }
+    },
+    "seeds": [0, 1, 2],
+    "training": {"epochs": 4},
+    "methods": [
+        "random",
+        "cca",
+        "semantic_centred",
+        "fixed",
+        "sam",
+        "constant",
+        "small_fixed",
+        "grid_0*_0",
+        "grid_1_0",
+    ],
 }
 
 
@@ -222,6 +258,58 @@ def per_image_of(run: str) -> pd.DataFrame:
     return frame_of_run(run, [f"i{image}" for image in range(30)], values)
 
 
+def subspace_tables_of(runs: Iterable[SubspaceRun]) -> dict[str, list[pd.DataFrame]]:
+    """What the evaluation writes of some runs of category retrieval, with values that differ from run to run.
+
+    Each seed tests 24 of a pool of 36 documents; with the division ``whole_test`` all test the same 36.
+    """
+    found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+    hard = random_of("hard documents").uniform(0.1, 0.5, 36)
+    for run in runs:
+        draw = random_of(run.name)
+        whole = run.division == "whole_test"
+        test = np.arange(36) if whole else np.sort(random_of(f"{run.division} {run.seed}").permutation(36)[:24])
+        about = {"run": run.name, "documents": run.documents, "division": run.division, "method": run.method.folder}
+        about |= {"seed": run.seed, "train": 100, "validation": 10, "test": len(test), "categories": 3}
+        better = 0.1 * draw.random()
+        for selection in ("map", "loss", "last") if run.method.iterative else ("last",):
+            sides = {}
+            for side in SIDES:
+                values = hard[test] + better + 0.02 * draw.normal(size=len(test))
+                columns = {name: values * (1 + place / 10) for place, name in enumerate(PER_QUERY.values())}
+                lines = {"run": run.name, "selection": selection, "direction": side, "category": "c"}
+                lines |= {"document": [f"d{place}" for place in test]}
+                found["queries"].append(pd.DataFrame(lines | columns))
+                sides[side] = [float(columns[name].mean()) for name in PER_QUERY.values()] + [0.2]
+            sides["mean"] = np.mean(list(sides.values()), axis=0).tolist()
+            values = [
+                (name, side, of) for side in sides for name, of in zip(SUBSPACE_METRICS, sides[side], strict=True)
+            ]
+            frame = pd.DataFrame(values, columns=["metric", "direction", "value"])
+            found["metrics"].append(frame.assign(selection=selection, **about))
+        if run.method.iterative:
+            epochs, alpha = np.arange(1, run.training.epochs + 1), np.linspace(0, 1, run.training.epochs)
+            history = dict.fromkeys(HISTORY, 1.0) | {"epoch": epochs, "alpha": alpha, "mean_margin": 1 - alpha / 2}
+            found["histories"].append(pd.DataFrame(history).assign(run=run.name))
+        if run.method.iterative and run.method.loss.toward != "nothing":
+            pairs = [(a, b) for a in "xyz" for b in "xyz" if a != b]
+            lines = [(epoch, a, b, 1 - epoch * draw.random() / 9, 10) for epoch in epochs for a, b in pairs]
+            frame = pd.DataFrame(lines, columns=["epoch", "anchor", "negative", "mean_margin", "pairs"])
+            found["category_margins"].append(frame.assign(run=run.name))
+    return found
+
+
+def projection_of(documents: int) -> pd.DataFrame:
+    """Made-up places on a plane of the images and texts of some documents."""
+    draw = random_of("places")
+    lines = [
+        (f"d{place}", "xyz"[place % 3], modality, *(draw.normal(size=2) + 3 * (place % 3)))
+        for modality in ("image", "text")
+        for place in range(documents)
+    ]
+    return pd.DataFrame(lines, columns=list(PROJECTION_COLUMNS))
+
+
 class MadeUp:
     """A scale for which everything was measured; the files that a table or figure is made from are written in time.
 
@@ -273,9 +361,29 @@ class MadeUp:
                 runs = {run for pair in pairs for run in (*pair.a, *pair.b)}
                 write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
                 write_contrasts(pairs, [path.with_suffix(".parquet")], path, phi=params["phi"], resamples=100)
+            case "subspaces" | "subspace_histories" | "subspace_contrasts" | "subspace_projection":
+                self._measure_subspaces(exhibit)
             case "retrievals":
                 runs = plan.params_of("compare_retrievals", scale=plan.scale.scale, figure=exhibit)["similarities"]
                 write_json(path, retrievals_of(self.corpus, runs))
+
+    def _measure_subspaces(self, exhibit: str) -> None:
+        """Everything of category retrieval that a table or figure may read."""
+        plan, places = self.plan, self.plan.places
+        for job in plan.subspaces.jobs.values():
+            frames = subspace_tables_of(plan.subspaces.all_runs[run] for run in job.runs)
+            for table, columns in TABLES.items():
+                part = "" if table == "metrics" else table
+                write_subspace_table(frames[table], places.subspace_numbers(job.name, part), columns)
+        scale = plan.scale.scale
+        if plan.exhibits[exhibit].reads == "subspace_contrasts":
+            pairs = plan.params_of("contrast_subspaces", scale=scale, exhibit=exhibit)["pairs"]
+            queries = [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs]
+            out = places.subspace_contrasts(scale, exhibit)
+            write_subspace_contrasts([PairedSubspaces(**pair) for pair in pairs], queries, out, resamples=100)
+        if plan.exhibits[exhibit].reads == "subspace_projection":
+            out = places.subspace_projection(scale, exhibit)
+            write_subspace_table([projection_of(24)], out, PROJECTION_COLUMNS)
 
     def write(self, exhibit: str, stem: Path) -> None:
         """Make a table or figure."""
@@ -307,8 +415,22 @@ def make_up(studies, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def categories():
+    """What a scale says of category retrieval, with the divisions of a study and some things changed."""
+
+    def made(study, documents="made", **changes):
+        named = {name for one in study.exhibits for row in one.every_subspace_row() for name in as_list(row.division)}
+        known = CATEGORIES["documents"]["made"]
+        divisions = {name: division for name, division in known["divisions"].items() if name in named}
+        data = {documents: known | {"divisions": divisions or {"printed": known["divisions"]["printed"]}}}
+        return CATEGORIES | {"roles": {"wikipedia": documents}, "documents": data} | changes
+
+    return made
+
+
+@pytest.fixture(scope="session")
 def scale(make_scale):
-    return make_scale(judges=[{"judge": "scenes_truth", "dataset": "scenes"}])
+    return make_scale(judges=[{"judge": "scenes_truth", "dataset": "scenes"}], categories=CATEGORIES)
 
 
 @pytest.fixture(scope="session")

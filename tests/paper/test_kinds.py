@@ -26,19 +26,26 @@ TABLES = {
     "agreement": "five_sentences/table1",
     "margins": "evidence_margins/margins",
     "paired": "contrasts/paired",
+    "subspaces": "sched_sam/table1",
+    "subspace_contrasts": "sched_sam/margin_contrasts",
 }
 FIGURES = {
+    "activation": "sched_sam/activation",
     "agreement": "five_sentences/judged",
     "best_captions": "five_sentences/best_captions",
+    "category_margins": "sched_sam/category_margins",
     "curves": "evidence_fractions/crossing",
     "forest": "contrasts/forest",
     "front": "evidence_daa/front",
     "hubness": "knn_margin/hubness",
+    "margin_by_epoch": "sched_sam/margin_by_epoch",
     "margins": "evidence_margins/margin_distribution",
     "metric_agreement": "metric_agreement/agreement",
     "phi_histogram": "five_sentences/phi_histogram",
     "retrievals": "five_sentences/figure1",
     "semantic_recall_over_m": "five_sentences/figure3",
+    "start_and_share": "sched_sam/start_and_share",
+    "subspace": "sched_sam/subspace",
 }
 
 
