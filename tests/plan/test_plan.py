@@ -176,7 +176,8 @@ def test_a_mean_of_phis_is_evaluated_from_the_matrices_of_its_parts(plans):
 
 @pytest.mark.parametrize(("metric", "read"), [("PMRP", True), ("Rsum", False)])
 def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, read):
-    scale = plans["demo"].scale.model_copy(update={"studies": ["knn_margin"], "other_seeds": [], "keep": None})
+    changes = {"studies": ["knn_margin"], "other_seeds": [], "keep": None, "categories": None}
+    scale = plans["demo"].scale.model_copy(update=changes)
     study = plans["demo"].studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     columns = [column.model_copy(update={"metric": metric}) for column in table.columns]
@@ -211,6 +212,7 @@ def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_r
     plan = plan_of(read(Scale, TINY), TINY.parent)
     jobs, _ = jobs_for(plan, plan.targets["page"])
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_some_captions"}
+    real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     assert set(jobs) == set(plan.rules) - real - slow
 
@@ -269,6 +271,7 @@ def test_a_drawn_fraction_has_a_matrix_for_each_seed_and_others_share_one_whatev
 def test_a_dataset_may_be_called_like_a_target_and_ensembles_are_not_trained():
     demo = read(Scale, CONFIG / "demo.yaml").model_dump(mode="json", exclude_unset=True)
     demo |= {"datasets": {"complete": demo["datasets"]["scenes"]}, "roles": {"flickr30k": "complete"}, "judges": []}
+    del demo["categories"]
     plan = plan_of(Scale.model_validate(demo), CONFIG)
     assert set(plan.targets["runs"]) == {plan.places.record(plan.job_of(run).name) for run in plan.runs}
     trained = re.compile(plan.constraints_of("train")["job"])

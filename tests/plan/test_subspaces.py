@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from fivesentences.config import Catalogue, Scale, check, read
 from fivesentences.errors import InputError
+from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.exhibits import Exhibit, Source
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -30,6 +31,7 @@ METHODS: dict[str, Any] = {
     "grid_0": {"method": "triplets", "loss": {"start": 0}},
     "grid_1": {"method": "triplets", "loss": {"start": 1}},
 }
+METHOD = TripletNetwork.model_validate(METHODS["grid_0"])
 PRINTED = {"validation": 231, "validation_from": "test"}
 
 
@@ -125,7 +127,7 @@ def test_a_method_without_epochs_has_one_row_that_reads_its_only_weights() -> No
 
 def test_methods_are_called_as_labelled_or_by_what_was_stated() -> None:
     rows = subspace_rows([row(method=["cca", "sam", "grid_0"])], study_of(labels={"sam": "SAM"}), scale_of())
-    assert [one.label for one in rows] == ["CCA", "SAM", "triplets, start 0"]
+    assert [one.label for one in rows] == ["CCA", "SAM", METHOD.label()]
 
 
 def test_a_row_that_a_scale_does_not_make_says_why_and_has_no_runs() -> None:

@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-from fivesentences.corpus.loading_documents import load_documents
 from pydantic import TypeAdapter
 
 from fivesentences.config.documents import AnyDocuments
 from fivesentences.console import log_to
+from fivesentences.corpus.loading_documents import load_documents
 
 with log_to(snakemake.log[0]):
     spec = TypeAdapter(AnyDocuments).validate_python(snakemake.params.spec)
     files = {name: Path(file) for name, file in snakemake.input.items()}
     text = snakemake.output.get("text")
-    load_documents(spec, files).write(
-        Path(snakemake.output.documents), Path(snakemake.output.image), text and Path(text)
-    )
+    loaded = load_documents(spec, files)
+    loaded.write(Path(snakemake.output.documents), Path(snakemake.output.image), text and Path(text))
+    for note in loaded.notes:
+        print(note)

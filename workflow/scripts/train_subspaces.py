@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from fivesentences.training.subspaces.runs import train_subspaces
-
 from fivesentences.console import log_to
 from fivesentences.plan.subspace_runs import PlacedRun
+from fivesentences.training.subspaces.runs import train_subspaces
 
 with log_to(snakemake.log[0]):
     train_subspaces(

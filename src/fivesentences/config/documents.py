@@ -55,8 +55,10 @@ class NusWideDocuments(_Documents):
 
     loader: Literal["nus_wide"]
     folder: Path = Field(description="where Low_Level_Features, Groundtruth and NUS_WID_Tags lie")
-    features: list[str] = Field(default=["CH", "CM55", "CORR", "EDH", "WT"], min_length=1)
-    categories: Count = Field(default=10, description="the most frequent concepts; pictures with just one of them")
+    features: list[str] = Field(
+        default=["CH", "CM55", "CORR", "EDH", "WT"], min_length=1, description="low-level features, one after the other"
+    )
+    categories: Count = Field(default=10, description="the most frequent concepts among pictures of just one of all 81")
     per_category: Count | None = Field(
         default=None, description="pictures drawn of each category; null: all (NUS-WIDE-10k: 1000)"
     )
@@ -67,7 +69,7 @@ class MatDocuments(_Documents):
     """DSCMR's files: `train_img.mat`, `train_txt.mat`, `train_img_lab.mat`, and the same for test."""
 
     loader: Literal["dscmr"]
-    folder: Path
+    folder: Path = Field(description="where these files lie")
 
 
 class OwnDocuments(_Documents):
@@ -92,16 +94,16 @@ AnyDocuments = Annotated[
 
 
 class SubspaceTraining(Strict):
-    """How subspace networks are trained; closed forms read only `output`."""
+    """How subspace networks are trained; methods without epochs read nothing of it."""
 
-    epochs: Count = 100
+    epochs: Count = Field(default=100, description="passes over the training documents")
     batch_size: int = Field(default=200, strict=True, ge=2, le=1_000_000, description="documents of a batch")
     learning_rate: Positive = Field(default=0.005, description="of SGD")
     momentum: Share = Field(default=0.9, description="Nesterov's")
     decay: float = Field(default=1e-6, ge=0, description="the rate after step s is learning_rate / (1 + decay s)")
     hidden: Count = Field(default=1024, description="width of the hidden layer")
     output: Count = Field(default=200, description="width of the subspace")
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1, description="share of hidden units left out in training")
     validate_every: Count = Field(default=2, description="validation after every so many epochs, and the last")
 
 

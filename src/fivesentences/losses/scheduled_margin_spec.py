@@ -52,7 +52,7 @@ class ScheduledMarginSpec(Strict):
     )
     feature_scope: Literal["corpus", "batch"] = Field(default="corpus", description="whose distances that reads")
     centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
-    centroid_similarity: Literal["cosine", "dot"] = "cosine"
+    centroid_similarity: Literal["cosine", "dot"] = Field(default="cosine", description="of two centroids")
     refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")
     anchor: Literal["both", "own"] = Field(
         default="both", description="eq. 8's distance: the mean of both modalities, or that of the anchor's alone"

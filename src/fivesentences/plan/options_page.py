@@ -1,16 +1,26 @@
-"""``docs/options.md``: every model and loss with its options, written from their specifications."""
+"""``docs/options.md``: every model, loss and method with its options, written from their specifications."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from fivesentences.config import Hyperparameters
+from fivesentences.config.documents import (
+    AnyDocuments,
+    CategoryScale,
+    DivisionSpec,
+    OtherCategorySeeds,
+    SubspaceTraining,
+)
 from fivesentences.losses import LossSpec, TripletSpec
+from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
+from fivesentences.models.subspaces.specs import AnyMethod
 
 HEAD = """\
 # Options of models, losses and training
@@ -44,10 +54,25 @@ A scale gives these under `training`, and other values for some models, losses o
 """
 
 
+METHODS_HEAD = """\
+## Category retrieval
+
+A study names methods, `methods: {sam: {method: triplets, loss: {toward: adaptive}}}`, and rows name these. What was
+stated of a method shows in the name of its runs and, without a label, in tables.
+"""
+CATEGORIES_HEAD = """\
+### Documents, divisions and training
+
+A scale has a block `categories`: which documents there are, how they are divided, which of them play the roles of a
+study, and how networks are trained. In Python: `fivesentences.config.documents`.
+"""
+
+
 def options_page() -> str:
     """The whole page."""
     parts = [HEAD, MODELS_HEAD, *(_model(kind) for kind in MODELS.values()), LOSSES_HEAD, *_losses(), TRAINING_HEAD]
-    return "\n".join([*parts, _table(Hyperparameters, Hyperparameters.model_fields)])
+    parts.append(_table(Hyperparameters, Hyperparameters.model_fields))
+    return "\n".join([*parts, METHODS_HEAD, *_methods(), CATEGORIES_HEAD, *_categories()])
 
 
 def _model(kind: type[ModelSpec]) -> str:
@@ -64,6 +89,46 @@ def _losses() -> list[str]:
         f"### `triplet`\n\n{_sentence(TripletSpec)}\n\n{_table(LossSpec, plain)}",
         *(f"### `{name}`\n\n{_sentence(term)}\n\n{_table(term, term.model_fields)}" for name, term in terms.items()),
     ]
+
+
+def _methods() -> list[str]:
+    """Every method, then the margin of triplets."""
+    found = []
+    for kind in _members(AnyMethod):
+        name = get_args(kind.model_fields["method"].annotation)[0]
+        plain = [one for one in kind.model_fields if one not in ("method", "loss")]
+        loss = " Its `loss` is below." if "loss" in kind.model_fields else ""
+        found.append(f"### `{name}`\n\n{_sentence(kind)}{loss}\n\n{_table(kind, plain)}")
+    margin = f"### `loss` of `triplets`\n\n{_sentence(ScheduledMarginSpec)}"
+    return [*found, f"{margin}\n\n{_table(ScheduledMarginSpec, ScheduledMarginSpec.model_fields)}"]
+
+
+def _categories() -> list[str]:
+    blocks: list[tuple[str, type[BaseModel], list[str]]] = [
+        ("categories", CategoryScale, ["training", "other_seeds", "documents"]),
+        ("categories.other_seeds", OtherCategorySeeds, []),
+        ("categories.training", SubspaceTraining, []),
+        ("divisions", DivisionSpec, []),
+    ]
+    found = [
+        _block(f"`{name}`", kind, [one for one in kind.model_fields if one not in apart])
+        for name, kind, apart in blocks
+    ]
+    for kind in _members(AnyDocuments):
+        loader = get_args(kind.model_fields["loader"].annotation)[0]
+        names = [one for one in kind.model_fields if one not in ("loader", "divisions")]
+        found.append(_block(f"`documents` with `loader: {loader}`", kind, names))
+    return found
+
+
+def _block(title: str, kind: type[BaseModel], names: Collection[str]) -> str:
+    return f"#### {title}\n\n{_sentence(kind)}\n\n{_table(kind, names)}"
+
+
+def _members(union: Any) -> tuple[type[BaseModel], ...]:
+    """The blocks of a discriminated union, in their order."""
+    members: tuple[type[BaseModel], ...] = get_args(get_args(union)[0])
+    return members
 
 
 def _sentence(kind: type[BaseModel]) -> str:
@@ -89,6 +154,10 @@ def _row(name: str, field: FieldInfo, schema: dict[str, Any], before: str) -> st
 
 
 def _shown(value: Any) -> str:
+    if value is PydanticUndefined:
+        return "needed"
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
@@ -102,18 +171,24 @@ def _values(schema: dict[str, Any]) -> str:
         return ", ".join(_shown(value) for value in schema.get("enum", [schema.get("const")]))
     kind = str(schema["type"])
     if kind == "array":
-        return f"{schema['minItems']} {_values(schema['items'])}s"
+        few, one = schema.get("minItems"), _values(schema["items"])
+        return f"{few} {one}s" if few == schema.get("maxItems") else f"one or more: {one}"
     if kind in ("integer", "number"):
         return {"integer": "whole number", "number": "number"}[kind] + _range(schema)
-    return {"boolean": "true, false", "string": "name of a phi" if "pattern" in schema else "path"}.get(kind, kind)
+    if kind == "string":
+        if "reattached" in schema.get("pattern", ""):
+            return "name of a phi"
+        return "path" if schema.get("format") == "path" else "name"
+    return {"boolean": "true, false", "object": "a name for each name"}.get(kind, kind)
 
 
 def _range(schema: dict[str, Any]) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
-    above = schema.get("exclusiveMinimum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     step = f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else ""
     if above is not None:
-        return f" above {above:g}" + ("" if high is None else f", at most {high:g}") + step
+        least = f", at most {high:g}" if high is not None else f", below {below:g}" if below is not None else ""
+        return f" above {above:g}{least}{step}"
     if low is not None and high is not None:
         return f" from {low:,} to {high:,}" + step
-    return ("" if low is None else f" from {low:g}") + step
+    return ("" if low is None else f" from {low:g}") + ("" if below is None else f", below {below:g}") + step

@@ -51,9 +51,7 @@ class Study(Strict):
         if name in self.losses:
             return self.losses[name].label(self.labels)
         if name in self.methods:
-            method = self.methods[name]
-            stated = method.folder.split(",")[1:]
-            return ", ".join([method.title, *(one.replace("_", " ").replace("=", " ") for one in stated)])
+            return self.methods[name].label()
         model = self.models.get(name) or MODELS.get(name)
         return model.title if model is not None else otherwise or name
 
