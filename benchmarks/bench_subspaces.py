@@ -166,7 +166,7 @@ def compare_steps(arguments: argparse.Namespace, training: SubspaceTraining) -> 
     }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     torch.optim.SGD([torch.zeros(1)], lr=1.0)  # the first one imports torch's compiler, which is no step
-    with reproducible(1, torch.device("cpu"), "fast"):
+    with reproducible(1, torch.device("cpu")):
         for _ in range(arguments.repeat):
             for name, way in ways.items():
                 began = time.process_time()

@@ -153,7 +153,7 @@ def _train(placed: PlacedRun, shared: _Shared, made_from: dict[str, str], label:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Results depend on inputs alone; jobs share the cores. NumPy's libraries are limited where that is possible."""
-    with reproducible(1, torch.device("cpu"), "fast"):
+    with reproducible(1, torch.device("cpu")):
         if importlib.util.find_spec("threadpoolctl") is None:  # it comes with scikit-learn
             yield
         else:
