@@ -98,7 +98,7 @@ def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_pa
     np.save(inputs.features, np.load(inputs.features) * 2)
     train_runs(three[:2])
     assert len(trained) == 4
-    monkeypatch.setattr(fingerprint_module, "_code", lambda: "another")
+    monkeypatch.setattr(fingerprint_module, "code_of", lambda rooms: "another")
     train_runs(three[:2])
     assert len(trained) == 6
     train_runs(three[:2])
