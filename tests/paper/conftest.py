@@ -33,6 +33,7 @@ from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS,
 from fivesentences.losses import LossSpec
 from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.metrics.registry import METRICS
+from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES
 from fivesentences.paper.studies import PaperStudy, read_studies
@@ -291,7 +292,7 @@ def subspace_tables_of(runs: Iterable[SubspaceRun]) -> dict[str, list[pd.DataFra
             epochs, alpha = np.arange(1, run.training.epochs + 1), np.linspace(0, 1, run.training.epochs)
             history = dict.fromkeys(HISTORY, 1.0) | {"epoch": epochs, "alpha": alpha, "mean_margin": 1 - alpha / 2}
             found["histories"].append(pd.DataFrame(history).assign(run=run.name))
-        if run.method.iterative and run.method.loss.toward != "nothing":
+        if isinstance(run.method, TripletNetwork) and run.method.loss.toward != "nothing":
             pairs = [(a, b) for a in "xyz" for b in "xyz" if a != b]
             lines = [(epoch, a, b, 1 - epoch * draw.random() / 9, 10) for epoch in epochs for a, b in pairs]
             frame = pd.DataFrame(lines, columns=["epoch", "anchor", "negative", "mean_margin", "pairs"])
@@ -370,7 +371,8 @@ class MadeUp:
     def _measure_subspaces(self, exhibit: str) -> None:
         """Everything of category retrieval that a table or figure may read."""
         plan, places = self.plan, self.plan.places
-        for job in plan.subspaces.jobs.values():
+        jobs = [plan.subspaces.jobs[job] for job in plan.subspaces.jobs_of(plan.subspaces.runs)]
+        for job in (job for job in jobs if not places.subspace_numbers(job.name).exists()):
             frames = subspace_tables_of(plan.subspaces.all_runs[run] for run in job.runs)
             for table, columns in TABLES.items():
                 part = "" if table == "metrics" else table
@@ -378,7 +380,7 @@ class MadeUp:
         scale = plan.scale.scale
         if plan.exhibits[exhibit].reads == "subspace_contrasts":
             pairs = plan.params_of("contrast_subspaces", scale=scale, exhibit=exhibit)["pairs"]
-            queries = [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs]
+            queries = [places.subspace_numbers(job.name, "queries") for job in jobs]
             out = places.subspace_contrasts(scale, exhibit)
             write_subspace_contrasts([PairedSubspaces(**pair) for pair in pairs], queries, out, resamples=100)
         if plan.exhibits[exhibit].reads == "subspace_projection":

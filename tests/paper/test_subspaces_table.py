@@ -74,21 +74,23 @@ def test_means_and_spreads_are_those_of_the_runs_by_the_epoch_that_a_row_names(m
 
 
 def test_print_stands_beside_ours_without_a_difference_where_data_are_others(made):
-    table = table_of(made(table={"also_published": ["4", "13"]}))
+    table = table_of(made(table={"also_published": ["4", "12", "13"]}))
     assert [group.title for group in table.groups] == ["made in the role of Wikipedia, printed"]
     tidy = table.tidy()
     sam = tidy.query("method == 'sam' and selection == 'map'").set_index("direction")
     assert sam["published"].to_dict() == {"i2t": 0.518, "t2i": 0.457, "mean": 0.487}  # as in print
     assert tidy["difference"].isna().all()
     alone = tidy.query("row == 'published'")
-    assert alone["method"].unique().tolist() == ["KCCA", "LGCFL"]  # KCCA is not made here, LGCFL by nobody
-    assert alone.query("direction == 'mean'")["published"].tolist() == [0.414, 0.449] and alone["mean"].isna().all()
+    assert alone["method"].unique().tolist() == ["KCCA", "LGCFL", "SAM"]  # KCCA is not made here, the others by nobody
+    assert (
+        alone.query("direction == 'mean'")["published"].tolist() == [0.414, 0.449, 0.394] and alone["mean"].isna().all()
+    )
     lines = [line.stub for group in table.groups for row in group.rows for line in table.lines(row)]
     assert ("SAM", "best validation mAP") in lines and ("SAM", "last epoch") in lines and ("CCA", "") in lines
     assert ("", "published, other data") in lines and ("LGCFL", "published, other data") in lines
     notes = "\n".join(table.notes)
     assert "Published: Wikipedia with VGG-19 features. Not comparable" in notes
-    assert "Rows marked “published” (KCCA, LGCFL)" in notes
+    assert "Rows marked “published” (KCCA, LGCFL, SAM (α = 1, λ = 1))" in notes
 
 
 def test_a_difference_is_taken_where_the_documents_are_those_of_the_paper(made):

@@ -72,6 +72,8 @@ class PublishedRow:
             f"τ = {self.setting['tau']}" if "tau" in self.setting else None,
             self.setting.get("sampling"),
             triplet[self.setting.get("original_triplet_kept")],
+            f"α = {self.setting['alpha(t)']}" if "alpha(t)" in self.setting else None,
+            f"λ = {self.setting['lambda']}" if "lambda" in self.setting else None,
         )
         named = ", ".join(setting for setting in settings if setting)
         return self.method + (f" ({named})" if named else "")

@@ -168,8 +168,8 @@ def notes_on_pairs(found: Sequence[MeasuredSubspaces], study: Study) -> list[str
     if not found:
         return []
     notes = [
-        f"A {MINUS} B of runs with the same seed, which share division, order of documents and everything else "
-        "drawn. A document is one unit: its image and its text are two queries."
+        f"A {MINUS} B of runs with the same seed, which have the same division. A document is one unit: its image and "
+        "its text are two queries."
     ]
     several = [one for one in found if len(one.contrast.seeds) > 1]
     for same in (True, False):
