@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.documents import Prepare
+from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.types import Count, Positive, Strict
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 
@@ -259,17 +259,32 @@ class SemanticMatching(MethodSpec):
         return self
 
 
-class DeepCCA(MethodSpec):
+class OtherNetwork(MethodSpec):
+    """Networks of others, trained with Adam, whose epochs and widths may differ from the scale's."""
+
+    iterative = True
+    learning_rate: Positive = Field(default=0.001, description="of Adam")
+    epochs: Count | None = Field(default=None, description="instead of the scale's")
+    hidden: Count | None = Field(default=None, description="instead of the scale's")
+
+    def training(self, scale: SubspaceTraining) -> SubspaceTraining:
+        """The scale's settings with those that are given here instead."""
+        own = {key: getattr(self, key, None) for key in ("epochs", "hidden", "output")}
+        return scale.model_copy(update={key: value for key, value in own.items() if value is not None})
+
+
+_CODE = Field(default=None, description="width of the subspace instead of the scale's")
+
+
+class DeepCCA(OtherNetwork):
     """DCCA (Andrew et al., 2013), and DCCAE with its autoencoders (Wang et al., 2015)."""
 
     title = "DCCA"
-    iterative = True
     words: ClassVar[dict[str, str]] = {"reconstruct": "reconstruction {}", "ridge": "ridge {}"}
     method: Literal["dcca"]
     dimensions: Count = Field(default=9, description="of the networks' outputs, which linear CCA makes the subspace of")
     reconstruct: float = Field(default=0.0, ge=0, description="weight of the autoencoders' mean squared error: DCCAE")
     ridge: Positive = Field(default=1e-3, description="added to the variances of a batch's outputs")
-    learning_rate: Positive = Field(default=0.001, description="of Adam")
 
     @property
     def called(self) -> str:
@@ -277,30 +292,28 @@ class DeepCCA(MethodSpec):
         return "DCCAE" if self.reconstruct else self.title
 
 
-class CorrelationAutoencoder(MethodSpec):
+class CorrelationAutoencoder(OtherNetwork):
     """Corr-AE: two autoencoders whose codes agree (Feng et al., 2014)."""
 
     title = "Corr-AE"
-    iterative = True
     words: ClassVar[dict[str, str]] = {"share": "agreement {}"}
     method: Literal["corr_ae"]
     share: float = Field(
         default=0.8, gt=0, lt=1, description="alpha: weight of the agreement of codes, 1 - alpha of reconstruction"
     )
-    learning_rate: Positive = Field(default=0.001, description="of Adam")
+    output: Count | None = _CODE
 
 
-class Adversarial(MethodSpec):
+class Adversarial(OtherNetwork):
     """ACMR-like: classes, triplets, and a modality classifier to deceive (after Wang et al., 2017)."""
 
     title = "ACMR-like"
-    iterative = True
     words: ClassVar[dict[str, str]] = {"margin": "m = {}"}
     method: Literal["acmr"]
     adversary: float = Field(default=0.1, ge=0, description="weight of the modality classifier, reached by a schedule")
     triplets: float = Field(default=1.0, ge=0, description="weight of the triplets beside the classes")
     margin: Positive = Field(default=0.2, description="of the triplets")
-    learning_rate: Positive = Field(default=0.001, description="of Adam")
+    output: Count | None = _CODE
 
 
 class RandomRanking(MethodSpec):

@@ -141,6 +141,7 @@ def fit_adversarial(
         InputError: If training diverges, or there are fewer than two training or validation documents.
     """
     n_categories = 1 + int(max([*train.categories, *validation.categories], default=0))
+    training = spec.training(training)
     with seeded(seed, 0):
         module = AdversarialNetworks(spec, train.images.shape[1], train.texts.shape[1], n_categories, training)
     return train_module(module, train, validation, seed, training, spec.learning_rate, progress)

@@ -72,6 +72,7 @@ def fit_correlation_autoencoder(
     Raises:
         InputError: If training diverges, or there are fewer than two training or validation documents.
     """
+    training = spec.training(training)
     with seeded(seed, 0):
         module = CorrelationAutoencoders(
             spec, train.images.shape[1], train.texts.shape[1], training.hidden, training.output

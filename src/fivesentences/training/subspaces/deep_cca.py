@@ -121,6 +121,7 @@ def fit_deep_cca(
     Raises:
         InputError: If training diverges, or there are fewer than two training or validation documents.
     """
+    training = spec.training(training)
     with seeded(seed, 0):
         module = DeepCCANetworks(spec, train.images.shape[1], train.texts.shape[1], training.hidden)
     return train_module(module, train, validation, seed, training, spec.learning_rate, progress)

@@ -11,6 +11,7 @@ from fivesentences.models.subspaces.specs import (
     AnyMethod,
     CorrelationAutoencoder,
     DeepCCA,
+    OtherNetwork,
     TripletNetwork,
 )
 from fivesentences.training.subspaces.fit import Fit, Progress, silent
@@ -66,5 +67,7 @@ def rounds(spec: AnyMethod, training: SubspaceTraining) -> int:
     """How often ``fit`` reports progress: after each epoch, or once."""
     if not spec.iterative:
         return 1
+    if isinstance(spec, OtherNetwork):
+        return spec.training(training).epochs
     margins = len(spec.margins or [None]) if isinstance(spec, TripletNetwork) else 1
     return training.epochs * margins
