@@ -103,7 +103,7 @@ def _read_projection(numbers: Sequence[Path]) -> pd.DataFrame:
     frame = pd.read_parquet(path)
     missing = [column for column in POINTS if column not in frame]
     if missing:
-        raise InputError(f"{path}: the column {missing[0]} is missing; project the subspace again.")
+        raise InputError(f"the column '{missing[0]}' is missing; project the subspace again.", where=path)
     return frame[POINTS]
 
 
@@ -128,7 +128,7 @@ def _draw(canvas: Canvas, margins: pd.DataFrame, points: pd.DataFrame, names: Ma
         [int(epoch) for epoch in margins["epoch"].unique()],
         sorted({*margins["anchor"], *margins["negative"]}),
     )
-    label = widest_label(names.values()) * LABEL / LABEL_SIZE + 0.06
+    label = widest_label(names.values()) * LABEL / LABEL_SIZE + 0.1
     side = 1.45 if len(categories) <= 6 else 1.65 if len(categories) <= 12 else 1.95
     looks = looks_of_categories(list(names))
     left = label + side + BAR + BETWEEN
@@ -164,8 +164,7 @@ def _draw_maps(
 
     values = margins["mean_margin"].to_numpy(dtype=float)
     low, high = float(values.min()), float(values.max())
-    colours = LinearSegmentedColormap.from_list("margins", ["#F4F8FB", COLOURS[0], "#002B47"])
-    colours.set_bad(GRID)
+    colours = LinearSegmentedColormap.from_list("margins", ["#F4F8FB", COLOURS[0], "#002B47"]).with_extremes(bad=GRID)
     limits: dict[str, Any] = {"vmin": low, "vmax": max(high, low + 1e-6)}
     cell = side / len(categories)
     image: Any = None
