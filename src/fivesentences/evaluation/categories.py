@@ -273,6 +273,6 @@ def _recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     texts = {name: "str" for name, kind in columns.items() if kind == "str"}
     try:
         # Categories may be called NA or null; only what is empty is missing.
-        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={name: [""] for name in columns})
+        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"this is no table ({error}); train the run again.", where=path) from None
