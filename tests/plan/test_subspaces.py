@@ -352,7 +352,7 @@ def test_a_study_that_names_an_unknown_method_ends_with_its_methods() -> None:
         ),
         (
             {"other_seeds": [{"division": "whole", "seeds": [1]}]},
-            r"categories.other_seeds\[0\].division names 'whole', which is no division of its studies; did you mean 'whole_test'",
+            r"categories.other_seeds\[0\].division names 'whole', which is no division of its studies",
         ),
     ],
 )

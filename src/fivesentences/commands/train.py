@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import Plan
     from fivesentences.plan.runs import RunSpec
+    from fivesentences.plan.subspace_runs import PlacedRun
 
 
 def train(
@@ -53,7 +55,8 @@ def train(
     """Train one run, or every run of a scale; what was stopped is resumed.
 
     A run is one model, one loss and one seed. A scale is a configuration file
-    that says for which data and settings the tables of a study are made.
+    that says for which data and settings the tables of a study are made; its runs
+    of category retrieval are among them.
 
     A finished run is not trained again while its settings, its inputs and the
     code are the same; remove its finished.json to train it again. The workflow
@@ -88,13 +91,18 @@ def train(
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
         scale = check(Scale, content, str(what))
         plan = plan_of(scale, what.parent, Catalogue(datasets={}), places)
-        specs = _fitting(plan.runs, only, what)
+        names = _fitting([*plan.runs, *plan.subspaces.runs], only, what)
         if list_only:
-            print("\n".join(specs))
+            print("\n".join(names))
             return
-        _check_inputs(specs, plan, what)
+        specs = {name: plan.runs[name] for name in names if name in plan.runs}
+        subspaces = _subspace_jobs([name for name in names if name in plan.subspaces.runs], plan)
+        _check_inputs(plan.read_by(specs.values()), plan, what)
+        _check_inputs(dict.fromkeys(path for job in subspaces for path in job.read), plan, what)
         with quietly(quiet):
-            _train_all(specs, plan, device, tensorboard or scale.training.tensorboard)
+            if specs:
+                _train_all(specs, plan, device, tensorboard or scale.training.tensorboard)
+            _train_subspaces(subspaces)
         return
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
@@ -143,7 +151,40 @@ def _train_all(specs: Mapping[str, RunSpec], plan: Plan, device: str, tensorboar
     train_runs(runs, device=device, tensorboard=tensorboard)
 
 
-def _check_inputs(specs: Mapping[str, RunSpec], plan: Plan, scale: Path) -> None:
+@dataclass(frozen=True)
+class _SubspaceJob:
+    """Some runs of category retrieval on one division of some documents, and what they read."""
+
+    runs: list[PlacedRun]
+    documents: Path
+    image: Path
+    text: Path | None
+
+    @property
+    def read(self) -> list[Path]:
+        divisions = dict.fromkeys(run.division for run in self.runs)
+        return [self.documents, self.image, *([] if self.text is None else [self.text]), *divisions]
+
+
+def _subspace_jobs(names: Sequence[str], plan: Plan) -> list[_SubspaceJob]:
+    """The runs by the jobs of the workflow, whose runs share documents and division."""
+    found = []
+    for job in plan.subspaces.jobs_of(names):
+        inputs = plan.inputs_of("train_subspaces", subspace_job=job)
+        (documents, image), text = (Path(str(inputs[key])) for key in ("documents", "image")), inputs["text"]
+        runs = [plan.subspaces.placed(run) for run in plan.subspaces.jobs[job].runs if run in names]
+        found.append(_SubspaceJob(runs, documents, image, next(iter(text if isinstance(text, list) else [text]), None)))
+    return found
+
+
+def _train_subspaces(jobs: Sequence[_SubspaceJob]) -> None:
+    from fivesentences.training.subspaces.runs import train_subspaces
+
+    for job in jobs:
+        train_subspaces(job.runs, documents=job.documents, image=job.image, text=job.text)
+
+
+def _check_inputs(files: Iterable[Path], plan: Plan, scale: Path) -> None:
     """Look for every file that the runs read, before hours are spent on some of them.
 
     Prepared CIDEr may be missing: a run then computes it.
@@ -151,7 +192,7 @@ def _check_inputs(specs: Mapping[str, RunSpec], plan: Plan, scale: Path) -> None
     Raises:
         InputError: If one is missing; how the workflow makes it.
     """
-    missing = [path for path in plan.read_by(specs.values()) if path.suffix != ".npz" and not path.is_file()]
+    missing = [path for path in files if path.suffix != ".npz" and not path.is_file()]
     if missing:
         more = f" (and {len(missing) - 1} more are missing)" if len(missing) > 1 else ""
         targets = " ".join(str(Path("results") / path.relative_to(plan.places.results)) for path in missing)
@@ -182,23 +223,21 @@ def _phi_files(places: Places, spec: RunSpec) -> dict[str, Path]:
     return {name: path for name, path in files.items() if path.is_file()}
 
 
-def _fitting(specs: dict[str, RunSpec], patterns: list[str] | None, what: Path) -> dict[str, RunSpec]:
-    """Runs whose name fits one of the patterns; all without patterns.
+def _fitting(names: Sequence[str], patterns: list[str] | None, what: Path) -> list[str]:
+    """Names that fit one of the patterns; all without patterns.
 
     Raises:
         InputError: If a pattern fits none.
     """
     if not patterns:
-        return specs
+        return list(names)
     for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in specs):
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             raise InputError(
-                f"--only is '{pattern}', which no run of {what} fits; the first of {len(specs)} is "
-                f"'{next(iter(specs), '')}' (--list names all)."
+                f"--only is '{pattern}', which no run of {what} fits; the first of {len(names)} is "
+                f"'{next(iter(names), '')}' (--list names all)."
             )
-    return {
-        name: spec for name, spec in specs.items() if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-    }
+    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _named(files: list[str] | None) -> dict[str, Path]:
