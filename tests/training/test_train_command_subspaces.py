@@ -1,0 +1,130 @@
+"""`fivesentences train` of a scale with category retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config.documents import AnyDocuments
+from fivesentences.corpus.divisions import divide, write_division
+from fivesentences.corpus.loading_documents import load_documents
+from fivesentences.paper.studies import plan_of
+from fivesentences.plan.places import Places
+from fivesentences.training.subspaces.runs import train_subspaces
+
+METHODS = {
+    "random": {"method": "random"},
+    "cfa": {"method": "cfa", "dimensions": 3},
+    "fixed": {"method": "triplets", "loss": {"toward": "nothing"}},
+}
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def command(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Run `fivesentences train` in a folder with a scale and its vectors; return its exit code and what it said."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    lines = [f"d{number},{'abc'[number % 3]}" for number in range(60)]
+    Path("table.csv").write_text("\n".join(["document,category", *lines]) + "\n")
+    for modality, size in (("images", 7), ("texts", 5)):
+        np.save(f"{modality}.npy", rng.standard_normal((60, size)).astype(np.float32))
+    documents = {"loader": "descriptors", "table": "table.csv", "images": "images.npy", "texts": "texts.npy"}
+    divisions = {"printed": {"validation": 12, "test": 18}}
+    scale = {
+        "scale": "s",
+        "title": "S",
+        "studies": ["p"],
+        "categories": {
+            "roles": {"mine": "own"},
+            "documents": {"own": documents | {"divisions": divisions, "image": "standardise", "text": "standardise"}},
+            "seeds": [0, 1],
+            "training": {"epochs": 2, "batch_size": 10, "hidden": 6, "output": 4},
+        },
+    }
+    rows = [{"role": "mine", "method": list(METHODS)}]
+    columns = [{"metric": "mAP", "direction": "mean"}]
+    table = {"name": "t", "kind": "subspaces", "title": "T", "caption": "C", "rows": rows, "columns": columns}
+    Path("config/studies").mkdir(parents=True)
+    Path("config/s.yaml").write_text(yaml.safe_dump(scale))
+    Path("config/studies/p.yaml").write_text(yaml.safe_dump({"paper": "P", "methods": METHODS, "tables": [table]}))
+
+    def train(*arguments: Any) -> tuple[int, str]:
+        said = run("train", *arguments)
+        return said.code, said.out + said.err
+
+    return train
+
+
+def write_inputs(places: Places) -> None:
+    """What the workflow makes of the documents before it trains."""
+    categories = read(Scale, "config/s.yaml").categories
+    assert categories is not None
+    spec = TypeAdapter(AnyDocuments).validate_python(categories.documents["own"])
+    loaded = load_documents(
+        spec, {"table": Path("table.csv"), "images": Path("images.npy"), "texts": Path("texts.npy")}
+    )
+    vectors = [places.document_vectors("own", "image"), places.document_vectors("own", "text")]
+    for path in (places.documents("own"), *vectors, places.division("own", "printed", 0)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    loaded.write(places.documents("own"), *vectors)
+    for seed in (0, 1):
+        division = divide(loaded.documents, spec.divisions["printed"], seed)
+        write_division(places.division("own", "printed", seed), loaded.documents, division)
+
+
+def test_runs_of_category_retrieval_go_where_the_workflow_expects_them_with_its_bits(command: Command) -> None:
+    code, said = command("config/s.yaml", "--list")
+    names = said.splitlines()
+    assert code == 0
+    assert names == [
+        f"own/printed/{method}/seed={seed}"
+        for method in ("random", "cfa,dimensions=3", "triplets,toward=nothing")
+        for seed in (0, 1)
+    ]
+    places = Places()
+    write_inputs(places)
+    chosen = [name for name in names if "cfa" not in name]
+    assert command("config/s.yaml", "--only", "*/random/*", "--only", "*/triplets*")[0] == 0
+    trained = {path.parent.relative_to("results/training/subspaces").as_posix() for path in Path().rglob("vectors.npz")}
+    assert trained == set(chosen)
+
+    # The workflow's job, elsewhere.
+    alone = Places(Path("alone"))
+    write_inputs(alone)
+    plan = plan_of(read(Scale, "config/s.yaml"), Path("config"), Catalogue(datasets={}), alone)
+    train_subspaces(
+        [plan.subspaces.placed(name) for name in names],
+        documents=alone.documents("own"),
+        image=alone.document_vectors("own", "image"),
+        text=alone.document_vectors("own", "text"),
+    )
+    for name in chosen:
+        with (
+            np.load(places.subspace_run(name) / "vectors.npz") as ours,
+            np.load(alone.subspace_run(name) / "vectors.npz") as theirs,
+        ):
+            assert set(ours) == set(theirs)
+            assert all(np.array_equal(ours[key], theirs[key]) for key in ours)
+    code, said = command("config/s.yaml", "--only", "*/random/*")
+    assert code == 0 and said.count("was finished before") == 2
+
+
+def test_what_is_missing_is_told_with_the_command_that_makes_it_before_a_run_is_trained(command: Command) -> None:
+    places = Places()
+    write_inputs(places)
+    missing = places.division("own", "printed", 1)
+    missing.unlink()
+    code, said = command("config/s.yaml")
+    said = said.replace("\n", " ")
+    assert code == 1 and "Traceback" not in said
+    assert f"{missing}: there is no such file; make it with the workflow: uv run snakemake {missing}" in said
+    assert not Path("results/training").exists()
+    assert command("config/s.yaml", "--only", "*/random/seed=0")[0] == 0  # it does not read that division
