@@ -86,3 +86,8 @@ def test_one_seed_and_a_role_that_nobody_plays_are_said(made):
     notes = made([row("sam"), {"role": "pascal", "method": "sam"}], seeds=[4]).drawing("toy/f").notes
     assert any("seed 4" in note and "no spread" in note for note in notes)
     assert any("No documents play the role of pascal" in note for note in notes)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_epoch_is_drawn_too(made):
+    assert drawn(made([row("sam")], training={"epochs": 1}).drawing("toy/f").draw).axes

@@ -121,7 +121,8 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
         ends = [_draw_line(panel, *line) for line in lines]
         top = max(float(line["high"].max()) for _, line, _, _ in lines)
         panel.set_ylim(0, max(1.0, top) * 1.04)
-        panel.set_xlim(data["epoch"].min(), data["epoch"].max())
+        first, last = int(data["epoch"].min()), int(data["epoch"].max())
+        panel.set_xlim(first, max(last, first + 1))
         panel.set_title(setting, loc="left", pad=6)
         panel.set_xlabel("epoch t", labelpad=2)
         panel.set_ylabel("margin, α(t)", labelpad=3)

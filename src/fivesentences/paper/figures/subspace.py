@@ -109,11 +109,12 @@ def _read_projection(numbers: Sequence[Path]) -> pd.DataFrame:
 
 def _notes(row: SubspaceRow, margins: pd.DataFrame, points: pd.DataFrame, context: Context) -> list[str]:
     run, count = row.runs[0], points["document"].nunique()
-    epochs = listed([str(epoch) for epoch in margins["epoch"].unique()])
+    recorded = [str(epoch) for epoch in margins["epoch"].unique()]
+    epochs = f"epoch{'s' if len(recorded) > 1 else ''} {listed(recorded)}"
     return [
         f"One run: {row.label}, {place_of(row, context.study)}, seed {run.seed}. Other seeds give other pictures.",
         f"Left: the mean margin of triplets with an anchor of the row’s and a negative of the column’s category, at "
-        f"epochs {epochs} of {run.training.epochs}; a category has no triplets with itself. "
+        f"{epochs} of {run.training.epochs}; a category has no triplets with itself. "
         f"Right: t-SNE of the images and texts of the {count:,} test documents (weights: "
         f"{EPOCHS[row.selection]}); names stand beside the median of a category’s texts. t-SNE keeps neighbours "
         "together; distances between groups and their sizes mean little.",
