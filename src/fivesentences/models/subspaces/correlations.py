@@ -205,9 +205,10 @@ def fit_pls(spec: PLS, train: Inputs) -> PLSProjector:
 
 
 def fit_cfa(spec: CFA, train: Inputs) -> LinearProjector:
-    """Cross-modal factor analysis: orthonormal A and B with the least ``|X A - Y B|``, for centred X and Y.
+    """Cross-modal factor analysis: orthonormal A and B, the singular vectors of ``X' Y`` for centred X and Y.
 
-    They are the singular vectors of ``X' Y`` (Li, Dimitrova, Li and Sethi, 2003).
+    The first columns have the largest covariance of ``X A`` and ``Y B``; where A and B are square, ``|X A - Y B|`` is
+    least, which is how CFA was defined (Li, Dimitrova, Li and Sethi, 2003).
 
     Args:
         spec: Its settings.

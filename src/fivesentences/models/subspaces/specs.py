@@ -95,7 +95,7 @@ class TripletNetwork(MethodSpec):
         "margin": "m = {}",
         "margins": "",
         "shuffled yes": "shuffled over pairs",
-        "start": "f_a = {}",
+        "start": "fₐ = {}",
         "steepness": "k = {}",
         "first_epoch": "t from {}",
         "feature_share": "λ = {}",

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fivesentences.errors import InputError
+from fivesentences.features.document_inputs import Inputs
+from fivesentences.models.subspaces.closed_forms import fit_closed_form
+from fivesentences.models.subspaces.specs import CCA, SemanticMatching
+
+
+def posteriors(train: Inputs, inputs: Inputs, seed: int = 0, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    spec = SemanticMatching(method="semantic_matching", **settings)
+    return fit_closed_form(spec, train, seed)(inputs.images, inputs.texts)
+
+
+@pytest.mark.parametrize("settings", [{}, {"classifier": "mlp"}, {"after_cca": True}], ids=str)
+def test_posteriors_sum_to_one_and_name_the_category(train: Inputs, test: Inputs, settings: dict[str, Any]) -> None:
+    for one in posteriors(train, test, **settings):
+        assert one.shape == (len(test), 4) and (one >= 0).all()
+        np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
+        assert (one.argmax(axis=1) == test.categories).mean() > 0.7
+
+
+def test_logistic_posteriors_are_scikit_learns(train: Inputs, test: Inputs) -> None:
+    mean, deviation = train.images.mean(axis=0, dtype=float), np.sqrt(train.images.astype(float).var(axis=0).mean())
+    model = LogisticRegression(C=0.1, max_iter=2000).fit((train.images - mean) / deviation, train.categories)
+    ours, _ = posteriors(train, test, strength=0.1)
+    np.testing.assert_allclose(ours, model.predict_proba((test.images - mean) / deviation), atol=1e-4)
+
+
+def test_noise_has_the_strongest_penalty(train: Inputs, test: Inputs) -> None:
+    noise = np.random.default_rng(0).standard_normal(train.images.shape).astype(np.float32)
+    images, texts = posteriors(Inputs(noise, train.texts, train.categories), test)
+    weak, _ = posteriors(Inputs(noise, train.texts, train.categories), test, strength=1.0)
+    shares = np.bincount(train.categories) / len(train)
+    assert np.abs(images - shares).mean() < 0.25 * np.abs(weak - shares).mean()
+    assert (texts.argmax(axis=1) == test.categories).mean() > 0.7
+
+
+def test_centring_subtracts_the_mean_that_it_names(train: Inputs, test: Inputs) -> None:
+    plain, of_train = posteriors(train, test), posteriors(train, train)
+    by_train, by_gallery = (posteriors(train, test, centre=one) for one in ("train", "gallery"))
+    for modality in (0, 1):
+        wanted = plain[modality] - of_train[modality].mean(axis=0)
+        np.testing.assert_allclose(by_train[modality], wanted, atol=1e-12)
+        wanted = plain[modality] - plain[modality].mean(axis=0)
+        np.testing.assert_allclose(by_gallery[modality], wanted, atol=1e-12)
+
+
+def test_scm_is_semantic_matching_of_ccas_directions(train: Inputs, test: Inputs) -> None:
+    cca = fit_closed_form(CCA(method="cca", dimensions=3), train, 0)
+    inside = Inputs(*cca(train.images, train.texts), train.categories)
+    there = Inputs(*cca(test.images, test.texts), test.categories)
+    composed = posteriors(inside, there, strength=0.1)
+    ours = posteriors(train, test, strength=0.1, after_cca=True, dimensions=3)
+    for one, two in zip(ours, composed, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+def test_the_seed_decides_the_mlp_alone(train: Inputs, test: Inputs) -> None:
+    mlp = [posteriors(train, test, seed, classifier="mlp")[0] for seed in (0, 0, 1)]
+    assert (mlp[0] == mlp[1]).all() and (mlp[0] != mlp[2]).any()
+    logistic = [posteriors(train, test, seed)[0] for seed in (0, 1)]
+    assert (logistic[0] == logistic[1]).all()
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "mlp"])
+def test_categories_of_one_document_can_be_learnt(train: Inputs, test: Inputs, classifier: str) -> None:
+    rows = np.concatenate([np.flatnonzero(train.categories == one)[:n] for one, n in enumerate((1, 6, 6, 6))])
+    few = Inputs(train.images[rows], train.texts[rows], train.categories[rows])
+    for one in posteriors(few, test, classifier=classifier):
+        np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
+
+
+def test_one_category_is_refused(train: Inputs, test: Inputs) -> None:
+    with pytest.raises(InputError, match="needs two"):
+        posteriors(Inputs(train.images, train.texts, np.zeros_like(train.categories)), test)
