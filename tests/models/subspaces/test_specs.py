@@ -95,7 +95,7 @@ def test_words_for_settings_belong_to_settings() -> None:
 
 def test_labels_of_tables() -> None:
     labels = {
-        "triplets, scheduled adaptive margin, λ = 0.05, f_a = 0.4": {
+        "triplets, scheduled adaptive margin, λ = 0.05, fₐ = 0.4": {
             "method": "triplets",
             "loss": {"start": 0.4, "feature_share": 0.05},
         },
@@ -120,7 +120,7 @@ def test_labels_of_tables() -> None:
         "PLS, inputs as stored": {"method": "pls", "inputs": "as_stored"},
     }
     said = {METHOD.validate_python(settings).label() for settings in labels.values()}
-    assert {label.replace("λ = 0.05, f_a = 0.4", "f_a = 0.4, λ = 0.05") for label in labels} == said
+    assert {label.replace("λ = 0.05, fₐ = 0.4", "fₐ = 0.4, λ = 0.05") for label in labels} == said
 
 
 def test_settings_without_an_effect_are_refused() -> None:
