@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from fivesentences.config import Scale
 from fivesentences.plan.exhibits import ContrastSpec
@@ -11,8 +12,31 @@ from fivesentences.plan.rows import Row, expand_rows
 from fivesentences.plan.studies import Study
 
 
+class SeededRun(Protocol):
+    """A run or an ensemble, as far as pairing needs it."""
+
+    @property
+    def name(self) -> str:
+        """Its folder, and what records call it."""
+
+    @property
+    def seed(self) -> int:
+        """By which it is paired."""
+
+
+class Line(Protocol):
+    """A row with its runs, one per seed."""
+
+    @property
+    def runs(self) -> Sequence[SeededRun]:
+        """One per seed."""
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
 @dataclass(frozen=True)
-class Contrast:
+class Paired(Generic[AnyLine]):
     """Two rows that are compared seed by seed.
 
     Attributes:
@@ -21,8 +45,8 @@ class Contrast:
         question: What the difference tells; may be empty.
     """
 
-    a: Row
-    b: Row
+    a: AnyLine
+    b: AnyLine
     question: str = ""
 
     @property
@@ -41,6 +65,10 @@ class Contrast:
     def is_made(self) -> bool:
         """Whether the scale makes both sides, with at least one seed in common."""
         return bool(self.seeds)
+
+
+class Contrast(Paired[Row]):
+    """Two rows of image-text matching that are compared seed by seed."""
 
 
 def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> list[Contrast]:

@@ -11,6 +11,7 @@ from fivesentences.config import Scale, as_list
 from fivesentences.config.documents import CategoryScale, Selection
 from fivesentences.errors import InputError
 from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.plan.contrasts import Paired
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_runs import SubspaceRun
@@ -49,36 +50,8 @@ class SubspaceRow:
     left_out: SubspaceLeftOut | None = None
 
 
-@dataclass(frozen=True)
-class SubspaceContrast:
-    """Two lines that are compared seed by seed.
-
-    Attributes:
-        a: The first side; the difference is a - b.
-        b: The second.
-        question: What the difference tells; may be empty.
-    """
-
-    a: SubspaceRow
-    b: SubspaceRow
-    question: str = ""
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds that both sides have, in the order of the first."""
-        others = {run.seed for run in self.b.runs}
-        return [run.seed for run in self.a.runs if run.seed in others]
-
-    @property
-    def runs(self) -> tuple[list[str], list[str]]:
-        """Names of the runs of both sides, one for each of ``seeds``."""
-        first, second = ({run.seed: run.name for run in row.runs} for row in (self.a, self.b))
-        return [first[seed] for seed in self.seeds], [second[seed] for seed in self.seeds]
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the scale makes both sides, with at least one seed in common."""
-        return bool(self.seeds)
+class SubspaceContrast(Paired[SubspaceRow]):
+    """Two lines of category retrieval that are compared seed by seed."""
 
 
 def subspace_rows(specs: Iterable[SubspaceRowSpec], study: Study, scale: Scale) -> list[SubspaceRow]:

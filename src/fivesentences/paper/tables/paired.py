@@ -12,7 +12,7 @@ from pydantic import Field
 
 from fivesentences.paper.kinds import Context, TableKind
 from fivesentences.paper.numbers.contrasts import Contrasts, Measured, measured_contrasts
-from fivesentences.paper.tables.differences import COLUMNS, cells_of
+from fivesentences.paper.tables.differences import COLUMNS, cells_of, labels_of, stub_of
 from fivesentences.paper.tables.table import Group, Table, TableRow
 from fivesentences.paper.text.contrast_notes import (
     METRICS,
@@ -22,7 +22,6 @@ from fivesentences.paper.text.contrast_notes import (
     notes_on_statistics,
     sides_in_words,
 )
-from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.exhibits import SETTINGS, ContrastSpec, RowSpec, Source, Summed, rows_of_contrasts
@@ -89,8 +88,7 @@ class _Filling:
 
     @cached_property
     def stub(self) -> tuple[str, ...]:
-        asked = any(contrast.question for contrast in self.contrasts)
-        return ("Question", "A − B", "Metric") if asked else ("A − B", "Metric")
+        return stub_of(self.contrasts)
 
     def rows(self, measured: Measured, asked: str) -> list[TableRow]:
         """The lines of one contrast, one per metric.
@@ -99,23 +97,17 @@ class _Filling:
             measured: The contrast.
             asked: The question of the contrast above, which is not shown again.
         """
-        contrast, lines = measured.contrast, []
+        contrast, measures = measured.contrast, self.spec.measures
         keys = _plain(contrast.a) | {"a": contrast.a.loss, "b": contrast.b.loss, "question": contrast.question}
         ours, theirs = _plain(contrast.a), _plain(contrast.b)
         keys["against"] = ",".join(f"{key}={theirs[key]}" for key in SETTINGS if ours[key] != theirs[key])
-        first, second = sides_in_words(contrast, self.context.study)
-        # In two lines where there are two, which saves width.
-        names = [first, f"{MINUS} {second}"] if len(self.spec.measures) > 1 else [f"{first} {MINUS} {second}"]
         question = "" if contrast.question == asked else contrast.question
-        for place, metric in enumerate(self.spec.measures):
-            name = names[place] if place < len(names) else ""
-            labels: tuple[str, ...] = (name, METRICS[metric])
-            if len(self.stub) > 2:
-                labels = ("" if place else question, *labels)
-            lines.append(
-                TableRow("ours", labels, keys | {"metric": metric}, "", False, cells_of(measured.metrics[metric]))
-            )
-        return lines
+        sides = sides_in_words(contrast, self.context.study)
+        labels = labels_of(sides, [METRICS[metric] for metric in measures], question, self.stub)
+        return [
+            TableRow("ours", names, keys | {"metric": metric}, "", False, cells_of(measured.metrics[metric]))
+            for names, metric in zip(labels, measures, strict=True)
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ from pydantic import Field
 
 from fivesentences.paper.kinds import Context, TableKind
 from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, SubspaceMeasure, measured_subspace_contrasts
-from fivesentences.paper.tables.differences import COLUMNS, cells_of
+from fivesentences.paper.tables.differences import COLUMNS, cells_of, labels_of, stub_of
 from fivesentences.paper.tables.subspaces import DECIMALS, HEADINGS, SIDES
 from fivesentences.paper.tables.table import Group, Table, TableRow
 from fivesentences.paper.text.contrast_notes import notes_on_statistics
-from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.subspace_notes import (
     notes_on_left_out,
     notes_on_measures,
@@ -90,8 +89,7 @@ class _Filling:
 
     @cached_property
     def stub(self) -> tuple[str, ...]:
-        asked = any(contrast.question for contrast in self.contrasts)
-        return ("Question", "A − B", "Metric") if asked else ("A − B", "Metric")
+        return stub_of(self.contrasts)
 
     def rows(self, measured: MeasuredSubspaces, asked: str) -> list[TableRow]:
         """The lines of one contrast, one per measure.
@@ -103,19 +101,13 @@ class _Filling:
         contrast, measures = measured.contrast, self.spec.measures
         keys = {"a": contrast.a.method, "a_selection": contrast.a.selection, "b": contrast.b.method}
         keys |= {"b_selection": contrast.b.selection, "question": contrast.question}
-        first, second = sides_in_words(contrast)
-        # In two lines where there are two, which saves width.
-        names = [first, f"{MINUS} {second}"] if len(measures) > 1 else [f"{first} {MINUS} {second}"]
         question = "" if contrast.question == asked else contrast.question
-        lines = []
-        for place, measure in enumerate(measures):
-            metric = f"{HEADINGS.get(measure.metric, measure.metric)}, {SIDES[measure.direction]}"
-            labels: tuple[str, ...] = (names[place] if place < len(names) else "", metric)
-            if len(self.stub) > 2:
-                labels = ("" if place else question, *labels)
-            cells = cells_of(measured.metrics[measure.key])
-            lines.append(TableRow("ours", labels, keys | measure.model_dump(), "", False, cells))
-        return lines
+        metrics = [f"{HEADINGS.get(one.metric, one.metric)}, {SIDES[one.direction]}" for one in measures]
+        labels = labels_of(sides_in_words(contrast), metrics, question, self.stub)
+        return [
+            TableRow("ours", names, keys | one.model_dump(), "", False, cells_of(measured.metrics[one.key]))
+            for names, one in zip(labels, measures, strict=True)
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:

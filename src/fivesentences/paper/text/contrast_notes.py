@@ -9,12 +9,12 @@ from fivesentences.paper.text.labels import loss_in_words, phi_label
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import training_in_words
-from fivesentences.plan.contrasts import Contrast
+from fivesentences.plan.contrasts import AnyLine, Contrast, Paired
 from fivesentences.plan.exhibits import Summed
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
-FEW = 4  # up to so many contrasts are listed; more are counted
+FEW = 4  # up to so many things are listed; more are counted
 METRICS: dict[Summed, str] = {"Rsum": "Rsum", "Nsum": "Nsum", "Nsum_own_removed": "Nsum, own removed"}
 
 
@@ -98,7 +98,7 @@ def notes_on_contrasts(contrasts: Contrasts, metrics: Sequence[Summed], study: S
             "squares of the analysis of variance with Satterthwaite’s degrees of freedom, as in multi-reader "
             "multi-case studies (Hillis 2007)."
         )
-    return notes + _on_seeds(contrasts)
+    return notes + notes_on_paired_seeds([one.contrast for one in contrasts.of])
 
 
 def notes_on_statistics(resamples: int, units: str) -> list[str]:
@@ -117,15 +117,18 @@ def notes_on_statistics(resamples: int, units: str) -> list[str]:
     ]
 
 
-def _on_seeds(contrasts: Contrasts) -> list[str]:
+def notes_on_paired_seeds(contrasts: Sequence[Paired[AnyLine]]) -> list[str]:
+    """Which contrasts have no interval, and which seeds are compared where sides have different ones."""
     notes = []
-    counts = {len(one.contrast.seeds) for one in contrasts.of}
+    counts = {len(one.seeds) for one in contrasts}
     if counts == {1}:
-        seed = listed(unique(str(one.contrast.seeds[0]) for one in contrasts.of))
-        return [f"One pair of runs each (seed {seed}): no interval, since one seed says nothing of other trainings."]
-    if 1 in counts:
+        seeds = listed(unique(str(one.seeds[0]) for one in contrasts))
+        notes.append(
+            f"One pair of runs each (seed {seeds}): no interval, since one seed says nothing of other trainings."
+        )
+    elif 1 in counts:
         notes.append("Contrasts with one pair of runs have no interval: one seed says nothing of other trainings.")
-    if any(len(row.runs) > len(one.contrast.seeds) for one in contrasts.of for row in (one.contrast.a, one.contrast.b)):
+    if any(len(row.runs) > len(one.seeds) for one in contrasts for row in (one.a, one.b)):
         notes.append("Where the two sides have different seeds, those that both have are compared.")
     return notes
 

@@ -12,12 +12,12 @@ from fivesentences.paper.numbers.subspaces import (
     SubspaceMeasure,
     SubspaceResults,
 )
+from fivesentences.paper.text.contrast_notes import FEW, notes_on_paired_seeds
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS, number
 from fivesentences.plan.studies import Study
 from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
 
-FEW = 4  # up to so many things are listed; more are counted
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}
 DIVISORS = {
     "mAP": "mAP: over the whole ranking; each precision at a relevant item counts, divided by how many there are.",
@@ -194,17 +194,7 @@ def notes_on_pairs(found: Sequence[MeasuredSubspaces], study: Study) -> list[str
                 "documents of the pool as partly crossed random samples, with variance components by moments (Gao and "
                 "Owen 2017); both runs of a seed have the same documents."
             )
-    counts = {len(one.contrast.seeds) for one in found}
-    if counts == {1}:
-        seeds = listed(unique(str(one.contrast.seeds[0]) for one in found))
-        notes.append(
-            f"One pair of runs each (seed {seeds}): no interval, since one seed says nothing of other trainings."
-        )
-    elif 1 in counts:
-        notes.append("Contrasts with one pair of runs have no interval: one seed says nothing of other trainings.")
-    if any(len(row.runs) > len(one.contrast.seeds) for one in found for row in (one.contrast.a, one.contrast.b)):
-        notes.append("Where the two sides have different seeds, those that both have are compared.")
-    return notes
+    return notes + notes_on_paired_seeds([one.contrast for one in found])
 
 
 def notes_on_pairs_left_out(contrasts: Sequence[SubspaceContrast], scale: str, study: Study) -> list[str]:
