@@ -15,6 +15,7 @@ from fivesentences.models.subspaces.specs import CCA, CFA, KCCA, PLS
 
 Matrix = NDArray[np.float64]
 DOCUMENTS_PER_COMPONENT = 10  # of CCA without a ridge
+ROWS = 2048  # documents whose kernels are computed at once
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ def canonical(
     for view in (images, texts):
         mean = view.mean(axis=0)
         axes = _principal_axes(view - mean, components, ridge)
+        if not axes.shape[1]:
+            raise InputError(f"one modality of all {len(view)} training documents is equal; nothing correlates.")
         views.append(Affine(mean, axes / ((view - mean) @ axes).std()))
     inside = [affine(view) for affine, view in zip(views, (images, texts), strict=True)]
     most = min(one.shape[1] for one in inside)
@@ -165,8 +168,12 @@ class Kernels:
 
     def __call__(self, vectors: Vectors) -> Matrix:
         """``[documents, components]``."""
-        components: Matrix = self._model.transform(np.asarray(vectors, dtype=np.float64))  # type: ignore[attr-defined]
-        return components
+        # A block's kernels are [ROWS, documents]; those of all test documents of NUS-WIDE would be gigabytes.
+        blocks = [
+            self._model.transform(np.asarray(vectors[start : start + ROWS], dtype=np.float64))  # type: ignore[attr-defined]
+            for start in range(0, len(vectors), ROWS)
+        ]
+        return np.concatenate(blocks)
 
 
 class PLSProjector:
