@@ -32,6 +32,7 @@ SERVES = {
     "extra java": "SPICE of new captions, METEOR, PTB tokens",
     "extra eccv": "evaluate --eccv and --cxc",
     "extra hdf5": "features in HDF5, such as DAA's",
+    "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }
 PYTHONS = ((3, 11), (3, 14))
