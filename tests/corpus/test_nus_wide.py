@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,24 @@ def test_every_layout_gives_the_same_documents(tmp_path, whole, tags):
     assert documents.parts == tuple(one.part.lower() for one in wanted)
     np.testing.assert_array_equal(loaded.images, [one.vectors["WT"] + one.vectors["CH"] for one in wanted])
     assert loaded.images.dtype == np.float32 and loaded.texts is None
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["one layout", "both layouts"])
+@pytest.mark.parametrize("whole", [("labels",), ()])
+def test_the_concept_train_is_not_taken_for_a_part(tmp_path, whole, both):
+    everything = photographs()
+    layout(tmp_path, everything, whole)
+    if both:
+        layout(tmp_path / "other", everything, () if whole else ("labels",))
+        (tmp_path / "other/Groundtruth").rename(tmp_path / "Groundtruth/Groundtruth")
+        shutil.rmtree(tmp_path / "other")
+    for path in sorted(tmp_path.rglob("Labels_water*.txt")):
+        path.rename(path.with_name(path.name.replace("water", "train")))
+    documents = load_nus_wide(tmp_path, ["CH"], 3).documents
+    frequent, wanted = expected(everything, 3)
+    assert "water" in frequent
+    names = [next(iter(one.concepts)).replace("water", "train") for one in wanted]
+    assert documents.categories == tuple(names)
 
 
 def test_concepts_are_counted_among_photographs_of_one_and_those_left_out_are_said(tmp_path):

@@ -212,7 +212,8 @@ def _lines(path: Path) -> list[str]:
 def _only_concept(files: _Files, order: _Order) -> tuple[list[str], Rows, Rows]:
     """Names of the concepts; for each photograph the only one (-1: none or several), and how many it has."""
     found = files.beginning(_LABELS)
-    of_parts = {name for name in found if name.endswith(tuple(f"_{part}" for part in _PARTS))}
+    # One of the concepts is called "train": Labels_train.txt is no part of another one.
+    of_parts = {name for name in found if name.removeprefix(_LABELS).endswith(tuple(f"_{part}" for part in _PARTS))}
     stems = [name for name in found if name not in of_parts]
     stems = sorted({*stems, *(name.rpartition("_")[0] for name in of_parts)})
     if not stems:

@@ -94,8 +94,8 @@ def _over_seeds(runs: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _notes(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
     notes = [
-        "Mean margin: over all triplets of the batches of an epoch. α(t): the weight of what the schedule leads to at "
-        "that epoch, on the same axis.",
+        "Mean margin: over all pairs of training documents of different category, with the centroids that the epoch "
+        "began with. α(t): the weight of what the schedule leads to at that epoch, on the same axis.",
         note_on_seeds(made, "Lines: mean; bands: lowest to highest value", "One run of each method"),
     ]
     falls = []

@@ -46,7 +46,7 @@ BASELINE = 5  # its colour, which no curve has
 
 
 class StartAndShareFigure(SubspaceRowsFigure):
-    """A metric over f_a, one curve per lambda, with its spread over seeds; fixed margins are horizontal lines.
+    """A metric over fₐ, one curve per λ, with its spread over seeds; fixed margins are horizontal lines.
 
     A second panel shows the differences to the first fixed margin, paired by seed.
     """
@@ -109,7 +109,8 @@ class StartAndShareFigure(SubspaceRowsFigure):
             fixed = data[data["line"] == FIXED]["label"].iloc[0]
             notes.append(
                 f"Right: differences to {fixed}, paired by seed, with the 95% t interval of the mean difference. Where "
-                "a bar includes zero, these seeds do not tell the two apart."
+                "a bar includes zero, these seeds do not tell the two apart; test documents do not count as a sample "
+                "here."
                 + (" With one seed in common, no interval is known." if data["paired_seeds"].eq(1).any() else "")
             )
         return notes
