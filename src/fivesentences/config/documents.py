@@ -29,7 +29,7 @@ class DivisionSpec(Strict):
     validation_from: Literal["train", "test", "all"] = Field(
         default="all", description="the published part that validation is drawn from; `all`: there are no parts"
     )
-    balanced: bool = Field(default=False, description="as many documents of each category, within one")
+    balanced: bool = Field(default=False, description="equally many documents of each category, give or take one")
     whole_articles: bool = Field(
         default=False, description="documents of one article are all in training or all in validation"
     )
@@ -41,7 +41,7 @@ class _Documents(Strict):
     divisions: dict[Name, DivisionSpec] = Field(min_length=1, description="by name, such as printed")
     image: Prepare = Field(default="sqrt_standardise", description="how image vectors become a model's input")
     text: Prepare = Field(default="sqrt_standardise", description="how text vectors become a model's input")
-    words: Count = Field(default=1000, description="of the bag of words, where texts are words")
+    words: Count = Field(default=1000, description="size of the bag of words, where texts are words")
 
 
 class WikipediaDocuments(_Documents):
@@ -118,8 +118,8 @@ class OtherCategorySeeds(Strict):
     method: MethodPattern | list[MethodPattern] | None = Field(
         default=None, description="names as a study has them, or patterns such as small_*; null: every method"
     )
-    division: Name | list[Name] | None = Field(default=None, description="null: every division")
-    seeds: Seeds
+    division: Name | list[Name] | None = Field(default=None, description="names; null: every division")
+    seeds: Seeds = Field(description="instead of the scale's")
 
     def applies(self, method: str, division: str) -> bool:
         """Whether runs of a method on a division have these seeds."""
@@ -137,7 +137,9 @@ class OtherCategorySeeds(Strict):
 class CategoryScale(Strict):
     """What a scale says of category retrieval."""
 
-    roles: dict[Name, Name] = Field(description="which documents play wikipedia, nus_wide_10k, nus_wide, pascal")
+    roles: dict[Name, Name] = Field(
+        description="which documents play each role of the study: wikipedia, nus_wide_10k, nus_wide, pascal"
+    )
     documents: dict[Name, AnyDocuments]
     seeds: Seeds = Field(default=[0, 1, 2, 3, 4], description="one division of the documents, and one run, for each")
     other_seeds: list[OtherCategorySeeds] = Field(default=[], description="of some methods or divisions")

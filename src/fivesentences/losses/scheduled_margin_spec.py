@@ -17,12 +17,12 @@ def activation(t: float, start: float, steepness: float, epochs: int) -> float:
 
     Args:
         t: The epoch, any number.
-        start: f_a, in 0..1: the share of the epochs at which alpha is 1/2.
+        start: fₐ, in 0..1: the share of the epochs at which alpha is 1/2.
         steepness: k, per epoch, above 0.
-        epochs: n_e: how many epochs there are.
+        epochs: nₑ: how many epochs there are.
 
     Returns:
-        ``1 / (1 + exp(-k (t - f_a n_e)))``, in 0..1; it never overflows.
+        ``1 / (1 + exp(-k (t - fₐ nₑ)))``, in 0..1; it never overflows.
     """
     x = steepness * (t - start * epochs)
     if x >= 0:
@@ -40,17 +40,17 @@ class ScheduledMarginSpec(Strict):
     )
     constant: float | None = Field(default=None, gt=0, description="the constant that the schedule leads to")
     shuffled: bool = Field(default=False, description="a control: each pair has the adaptive margin of another pair")
-    start: Share = Field(default=0.4, description="f_a: the share of the epochs at which the schedule is half active")
+    start: Share = Field(default=0.4, description="fₐ: the share of the epochs at which the schedule is half active")
     steepness: Positive = Field(default=0.1, description="k, per epoch")
-    first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper does not say")
-    always: bool = Field(default=False, description="alpha = 1 from the first epoch, as in the paper's ablation")
-    feature_share: Share = Field(default=0.05, description="lambda: weight of the distance of features in the mix")
+    first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper leaves open")
+    always: bool = Field(default=False, description="α = 1 from the first epoch, as in the paper's ablation")
+    feature_share: Share = Field(default=0.05, description="λ: weight of the distance of features in the mix")
     feature_norm: FeatureNorm = Field(
         default="max",
         description="what distances of features are divided by to reach 0..1: their maximum, or that of pairs of "
         "different category (max_cross), less their minimum (minmax), or likewise in each modality",
     )
-    feature_scope: Literal["corpus", "batch"] = Field(default="corpus", description="whose distances that reads")
+    feature_scope: Literal["corpus", "batch"] = Field(default="corpus", description="the pairs that `feature_norm` reads: of all training documents, or of the batch")
     centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
     centroid_similarity: Literal["cosine", "dot"] = Field(default="cosine", description="of two centroids")
     refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")
@@ -59,10 +59,10 @@ class ScheduledMarginSpec(Strict):
     )
     negatives: Literal["all", "hardest", "one"] = Field(
         default="all",
-        description="of those of another category in the batch: all, the one with the largest hinge, or one at random",
+        description="items of another category in the batch: all, the one with the largest hinge, or one at random",
     )
     reduction: Literal["batch", "triplets"] = Field(
-        default="batch", description="the sum over the batch size, or over the number of triplets"
+        default="batch", description="what the sum of hinges is divided by: the batch size, or the number of triplets"
     )
 
     @model_validator(mode="after")

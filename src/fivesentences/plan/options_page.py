@@ -57,8 +57,8 @@ A scale gives these under `training`, and other values for some models, losses o
 METHODS_HEAD = """\
 ## Category retrieval
 
-A study names methods, `methods: {sam: {method: triplets, loss: {toward: adaptive}}}`, and rows name these. What was
-stated of a method shows in the name of its runs and, without a label, in tables.
+A study names methods, `methods: {sam: {method: triplets, loss: {toward: adaptive}}}`, and its rows use these names.
+Options that a method states show in the name of its runs and, unless it has a label, in tables.
 """
 CATEGORIES_HEAD = """\
 ### Documents, divisions and training
@@ -97,7 +97,7 @@ def _methods() -> list[str]:
     for kind in _members(AnyMethod):
         name = get_args(kind.model_fields["method"].annotation)[0]
         plain = [one for one in kind.model_fields if one not in ("method", "loss")]
-        loss = " Its `loss` is below." if "loss" in kind.model_fields else ""
+        loss = " The options of its `loss` follow below." if "loss" in kind.model_fields else ""
         found.append(f"### `{name}`\n\n{_sentence(kind)}{loss}\n\n{_table(kind, plain)}")
     margin = f"### `loss` of `triplets`\n\n{_sentence(ScheduledMarginSpec)}"
     return [*found, f"{margin}\n\n{_table(ScheduledMarginSpec, ScheduledMarginSpec.model_fields)}"]
@@ -166,20 +166,22 @@ def _shown(value: Any) -> str:
 def _values(schema: dict[str, Any]) -> str:
     """What a field may be, from its JSON schema."""
     if "anyOf" in schema:
-        return " or ".join(_values(one) for one in schema["anyOf"])
+        values = [_values(one) for one in schema["anyOf"]]
+        # What a list has may also stand alone, which "one or more" says.
+        return " or ".join(one for one in values if f"one or more: {one}" not in values)
     if "enum" in schema or "const" in schema:
         return ", ".join(_shown(value) for value in schema.get("enum", [schema.get("const")]))
     kind = str(schema["type"])
     if kind == "array":
         few, one = schema.get("minItems"), _values(schema["items"])
-        return f"{few} {one}s" if few == schema.get("maxItems") else f"one or more: {one}"
+        return f"{few} {one}s" if few is not None and few == schema.get("maxItems") else f"one or more: {one}"
     if kind in ("integer", "number"):
         return {"integer": "whole number", "number": "number"}[kind] + _range(schema)
     if kind == "string":
         if "reattached" in schema.get("pattern", ""):
             return "name of a phi"
         return "path" if schema.get("format") == "path" else "name"
-    return {"boolean": "true, false", "object": "a name for each name"}.get(kind, kind)
+    return {"boolean": "true, false", "object": "names by name"}.get(kind, kind)
 
 
 def _range(schema: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ LEFT, ABOVE, PANEL, HEIGHT, BELOW, BESIDE = 0.5, 0.14, 4.3, 2.1, 0.46, 0.22
 class ActivationCurve(Strict):
     """One schedule."""
 
-    start: Share = Field(description="f_a: the share of the epochs at which the schedule is half active")
+    start: Share = Field(description="fₐ: the share of the epochs at which the schedule is half active")
     steepness: Positive = Field(description="k, per epoch")
 
 

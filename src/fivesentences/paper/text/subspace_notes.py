@@ -34,7 +34,7 @@ def epoch_of(row: SubspaceRow) -> str:
 
 
 def place_of(row: SubspaceRow, study: Study) -> str:
-    """Documents and division of a row, such as ``Scenes in the role of Wikipedia, split as printed``."""
+    """Documents and division of a row, such as ``Scenes in the role of Wikipedia, split as in the paper``."""
     documents = study.label_of(row.documents or row.role)
     played = "" if row.documents in (None, row.role) else f" in the role of {study.label_of(row.role)}"
     return f"{documents}{played}, {study.label_of(row.division)}"
