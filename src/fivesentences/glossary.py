@@ -68,6 +68,7 @@ _HUBS, _TEST = "docs/your_model.md#hubs", "docs/your_model.md#is-the-difference-
 _PHI = "docs/semantics.md"
 _LOSSES, _SAM = "docs/losses.md", "docs/losses.md#semantic-adaptive-margin"
 _AGREEMENT = "docs/semantics.md#table-1-of-five_sentences"
+_CATEGORIES, _SCHEDULED = "config/README.md#category-retrieval", "docs/losses.md#scheduled-adaptive-margin"
 
 # fmt: off
 TERMS: tuple[Term, ...] = (
@@ -138,6 +139,18 @@ TERMS: tuple[Term, ...] = (
         means="Who says how well a caption fits an image: people (CxC for MS-COCO; experts or a crowd for Flickr8k), "
         "or for drawn scenes the program that drew them. A phi is good if it agrees with them.",
         keys=("scale: judges",), shown=("judge",),
+    ),
+    Term(
+        word="document", stage="data", page=_CATEGORIES,
+        means="In category retrieval, an image with its text and a category. What is relevant to a query are all items "
+        "of its category, not only its own.",
+        keys=("scale: documents",), shown=("documents",),
+    ),
+    Term(
+        word="division", stage="data", page=_CATEGORIES,
+        means="Which documents are for training, validation and test. Each seed draws its own, which is kept in a CSV; "
+        "printed has the sizes of the paper, whole_test the whole published test part.",
+        keys=("scale: divisions", "study: division"), shown=("division",), also=("printed", "whole_test"),
     ),
     # --- features
     Term(
@@ -245,8 +258,8 @@ TERMS: tuple[Term, ...] = (
     Term(
         word="selection", stage="training", page="docs/options.md#training",
         means="The dev score by which the weights of one epoch are kept: rsum, the sum of recalls, or ncs, the sum of "
-        "NCS by CIDEr.",
-        keys=("scale: selection", "scale: selection_images", "run: selection"),
+        "NCS by CIDEr. In category retrieval: map, the best validation mAP; loss, the lowest validation loss; last.",
+        keys=("scale: selection", "scale: selection_images", "run: selection", "study: selection"),
     ),
     Term(
         word="seed", stage="training", page=_SCALE,
@@ -288,6 +301,35 @@ TERMS: tuple[Term, ...] = (
         means="CVSE as first released: at test each caption comes with the concepts of all captions of its image, "
         "which reveals what belongs together. Its numbers cannot be compared with the others.",
         keys=("run: labels",), shown=("CVSE (leak)",),
+    ),
+    Term(
+        word="method", stage="training", page="docs/options.md#category-retrieval",
+        means="What maps the images and texts of documents into one subspace: a closed form such as CCA, classifiers, "
+        "or networks with a loss. A study names methods and their settings.",
+        keys=("study: methods", "study: method", "scale: methods"), shown=("method",), also=("subspace",),
+    ),
+    Term(
+        word="scheduled adaptive margin", stage="training", page=_SCHEDULED,
+        means="The margin of a triplet that moves, as training goes on, from a fixed one to one that depends on how "
+        "far the two documents, and the centroids of their categories, are from each other.",
+        keys=("study: toward",), shown=("scheduled adaptive margin",),
+    ),
+    Term(
+        word="α(t)", stage="training", page=_SCHEDULED,
+        means="The weight of the adaptive margin at epoch t, from 0 to 1; the fixed margin has the rest. It is 1/2 at "
+        "the share fₐ (start) of the epochs and rises by the steepness k.",
+        keys=("study: start", "study: steepness"), shown=("α(t)", "fₐ"), also=("alpha", "fₐ", "schedule"),
+    ),
+    Term(
+        word="λ", stage="training", page=_SCHEDULED,
+        means="In the adaptive margin, the weight of the distance of original features; the distance of centroids has "
+        "the rest.",
+        keys=("study: feature_share",), shown=("λ",), also=("lambda",),
+    ),
+    Term(
+        word="centroid", stage="training", page=_SCHEDULED,
+        means="The mean of the training documents of one category in the subspace.",
+        keys=("study: centroids", "study: centroid_similarity"), shown=("centroids",),
     ),
     # --- evaluation
     Term(
@@ -351,6 +393,13 @@ TERMS: tuple[Term, ...] = (
         means="The sum of R@k over the cut-offs and both directions, 600 at most for R@1, R@5 and R@10. mR is their "
         "mean. Nsum is the same sum of N@k.",
         keys=("study: metric",), shown=("Rsum", "mR", "Nsum", "sum"), also=("mR", "Nsum"),
+    ),
+    Term(
+        word="mAP@100", stage="evaluation", page=_METRICS,
+        means="Mean average precision within the first 100 items, divided by the relevant items found among them; "
+        "mAP@100 of possible divides by those that could be among them, and mAP@R ends at R, the number of relevant "
+        "items.",
+        shown=("mAP@100", "mAP@100 of possible", "mAP@R"), also=("mAP@k", "mAP@R", "mAP@100 of possible"),
     ),
     Term(
         word="N@k", stage="evaluation", page=_METRICS,
