@@ -78,19 +78,12 @@ def fit_cca(spec: CCA, train: Inputs) -> LinearProjector:
     Raises:
         InputError: If there is one document, or all vectors of a modality are equal.
     """
-    return canonical(
-        _view(train.images, "images"),
-        _view(train.texts, "texts"),
-        spec.dimensions,
-        spec.ridge,
-        spec.components,
-        spec.weighted,
-    )
+    return canonical(train.images, train.texts, spec.dimensions, spec.ridge, spec.components, spec.weighted)
 
 
 def canonical(
-    images: Matrix,
-    texts: Matrix,
+    images: Vectors,
+    texts: Vectors,
     dimensions: int | None = None,
     ridge: float = 0.0,
     components: int | None = None,
@@ -99,6 +92,7 @@ def canonical(
     """CCA of two matrices with a row per document; ``dimensions`` None: as many as there are. See ``fit_cca``."""
     from cca_zoo.linear import RidgeCCA
 
+    images, texts = _view(images, "images"), _view(texts, "texts")
     views = []
     for view in (images, texts):
         mean = view.mean(axis=0)

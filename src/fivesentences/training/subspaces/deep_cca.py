@@ -85,7 +85,7 @@ class DeepCCANetworks(SubspaceModule):
         """The networks, and linear CCA of their outputs for the training documents."""
         networks = super().projector(train)
         images, texts = networks(train.images.numpy(), train.texts.numpy())
-        return DeepCCAProjector(networks, canonical(images.astype("float64"), texts.astype("float64")))
+        return DeepCCAProjector(networks, canonical(images, texts))
 
 
 @dataclass(frozen=True)
