@@ -39,7 +39,9 @@ class ScheduledMarginSpec(Strict):
         default="adaptive", description="where the schedule leads; `nothing`: the margin stays fixed"
     )
     constant: float | None = Field(default=None, gt=0, description="the constant that the schedule leads to")
-    shuffled: bool = Field(default=False, description="a control: each pair has the adaptive margin of another pair")
+    shuffled: bool = Field(
+        default=False, description="a control: in each batch anew, each pair has the adaptive margin of another pair"
+    )
     start: Share = Field(default=0.4, description="fₐ: the share of the epochs at which the schedule is half active")
     steepness: Positive = Field(default=0.1, description="k, per epoch")
     first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper leaves open")
@@ -50,7 +52,10 @@ class ScheduledMarginSpec(Strict):
         description="what distances of features are divided by to reach 0..1: their maximum, or that of pairs of "
         "different category (max_cross), less their minimum (minmax), or likewise in each modality",
     )
-    feature_scope: Literal["corpus", "batch"] = Field(default="corpus", description="the pairs that `feature_norm` reads: of all training documents, or of the batch")
+    feature_scope: Literal["corpus", "batch"] = Field(
+        default="corpus",
+        description="the pairs that `feature_norm` reads: of all training documents, or of the batch",
+    )
     centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
     centroid_similarity: Literal["cosine", "dot"] = Field(default="cosine", description="of two centroids")
     refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")

@@ -18,6 +18,7 @@ SPECS: tuple[type[MethodSpec], ...] = get_args(get_args(AnyMethod)[0])
 METHOD = TypeAdapter(AnyMethod)
 # What a setting takes beside it to be allowed.
 BESIDE: dict[str, dict[str, Any]] = {
+    "TripletNetwork.margins": {"loss": {"toward": "nothing"}},
     "SemanticMatching.dimensions": {"after_cca": True},
     "ScheduledMarginSpec.constant": {"toward": "constant"},
     "ScheduledMarginSpec.toward": {"constant": 0.5},
@@ -130,6 +131,8 @@ def test_settings_without_an_effect_are_refused() -> None:
         SemanticMatching(method="semantic_matching", classifier="mlp", strength=1.0)
     with pytest.raises(ValidationError, match="margins replaces"):
         TripletNetwork(method="triplets", margins=[0.2], loss=ScheduledMarginSpec(margin=0.3))
+    with pytest.raises(ValidationError, match="toward: nothing"):
+        TripletNetwork(method="triplets", margins=[0.2, 0.3])
 
 
 def test_a_scale_gives_what_a_network_does_not_state() -> None:

@@ -141,9 +141,11 @@ class TripletNetwork(MethodSpec):
         return f"{self.title}, {scheduled}" + (tuned and f", m{tuned}")
 
     @model_validator(mode="after")
-    def _one_margin_or_several(self) -> TripletNetwork:
+    def _margins_have_an_effect(self) -> TripletNetwork:
         if self.margins is not None and "margin" in self.loss.model_fields_set:
             raise ValueError("margins and loss.margin are both given; margins replaces the other")
+        if self.margins is not None and self.loss.toward != "nothing":
+            raise ValueError(f"margins are fixed ones, but loss.toward is {self.loss.toward}; say toward: nothing")
         return self
 
 

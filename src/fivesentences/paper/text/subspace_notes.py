@@ -194,6 +194,11 @@ def notes_on_pairs(found: Sequence[MeasuredSubspaces], study: Study) -> list[str
                 "documents of the pool as partly crossed random samples, with variance components by moments (Gao and "
                 "Owen 2017); both runs of a seed have the same documents."
             )
+    if several:
+        notes.append(
+            "Intervals say what other trainings and other queries would give, in the same gallery with the same "
+            "categories; they are not corrected for the number of contrasts."
+        )
     return notes + notes_on_paired_seeds([one.contrast for one in found])
 
 
