@@ -8,7 +8,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.text.filling import filled
 
 TABLE = "### Title\n\nCaption.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- A note.\n"
-CSV = 'loss,metric,seeds,mean,low\n"far, close",x,1,2,3\nsam,Rsum,30,71.25,-1.5\nsam,Nsum,30,80.04,0.5\nknn3,Rsum,,1,\n'
+CSV = 'loss,metric,seeds,mean,low\n"far, close",x,1,2,3\nsam,Rsum,30,71.25,-1.5\nsam,Nsum,30,80.04,0.5\nknn3,Rsum,,1,\nall,Rsum,3,2,-0.0004\n'
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def place(asked: str, old: str = "old") -> str:
         ("t.csv where loss=sam, metric=Rsum show {mean:.1f} [{low:+.1f}] of {seeds:.0f}", "71.2 [−1.5] of 30"),
         ("t.csv where metric=Nsum show {loss} {mean:.0f}", "sam 80"),
         ("t.csv where mean=1.0 show {loss}", "knn3"),
+        ("t.csv where low=-0.0004 show {low:.3f} [{low:.0f}, {low:.4f}]", "0.000 [0, −0.0004]"),
         ("t.csv where loss=far, close, metric=x show {mean:.0f}", "2"),
     ],
 )

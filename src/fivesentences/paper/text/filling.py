@@ -23,6 +23,7 @@ from fivesentences.errors import InputError
 PLACE = re.compile(r"<!-- fill (?P<asked>.*?) -->(?P<old>.*?)<!-- /fill -->", re.DOTALL)
 ASKED = re.compile(r"(?P<file>\S+)(?:\s+(?P<table>table)|\s+where\s+(?P<where>.+?)\s+show\s+(?P<show>.+))?", re.DOTALL)
 MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+MINUS_ZERO = re.compile(r"(?<![\w.])-(?=0?\.?0+(?![\d.]))")  # what rounding leaves of a small negative number
 
 
 def filled(text: str, results: Path, page: Path | str = "page") -> str:
@@ -78,7 +79,7 @@ def _value(text: str, where: str, show: str, place: str) -> str:
         shown = show.format_map({key: _number(value) for key, value in found[0].items()})
     except ValueError as error:
         raise InputError(f"'{show}' cannot be shown: {error}", where=place) from None
-    return MINUS.sub("\N{MINUS SIGN}", shown)
+    return MINUS.sub("\N{MINUS SIGN}", MINUS_ZERO.sub("", shown))
 
 
 def _columns(show: str, place: str) -> list[str]:
