@@ -8,7 +8,10 @@ from fivesentences.errors import InputError
 from fivesentences.paper.text.filling import filled
 
 TABLE = "### Title\n\nCaption.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n- A note.\n"
-CSV = 'loss,metric,seeds,mean,low\n"far, close",x,1,2,3\nsam,Rsum,30,71.25,-1.5\nsam,Nsum,30,80.04,0.5\nknn3,Rsum,,1,\nall,Rsum,3,2,-0.0004\n'
+CSV = (
+    'loss,metric,seeds,mean,low\n"far, close",x,1,2,3\nsam,Rsum,30,71.25,-1.5\nsam,Nsum,30,80.04,0.5\n'
+    "knn3,Rsum,,1,\nall,Rsum,3,2,-0.0004\n"
+)
 
 
 @pytest.fixture

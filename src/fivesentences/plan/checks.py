@@ -91,15 +91,17 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
 
 
 def _check_categories(studies: Mapping[str, Study], scale: Scale) -> None:
-    """Check roles, methods and divisions of category retrieval.
+    """Check roles, methods and divisions of category retrieval, if a study has rows of it.
+
+    Without such a study the block has no effect: a scale that extends another one may have studies of its own.
 
     Raises:
         InputError: If the scale names one that no study has.
     """
     categories = scale.categories
-    if categories is None:
-        return
     rows = [row for study in studies.values() for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
+    if categories is None or not rows:
+        return
     roles = {row.role for row in rows}
     methods = {name for study in studies.values() for name in study.methods}
     divisions = {division for row in rows for division in as_list(row.division)}
