@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,30 +12,28 @@ from scipy.linalg import subspace_angles
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA, OtherNetwork
+from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
 from fivesentences.training.loop import reproducible
 from fivesentences.training.subspaces.adversarial import (
     AdversarialNetworks,
     adversary_weight,
-    fit_adversarial,
     mean_triplet,
     reversed_gradient,
 )
 from fivesentences.training.subspaces.autograd_training import Batch, SubspaceModule, batches, mean_map
-from fivesentences.training.subspaces.correlation_autoencoder import (
-    CorrelationAutoencoders,
-    fit_correlation_autoencoder,
-)
-from fivesentences.training.subspaces.deep_cca import DeepCCANetworks, canonical_correlations, fit_deep_cca
+from fivesentences.training.subspaces.correlation_autoencoder import CorrelationAutoencoders
+from fivesentences.training.subspaces.deep_cca import DeepCCANetworks, canonical_correlations
 from fivesentences.training.subspaces.fit import Fit
+from fivesentences.training.subspaces.fitting import fit
 
 TRAINING = SubspaceTraining(epochs=12, batch_size=60, hidden=24, output=6, validate_every=5)
+NAMES = ["one", "two", "three", "four"]
 DCCA = DeepCCA(method="dcca", dimensions=4, learning_rate=0.01)
-METHODS: dict[str, tuple[OtherNetwork, Callable[..., Fit]]] = {
-    "DCCA": (DCCA, fit_deep_cca),
-    "DCCAE": (DCCA.model_copy(update={"reconstruct": 0.1}), fit_deep_cca),
-    "Corr-AE": (CorrelationAutoencoder(method="corr_ae", learning_rate=0.01), fit_correlation_autoencoder),
-    "ACMR-like": (Adversarial(method="acmr", learning_rate=0.01), fit_adversarial),
+METHODS: dict[str, DeepCCA | CorrelationAutoencoder | Adversarial] = {
+    "DCCA": DCCA,
+    "DCCAE": DCCA.model_copy(update={"reconstruct": 0.1}),
+    "Corr-AE": CorrelationAutoencoder(method="corr_ae", learning_rate=0.01),
+    "ACMR-like": Adversarial(method="acmr", learning_rate=0.01),
 }
 
 
@@ -61,8 +59,7 @@ TRAIN, VALIDATION, TEST = planted(0, 240), planted(1, 80), planted(2, 120)
 
 
 def fitted(name: str, seed: int = 0, training: SubspaceTraining = TRAINING, train: Inputs = TRAIN) -> Fit:
-    spec, fit = METHODS[name]
-    return fit(spec, train, VALIDATION, seed, training)
+    return fit(METHODS[name], train, VALIDATION, seed, training, NAMES)
 
 
 def numpy_correlations(images: np.ndarray, texts: np.ndarray) -> np.ndarray:
@@ -185,13 +182,13 @@ def test_training_lowers_the_loss_and_finds_the_topics(name: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_history_says_what_was_validated_and_kept(name: str) -> None:
-    fit, spec = fitted(name), METHODS[name][0]
-    assert [row["epoch"] for row in fit.history] == list(range(1, 13))
-    assert {row["learning_rate"] for row in fit.history} == {spec.learning_rate}
-    validated = [row for row in fit.history if row["validation_map"] is not None]
+    run, spec = fitted(name), METHODS[name]
+    assert [row["epoch"] for row in run.history] == list(range(1, 13))
+    assert {row["learning_rate"] for row in run.history} == {spec.learning_rate}
+    validated = [row for row in run.history if row["validation_map"] is not None]
     assert [row["epoch"] for row in validated] == [5, 10, 12]
-    assert set(fit.projectors) == {"map", "loss", "last"}
-    found = {selection: mean_map(projector, VALIDATION) for selection, projector in fit.projectors.items()}
+    assert set(run.projectors) == {"map", "loss", "last"}
+    found = {selection: mean_map(projector, VALIDATION) for selection, projector in run.projectors.items()}
     assert found["map"] == max(row["validation_map"] for row in validated)
     assert found["last"] == validated[-1]["validation_map"]
     assert found["loss"] == min(validated, key=lambda row: row["validation_loss"])["validation_map"]
@@ -213,13 +210,13 @@ def test_a_seed_gives_the_same_bits_whatever_was_drawn_before(name: str) -> None
 
 @pytest.mark.parametrize("name", METHODS)
 def test_widths_are_the_scales_unless_a_method_states_them(name: str) -> None:
-    spec, fit = METHODS[name]
+    spec = METHODS[name]
     short = TRAINING.model_copy(update={"epochs": 1})
-    image, text = fit(spec, TRAIN, VALIDATION, 0, short).projectors["last"](TEST.images, TEST.texts)
+    image, text = fit(spec, TRAIN, VALIDATION, 0, short, NAMES).projectors["last"](TEST.images, TEST.texts)
     assert image.shape == text.shape == (len(TEST), 4 if name.startswith("DCCA") else 6)
     if not name.startswith("DCCA"):
         narrow = spec.model_copy(update={"output": 3, "epochs": 2})
-        found = fit(narrow, TRAIN, VALIDATION, 0, short)
+        found = fit(narrow, TRAIN, VALIDATION, 0, short, NAMES)
         assert found.projectors["last"](TEST.images, TEST.texts)[0].shape[1] == 3 and len(found.history) == 2
 
 
@@ -234,13 +231,13 @@ def test_projectors_do_not_change_each_other_and_project_rows_alone(name: str) -
 
 @pytest.mark.parametrize("name", METHODS)
 def test_too_few_documents_and_too_high_rates_are_said(name: str) -> None:
-    spec, fit = METHODS[name]
+    spec = METHODS[name]
     few = Inputs(TRAIN.images[:1], TRAIN.texts[:1], TRAIN.categories[:1])
     with pytest.raises(InputError, match="each needs two at least"):
-        fit(spec, TRAIN, few, 0, TRAINING)
+        fit(spec, TRAIN, few, 0, TRAINING, NAMES)
     if name == "Corr-AE":  # the others have bounded losses
         with pytest.raises(InputError, match="training diverged"):
-            fit(spec.model_copy(update={"learning_rate": 1e30}), TRAIN, VALIDATION, 0, TRAINING)
+            fit(spec.model_copy(update={"learning_rate": 1e30}), TRAIN, VALIDATION, 0, TRAINING, NAMES)
 
 
 def test_batches_hold_every_document_once_and_none_is_small() -> None:

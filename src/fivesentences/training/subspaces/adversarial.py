@@ -14,17 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fivesentences.config.documents import SubspaceTraining
-from fivesentences.features.document_inputs import Inputs
 from fivesentences.losses.scheduled_margin import all_negatives, different_category, hinges_of
 from fivesentences.models.subspaces.specs import Adversarial
-from fivesentences.training.subspaces.autograd_training import (
-    Batch,
-    SubspaceModule,
-    perceptron,
-    seeded,
-    train_module,
-)
-from fivesentences.training.subspaces.fit import Fit, Progress, silent
+from fivesentences.training.subspaces.autograd_training import Batch, SubspaceModule, perceptron
 
 
 class _Reversal(torch.autograd.Function):
@@ -117,31 +109,3 @@ class AdversarialNetworks(SubspaceModule):
     def project(self, images: Tensor, texts: Tensor) -> tuple[Tensor, Tensor]:
         """``[documents, output]`` in -1..1."""
         return self.image(images), self.text(texts)
-
-
-def fit_adversarial(
-    spec: Adversarial,
-    train: Inputs,
-    validation: Inputs,
-    seed: int,
-    training: SubspaceTraining,
-    progress: Progress = silent,
-) -> Fit:
-    """Train the ACMR-like method; see ``train_module``.
-
-    Args:
-        spec: The method.
-        train: Training documents.
-        validation: Validation documents.
-        seed: Of weights, the order of documents and dropout.
-        training: Epochs, batches, widths and dropout.
-        progress: Called after every epoch.
-
-    Raises:
-        InputError: If training diverges, or there are fewer than two training or validation documents.
-    """
-    n_categories = 1 + int(max([*train.categories, *validation.categories], default=0))
-    training = spec.training(training)
-    with seeded(seed, 0):
-        module = AdversarialNetworks(spec, train.images.shape[1], train.texts.shape[1], n_categories, training)
-    return train_module(module, train, validation, seed, training, spec.learning_rate, progress)

@@ -5,17 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fivesentences.config.documents import SubspaceTraining
-from fivesentences.features.document_inputs import Inputs
 from fivesentences.models.subspaces.specs import CorrelationAutoencoder
-from fivesentences.training.subspaces.autograd_training import (
-    Batch,
-    SubspaceModule,
-    perceptron,
-    seeded,
-    train_module,
-)
-from fivesentences.training.subspaces.fit import Fit, Progress, silent
+from fivesentences.training.subspaces.autograd_training import Batch, SubspaceModule, perceptron
 
 
 class CorrelationAutoencoders(SubspaceModule):
@@ -49,32 +40,3 @@ class CorrelationAutoencoders(SubspaceModule):
 def squared(left: Tensor, right: Tensor) -> Tensor:
     """Mean over rows of their squared distance."""
     return (left - right).square().sum(dim=1).mean()
-
-
-def fit_correlation_autoencoder(
-    spec: CorrelationAutoencoder,
-    train: Inputs,
-    validation: Inputs,
-    seed: int,
-    training: SubspaceTraining,
-    progress: Progress = silent,
-) -> Fit:
-    """Train Corr-AE; see ``train_module``.
-
-    Args:
-        spec: The method.
-        train: Training documents.
-        validation: Validation documents.
-        seed: Of weights and the order of documents.
-        training: Epochs, batches, widths of the hidden layers and of the code.
-        progress: Called after every epoch.
-
-    Raises:
-        InputError: If training diverges, or there are fewer than two training or validation documents.
-    """
-    training = spec.training(training)
-    with seeded(seed, 0):
-        module = CorrelationAutoencoders(
-            spec, train.images.shape[1], train.texts.shape[1], training.hidden, training.output
-        )
-    return train_module(module, train, validation, seed, training, spec.learning_rate, progress)

@@ -11,19 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fivesentences.config.documents import SubspaceTraining
-from fivesentences.features.document_inputs import Inputs, Vectors
+from fivesentences.features.document_inputs import Vectors
 from fivesentences.models.subspaces.correlations import LinearProjector, canonical
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import DeepCCA
-from fivesentences.training.subspaces.autograd_training import (
-    Batch,
-    SubspaceModule,
-    perceptron,
-    seeded,
-    train_module,
-)
-from fivesentences.training.subspaces.fit import Fit, Progress, silent
+from fivesentences.training.subspaces.autograd_training import Batch, SubspaceModule, perceptron
 
 
 def canonical_correlations(images: Tensor, texts: Tensor, ridge: float) -> Tensor:
@@ -98,30 +90,3 @@ class DeepCCAProjector:
     def __call__(self, images: Vectors, texts: Vectors) -> tuple[Vectors, Vectors]:
         """``[documents, dimensions]`` of each modality."""
         return self.directions(*self.networks(images, texts))
-
-
-def fit_deep_cca(
-    spec: DeepCCA,
-    train: Inputs,
-    validation: Inputs,
-    seed: int,
-    training: SubspaceTraining,
-    progress: Progress = silent,
-) -> Fit:
-    """Train DCCA, or DCCAE where ``spec.reconstruct`` is above 0; see ``train_module``.
-
-    Args:
-        spec: The method.
-        train: Training documents.
-        validation: Validation documents; the more, the less their own correlations are chance.
-        seed: Of weights and the order of documents.
-        training: Epochs, batches, width of the hidden layer.
-        progress: Called after every epoch.
-
-    Raises:
-        InputError: If training diverges, or there are fewer than two training or validation documents.
-    """
-    training = spec.training(training)
-    with seeded(seed, 0):
-        module = DeepCCANetworks(spec, train.images.shape[1], train.texts.shape[1], training.hidden)
-    return train_module(module, train, validation, seed, training, spec.learning_rate, progress)

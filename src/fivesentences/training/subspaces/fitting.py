@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.features.document_inputs import Inputs
@@ -15,6 +16,9 @@ from fivesentences.models.subspaces.specs import (
     TripletNetwork,
 )
 from fivesentences.training.subspaces.fit import Fit, Progress, silent
+
+if TYPE_CHECKING:
+    from fivesentences.training.subspaces.autograd_training import SubspaceModule
 
 
 def fit(
@@ -44,23 +48,47 @@ def fit(
         from fivesentences.training.subspaces.triplets import fit_triplets
 
         return fit_triplets(spec, train, validation, seed, training, category_names, progress)
-    if isinstance(spec, DeepCCA):
-        from fivesentences.training.subspaces.deep_cca import fit_deep_cca
+    if isinstance(spec, OtherNetwork):
+        from fivesentences.training.subspaces.autograd_training import seeded, train_module
 
-        return fit_deep_cca(spec, train, validation, seed, training, progress)
-    if isinstance(spec, CorrelationAutoencoder):
-        from fivesentences.training.subspaces.correlation_autoencoder import fit_correlation_autoencoder
-
-        return fit_correlation_autoencoder(spec, train, validation, seed, training, progress)
-    if isinstance(spec, Adversarial):
-        from fivesentences.training.subspaces.adversarial import fit_adversarial
-
-        return fit_adversarial(spec, train, validation, seed, training, progress)
+        training = spec.training(training)
+        with seeded(seed, 0):
+            networks = networks_of(spec, train, validation, training)
+        return train_module(networks, train, validation, seed, training, spec.learning_rate, progress)
     from fivesentences.models.subspaces.closed_forms import fit_closed_form
 
     projector = fit_closed_form(spec, train, seed)
     progress("")
     return Fit({"last": projector})
+
+
+def networks_of(
+    spec: DeepCCA | CorrelationAutoencoder | Adversarial,
+    train: Inputs,
+    validation: Inputs,
+    training: SubspaceTraining,
+) -> SubspaceModule:
+    """The networks of a method before their training, with torch's random numbers as they are.
+
+    Args:
+        spec: The method.
+        train: Training documents.
+        validation: Validation documents.
+        training: Widths and dropout.
+    """
+    widths = train.images.shape[1], train.texts.shape[1]
+    if isinstance(spec, DeepCCA):
+        from fivesentences.training.subspaces.deep_cca import DeepCCANetworks
+
+        return DeepCCANetworks(spec, *widths, training.hidden)
+    if isinstance(spec, CorrelationAutoencoder):
+        from fivesentences.training.subspaces.correlation_autoencoder import CorrelationAutoencoders
+
+        return CorrelationAutoencoders(spec, *widths, training.hidden, training.output)
+    from fivesentences.training.subspaces.adversarial import AdversarialNetworks
+
+    n_categories = 1 + int(max([*train.categories, *validation.categories], default=0))
+    return AdversarialNetworks(spec, *widths, n_categories, training)
 
 
 def rounds(spec: AnyMethod, training: SubspaceTraining) -> int:
