@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fivesentences.paper.studies import PaperStudy
 
 ROOT = Path(__file__).parents[1]
+# As training sets it, but before any test uses oneDNN: it reads this only once.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 JAVA_CASES = pytest.StashKey[list[str]]()
 
 

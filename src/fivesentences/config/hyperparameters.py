@@ -39,8 +39,7 @@ class Hyperparameters(Strict):
     )
     arithmetic: Literal["reference", "fast"] = Field(
         default="reference",
-        description="`fast`, on a CPU: the same numbers within rounding in about two thirds of the time; processors "
-        "with AMX round factors to bfloat16",
+        description="`fast`, on a CPU: the same numbers within rounding in about two thirds of the time",
     )
     threads: int = Field(
         default=1,
