@@ -44,6 +44,11 @@ def test_places_are_filled_again_and_again_and_the_rest_of_the_page_stays(result
     assert filled(once, results) == once
 
 
+def test_other_places_than_those_asked_for_keep_what_they_hold_even_without_results(results):
+    page = f"{place('t.csv where loss=all show {mean:.0f}')} {place('not/made/yet.md table')}"
+    assert filled(page, results, only="t.*") == page.replace(">old<", ">2<", 1)
+
+
 @pytest.mark.parametrize(
     ("page", "said"),
     [

@@ -17,6 +17,7 @@ def fill(
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="where the workflow keeps its results")] = Path(
         "results"
     ),
+    only: Annotated[str, typer.Option(metavar="PATTERN", help="fill only places whose FILE matches")] = "*",
     check: Annotated[bool, typer.Option("--check", help="write nothing; fail if a page is not up to date")] = False,
 ) -> None:
     """Write numbers and tables from results into pages, where these ask for them.
@@ -30,12 +31,14 @@ def fill(
 
         fivesentences fill docs/evidence.md
 
+        fivesentences fill docs/evidence.md --only '*/evidence_seeds/*'
+
         fivesentences fill docs/evidence.md --check
     """
     from fivesentences.paper.text.filling import filled
 
     texts = {page: text_of(read_bytes(page), page) for page in pages}
-    new = {page: filled(text, results, page) for page, text in texts.items()}
+    new = {page: filled(text, results, page, only) for page, text in texts.items()}
     stale = [page for page in pages if new[page] != texts[page]]
     if check and stale:
         raise InputError(

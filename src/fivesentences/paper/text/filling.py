@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
+from fnmatch import fnmatchcase
 from io import StringIO
 from pathlib import Path
 from string import Formatter
@@ -26,19 +27,22 @@ MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
 MINUS_ZERO = re.compile(r"(?<![\w.])-(?=0?\.?0+(?![\d.]))")  # what rounding leaves of a small negative number
 
 
-def filled(text: str, results: Path, page: Path | str = "page") -> str:
-    """A page with every place filled.
+def filled(text: str, results: Path, page: Path | str = "page", only: str = "*") -> str:
+    """A page with its places filled.
 
     Args:
         text: Of the page.
         results: The folder in which the files of results lie.
         page: Its name, for messages.
+        only: Pattern of the files whose places are filled; other places keep what they hold.
 
     Raises:
         InputError: If a place does not end or asks for something that is not there; which line of the page it is in.
     """
 
     def fill(place: re.Match[str]) -> str:
+        if not fnmatchcase(place["asked"].strip().partition(" ")[0], only):
+            return place[0]
         where = f"{page}, line {text.count(chr(10), 0, place.start()) + 1}"
         return f"<!-- fill {place['asked']} -->{_content(place['asked'], results, where)}<!-- /fill -->"
 
