@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,13 +18,13 @@ from PIL import Image
 from fivesentences.config import Layout
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.decoding import decode, words_of
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import grid_descriptors
 from fivesentences.features.chunks import Chunks
 from fivesentences.features.files import write_images
+from fivesentences.features.identity import contents_of, digest_of
 from fivesentences.features.workers import Workers
 from fivesentences.storage import replacing, sha256_of
 
@@ -128,7 +127,8 @@ def extract_features(
     ids, filenames = _check(photographs, images, layout, storage, out)
     recipe, built, identity = _resolve(extractor, layout, weights)
     identity |= {"extractor": extractor, "layout": layout, "storage": storage, "decoding": decoding.VERSION}
-    identity |= {"images": _digest(zip(ids, filenames, strict=True)), "photographs": _digest(_contents(photographs))}
+    identity |= {"images": digest_of(zip(ids, filenames, strict=True))}
+    identity |= {"photographs": digest_of(contents_of(photographs))}
     chunks = Chunks(out, identity, len(ids), chunk_size)
     missing = chunks.missing()
 
@@ -245,26 +245,6 @@ def _saved_weights(network: Network, folder: Path) -> Path:
         with replacing(path) as temporary:
             save_weights(network.module, temporary)
     return path
-
-
-def _contents(photographs: Photographs) -> Iterator[tuple[object, ...]]:
-    """What identifies a set of photographs without reading them: checksums in a zip archive, times in a folder."""
-    for path in photographs.paths:
-        if path.is_dir():
-            for name in photographs.names():
-                if (path / name).is_file():
-                    facts = (path / name).stat()
-                    yield name, facts.st_size, facts.st_mtime_ns
-        else:
-            with open_zip(path) as archive:
-                yield from ((entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist())
-
-
-def _digest(rows: Iterable[tuple[object, ...]]) -> str:
-    total = hashlib.sha256()
-    for row in rows:
-        total.update(repr(row).encode())
-    return total.hexdigest()
 
 
 def _stored(
