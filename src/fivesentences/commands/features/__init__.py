@@ -1,0 +1,23 @@
+"""`fivesentences features ...`: image features as files."""
+
+from __future__ import annotations
+
+import typer
+
+from fivesentences.commands import arguments as given
+from fivesentences.commands.features.convert import convert
+
+features = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
+
+
+@features.callback()
+def _root() -> None:
+    """Read and convert files of image features.
+
+    Example:
+
+        fivesentences features convert trainval_36.tsv features.npy
+    """
+
+
+features.command(epilog=given.WORDS)(convert)
