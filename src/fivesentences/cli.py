@@ -18,6 +18,7 @@ from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.download import download, jars
+from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, evaluate, similarity, rescore, compare, metrics, glossary),
+    *(train, embed, evaluate, similarity, rescore, compare, metrics, glossary),
     *(doctor, download, captions, phi, jars, fill, schema),
 ):
     app.command(epilog=given.WORDS)(command)

@@ -94,6 +94,21 @@ def inference(settings: Settings) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """transformers shows no progress bar of its own while weights are loaded."""
+    from transformers.utils import logging
+
+    bars: Any = logging  # untyped
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
 def as_rows(tensor: Any) -> npt.NDArray[np.float32]:
     """A tensor ``[n, dim]`` in float32 on the CPU."""
     rows: npt.NDArray[np.float32] = tensor.float().cpu().numpy()

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.encoders.encoder import Settings, check_installed, checked_length, inference, unreadable
+from fivesentences.encoders.encoder import (
+    Settings,
+    check_installed,
+    checked_length,
+    inference,
+    unreadable,
+    without_bars,
+)
 from fivesentences.encoders.encoder import versions as versions_of
 from fivesentences.encoders.naming import EncoderName
 from fivesentences.encoders.sources import combined, find_source
@@ -39,10 +46,11 @@ class SentenceTransformersEncoder:
         repository = name.model if "/" in name.model else f"{SHORT_NAMES}/{name.model}"
         found = find_source(_folder_or(name.model, repository), settings.revision, WEIGHTS, below=True)
         try:
-            self.model = SentenceTransformer(
-                str(found.folder), device=settings.device, trust_remote_code=False, local_files_only=True,
-                model_kwargs={"dtype": torch.float32}, processor_kwargs={"backend": "pil"},
-            ).eval()  # fmt: skip
+            with without_bars():
+                self.model = SentenceTransformer(
+                    str(found.folder), device=settings.device, trust_remote_code=False, local_files_only=True,
+                    model_kwargs={"dtype": torch.float32}, processor_kwargs={"backend": "pil"},
+                ).eval()  # fmt: skip
         except Exception as error:  # of transformers, torch or the library: it depends on what is wrong
             raise unreadable(name.model, error) from None
         if not self.model.supports("image"):

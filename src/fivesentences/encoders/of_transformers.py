@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.encoders.encoder import Settings, as_rows, check_installed, checked_length, inference, unreadable
+from fivesentences.encoders.encoder import (
+    Settings,
+    as_rows,
+    check_installed,
+    checked_length,
+    inference,
+    unreadable,
+    without_bars,
+)
 from fivesentences.encoders.encoder import versions as versions_of
 from fivesentences.encoders.naming import EncoderName
 from fivesentences.encoders.sources import Source, combined, find_source
@@ -141,14 +149,15 @@ def _loaded(kind: Any, source: Source, where: str) -> Any:
 
     safetensors = source.weights[0].suffix == ".safetensors"
     try:
-        model, report = kind.from_pretrained(
-            str(source.folder),
-            dtype=torch.float32,
-            local_files_only=True,
-            use_safetensors=safetensors,
-            weights_only=True,
-            output_loading_info=True,
-        )
+        with without_bars():
+            model, report = kind.from_pretrained(
+                str(source.folder),
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=safetensors,
+                weights_only=True,
+                output_loading_info=True,
+            )
     except Exception as error:  # what a damaged file raises depends on where it is damaged
         raise unreadable(where, error) from None
     missing = sorted(str(key) for key in report["missing_keys"])
