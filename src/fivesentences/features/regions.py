@@ -54,7 +54,7 @@ class Regions:
     def __len__(self) -> int:
         return len(self.features)
 
-    def recognised(self) -> dict[str, NDArray[Any]]:
+    def recognised(self) -> dict[str, Any]:
         """The optional arrays that are known, by name."""
         names = ("scores", "classes", "attributes", "attribute_scores")
         known = {name: getattr(self, name) for name in names}

@@ -139,9 +139,10 @@ class _Joined:
 
 def _kind_of(origin: dict[str, Any] | None) -> Any:
     """What must be equal in the origins of features that are joined: all but the files that they went through."""
-    if origin is None:
-        return None
-    return origin.get("source") if "converted_from" in origin else origin
+    while isinstance(origin, dict) and "converted_from" in origin:
+        files = origin["converted_from"]
+        origin = files[0].get("source") if isinstance(files, list) and files and isinstance(files[0], dict) else None
+    return origin
 
 
 def _said(outline: Outline) -> str:
@@ -255,19 +256,18 @@ def _check_paths(target: Format, sources: Sequence[Source], out: Path, ids: Path
 
 def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[str], storage: str) -> dict[str, Any]:
     """What our own format says about where the features come from."""
-    files = [
-        {"file": source.path.name, "format": name, "sha256": _digest(source)}
-        for source, name in zip(sources, read, strict=True)
-    ]
-    origin = {
+    files = []
+    for source, name in zip(sources, read, strict=True):
+        file: dict[str, Any] = {"file": source.path.name, "format": name, "sha256": _digest(source)}
+        if (known := source.origin()) is not None:
+            file["source"] = known
+        files.append(file)
+    return {
         "converted_from": files,
         "dropped": list(dropped),
         "storage": storage,
         "fivesentences": importlib.metadata.version("fivesentences"),
     }
-    if (known := _kind_of(sources[0].origin())) is not None:
-        origin["source"] = known
-    return origin
 
 
 def _digest(source: Source) -> str:

@@ -47,7 +47,9 @@ class _RefusedError(Exception):
 
 
 _KNOWN = {
-    "_codecs encode": "encode",
+    "_codecs encode": "encode",  # how protocols of Python 2 hold bytes
+    "__builtin__ bytes": "bytes",
+    "builtins bytes": "bytes",
     "collections OrderedDict": "ordered",
     "numpy ndarray": "ndarray",
     "numpy dtype": "dtype",
@@ -185,6 +187,8 @@ def _made(function: _Global, arguments: tuple[Any, ...]) -> Any:
     match function.name, arguments:
         case "encode", (str() as text, "latin1" | "latin-1"):
             return text.encode("latin-1")
+        case "bytes", ():
+            return b""
         case "ordered", ():
             return {}
         case "_reconstruct", (_Global(name="ndarray"), tuple(), _):
