@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from fivesentences.errors import InputError
 from fivesentences.features.detectors import anchors, boxes
+from fivesentences.features.detectors.exactness import exact
 from fivesentences.features.detectors.flavours import Flavour, flavour_named
 from fivesentences.features.detectors.network import BottomUpNetwork, Proposals, Recognised, Widths
 from fivesentences.features.detectors.resizing import Resized, ResizeRule, resize
@@ -148,7 +148,7 @@ class BottomUpAttention:
         known = anchors.cell_anchors(self.flavour.name)
         table = network.proposal_generator.anchor_generator.cell_anchors.table()
         self.source: dict[str, Any] = {
-            "network": "bottom_up_attention",
+            "extractor": "bottom_up_attention",
             "flavour": self.flavour.name,
             "precision": str(table.dtype).removeprefix("torch."),
             **rules,
@@ -187,7 +187,7 @@ class BottomUpAttention:
         network, settings = self.network, self.settings
         weight = network.backbone.stem.conv1.weight
         pixels = torch.from_numpy(np.stack([image.pixels for image in images])).to(weight.device, weight.dtype)
-        with _exact():
+        with exact():
             maps = network.backbone(pixels)
             proposed = network.proposal_generator(
                 maps,
@@ -255,16 +255,6 @@ class BottomUpAttention:
         chosen = deltas[torch.arange(len(best), device=best.device), best]
         weights, inclusive = self.flavour.box_weights, self.flavour.pixels_inclusive
         return boxes.decode(found.proposals.boxes, chosen, weights, inclusive)
-
-
-@contextmanager
-def _exact() -> Iterator[None]:
-    """No gradients, and on a GPU no shortened products."""
-    with (
-        torch.inference_mode(),
-        torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
-    ):
-        yield
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:

@@ -17,7 +17,7 @@ class Detector(Protocol):
         most: Regions per image at most.
         class_count: Number of classes; ``Regions.classes`` counts from 0, without background.
         attribute_count: Likewise of attributes; 0 if it knows none.
-        source: Where its features come from, as plain values: network, SHA-256 of the weights, every rule and setting
+        source: Where its features come from, as plain values: extractor, SHA-256 of the weights, every rule and setting
             that the numbers depend on, versions. Features of equal sources may be mixed.
     """
 
