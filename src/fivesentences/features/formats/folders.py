@@ -204,8 +204,14 @@ class _Npz:
         return next((name for name in names if name in self._entries), None)
 
     def _header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        with self._open(name) as file:
-            shape, _, dtype = npy_header(file, f"{self.path}: {name}", CURE)
+        where = f"{self.path}: {name}"
+        try:
+            with self._open(name) as file:
+                shape, _, dtype = npy_header(file, where, CURE)
+        except InputError:
+            raise
+        except Exception as error:  # a damaged archive fails anywhere in zipfile and zlib
+            raise InputError(f"it is damaged ({error})", where=where, cure=CURE) from None
         return shape, dtype.newbyteorder("=")
 
     def _array(self, name: str) -> NDArray[Any]:
@@ -221,7 +227,7 @@ class _Npz:
                 data = file.read(size)
         except InputError:
             raise
-        except Exception as error:  # a damaged archive fails anywhere in zipfile and zlib
+        except Exception as error:  # as above
             raise InputError(f"it is damaged ({error})", where=where, cure=CURE) from None
         array = np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
         return array.astype(dtype.newbyteorder("="), copy=False)
@@ -250,8 +256,13 @@ class _Npz:
         entry = self._entries["info"]
         if entry.file_size > LARGEST_INFO:
             raise InputError(f"'info' has {entry.file_size:,} bytes; it is refused.", where=self.path)
-        with self._open("info") as file:
-            data = file.read(LARGEST_INFO)
+        try:
+            with self._open("info") as file:
+                data = file.read(LARGEST_INFO)
+        except InputError:
+            raise
+        except Exception as error:  # as above
+            raise InputError(f"'info' is damaged ({error})", where=self.path, cure=CURE) from None
         # An array of one object: a header that says so, and a pickle of the array.
         begin = data.find(b"\n") + 1
         if b"'|O'" not in data[:begin]:

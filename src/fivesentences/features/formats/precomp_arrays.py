@@ -18,7 +18,7 @@ from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 from fivesentences.features.formats.hdf5_rows import Hdf5File, Hdf5Rows, writing_hdf5
 from fivesentences.features.formats.npy_rows import NpyRows, writing_npy
-from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_ids, checked
+from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_count, check_ids, checked
 from fivesentences.features.precomp import DATASET
 from fivesentences.storage import replacing, write_lines
 
@@ -114,6 +114,7 @@ def _images(path: Path, rows: NpyRows | Hdf5Rows) -> tuple[list[str], int]:
         return ids, n // len(ids)
     split = path.stem.removesuffix(SUFFIX)
     stride = _stride(path, split, rows)
+    check_count(n // stride, path)
     ids = [f"{split}-{image}" for image in range(n // stride)]
     check_ids(ids, path)
     return ids, stride

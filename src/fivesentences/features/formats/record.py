@@ -167,8 +167,7 @@ def check_ids(ids: Sequence[str], where: Path | str) -> None:
     """
     if not ids:
         raise InputError("it holds no image.", where=where)
-    if len(ids) > MOST_IMAGES:
-        raise InputError(f"it names {len(ids):,} images; at most {MOST_IMAGES:,} make sense here.", where=where)
+    check_count(len(ids), where)
     for image_id in ids:
         check_id(image_id, where)
     if len(set(ids)) < len(ids):
@@ -177,6 +176,16 @@ def check_ids(ids: Sequence[str], where: Path | str) -> None:
         raise InputError(
             f"image '{twice}' is in it more than once", where=where, cure="features have one entry per image; keep one"
         )
+
+
+def check_count(images: int, where: Path | str) -> None:
+    """Check that there are not too many images, before a list of them is made.
+
+    Raises:
+        InputError: If there are.
+    """
+    if images > MOST_IMAGES:
+        raise InputError(f"it has {images:,} images; at most {MOST_IMAGES:,} make sense here.", where=where)
 
 
 def check_id(image_id: str, where: Path | str) -> None:
