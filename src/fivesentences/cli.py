@@ -20,6 +20,7 @@ from fivesentences.commands.doctor import doctor
 from fivesentences.commands.download import download, jars
 from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
+from fivesentences.commands.features import features
 from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
 from fivesentences.commands.metrics import metrics
@@ -43,6 +44,7 @@ for command in (
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
+app.add_typer(features, name="features")
 
 
 def _version(asked: bool) -> None:

@@ -65,7 +65,12 @@ def read_source(path: Path) -> dict[str, Any] | None:
 
 
 def write_images(path: Path, images: pd.DataFrame) -> None:
-    """Write the table of images (``image_id``, ``filename``) beside an array of features, whole or not at all."""
+    """Write the table of images (``image_id``, ``filename``) beside an array of features, whole or not at all.
+
+    Tables of regions and notes on the source that lie there belong to older features, and are removed.
+    """
+    regions_beside(path).unlink(missing_ok=True)
+    source_beside(path).unlink(missing_ok=True)
     with replacing(images_beside(path)) as temporary:
         images.to_parquet(temporary, index=False)
 

@@ -281,6 +281,5 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any]) -> Ite
         if outline.counts is not None:
             images["regions"] = outline.counts
         out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
-        regions_beside(out).unlink(missing_ok=True)
         write_images(out, images)
         write_source(out, source)
