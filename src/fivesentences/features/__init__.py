@@ -8,16 +8,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fivesentences.features.describing import GRID_DESCRIPTORS
     from fivesentences.features.extract import extract_features
     from fivesentences.features.precomp import describe_precomp
     from fivesentences.features.preparation import Preparation
+    from fivesentences.features.recipe import GRID_DESCRIPTORS
     from fivesentences.features.table import FeatureTable, StoredRows
 
 __all__ = ["GRID_DESCRIPTORS", "FeatureTable", "Preparation", "StoredRows", "describe_precomp", "extract_features"]
 
 _MODULE_OF = {
-    "GRID_DESCRIPTORS": "describing",
+    "GRID_DESCRIPTORS": "recipe",
     "extract_features": "extract",
     "describe_precomp": "precomp",
     "Preparation": "preparation",

@@ -22,19 +22,10 @@ from fivesentences.corpus.decoding import words_of
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
-from fivesentences.features.describing import (
-    GRID_DESCRIPTORS,
-    Chunk,
-    Crops,
-    Extractor,
-    Precision,
-    Recipe,
-    Task,
-    describe_chunk,
-    prepare_chunk,
-)
+from fivesentences.features.describing import Chunk, Extractor, Task, describe_chunk, prepare_chunk
 from fivesentences.features.files import regions_beside, write_images, write_source
 from fivesentences.features.progress import FinishedRows, key_of
+from fivesentences.features.recipe import GRID_DESCRIPTORS, Crops, Precision, Recipe
 from fivesentences.features.workers import Workers
 from fivesentences.storage import replacing, write_json
 
