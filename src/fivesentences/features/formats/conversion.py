@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import importlib.metadata
 from collections.abc import Collection, Iterator, Sequence
@@ -89,6 +90,7 @@ def convert(
         _check_fits(outline, target, out, repeat, drop)
         _check_paths(target, opened, out, ids)
         origin = _origin(opened, read, dropped, storage)
+        _remove_partial(target.files(out))
         with (
             target.write(out, outline, origin, repeat) as writer,
             Bar(f"{' and '.join(dict.fromkeys(read))} to {target.name}", len(rows)) as bar,
@@ -252,6 +254,14 @@ def _check_paths(target: Format, sources: Sequence[Source], out: Path, ids: Path
     check_writable(out) if target.suffixes else check_writable(out / "x")
     read = [file for source in sources for file in source.files()]
     check_outputs({path.name: path for path in target.files(out)}, [*read, ids])
+
+
+def _remove_partial(files: Sequence[Path]) -> None:
+    """Remove what a killed conversion to the same files has left: it may be large."""
+    for file in files:
+        for partial in file.parent.glob(f".{glob.escape(file.stem)}.*.partial{glob.escape(file.suffix)}"):
+            if partial.is_file():
+                partial.unlink(missing_ok=True)
 
 
 def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[str], storage: str) -> dict[str, Any]:

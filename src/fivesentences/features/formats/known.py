@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.files import images_beside
 from fivesentences.features.formats.folders import Folder, Kind, writing_folder
@@ -203,8 +203,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
             f"it holds {shown}, but neither {VQA_FEATURES} nor {DATASET}; no HDF5 layout of features is recognised.",
             where=path,
         )
-    if not os.path.lexists(path):
-        raise InputError("there is no such file or folder.", where=path)
+    check_file(path)
     raise InputError("the name does not tell its format", where=path, cure=f"give --from, one of {', '.join(FORMATS)}")
 
 

@@ -209,7 +209,7 @@ class TableWriter:
 
     def __init__(self, array: Any, regions: pq.ParquetWriter | None, facts: frozenset[str]):
         self._array, self._regions, self._facts = array, regions, facts
-        self._waiting: list[ImageFeatures] = []
+        self._waiting: list[dict[str, Any]] = []  # without features, which are large
         self.filenames: list[str] = []
         self.sizes: list[tuple[int, int]] = []
 
@@ -220,7 +220,9 @@ class TableWriter:
         if record.width is not None and record.height is not None:
             self.sizes.append((record.width, record.height))
         if self._regions is not None:
-            self._waiting.append(record)
+            names = ("boxes", *(name for name in RECOGNISED if name in self._facts))
+            ids = {"image_id": [record.image_id] * len(record.features)}
+            self._waiting.append(ids | {name: getattr(record, name) for name in names})
             if len(self._waiting) == IMAGES_AT_ONCE:
                 self.flush()
 
@@ -228,13 +230,10 @@ class TableWriter:
         """Write the regions that wait."""
         if self._regions is None or not self._waiting:
             return
-        repeated = np.repeat([record.image_id for record in self._waiting], [len(r.features) for r in self._waiting])
-        columns: dict[str, Any] = {"image_id": pa.array(repeated.tolist(), pa.string())}
-        boxes = np.concatenate([record.boxes for record in self._waiting if record.boxes is not None])
-        columns |= {name: boxes[:, place] for place, name in enumerate(CORNERS)}
-        for name in RECOGNISED:
-            if name in self._facts:
-                columns[COLUMN_OF[name]] = np.concatenate([getattr(record, name) for record in self._waiting])
+        together = {name: np.concatenate([one[name] for one in self._waiting]) for name in self._waiting[0]}
+        columns: dict[str, Any] = {"image_id": together["image_id"].tolist()}
+        columns |= {name: together["boxes"][:, place] for place, name in enumerate(CORNERS)}
+        columns |= {COLUMN_OF[name]: together[name] for name in RECOGNISED if name in together}
         self._regions.write_table(pa.table(columns, schema=_schema(self._facts)))
         self._waiting = []
 
