@@ -282,6 +282,8 @@ def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[st
 
 def _digest(source: Source) -> str:
     """SHA-256 of the file; of a folder, of the names of its files and their SHA-256."""
+    if source.sha256 is not None:
+        return source.sha256
     files = source.files()
     if files == [source.path] or source.path.is_file():
         return sha256_of(source.path)

@@ -125,10 +125,12 @@ class Source(ABC):
     Attributes:
         path: The file or folder.
         outline: What is known before any image is read.
+        sha256: Of the file, if opening it has read all of it.
     """
 
     path: Path
     outline: Outline
+    sha256: str | None = None
 
     @abstractmethod
     def read(self, row: int) -> ImageFeatures:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from array import array
 from collections.abc import Iterator
@@ -73,11 +74,12 @@ class Tsv(Source):
         self._starts, self._lines, counts = array("q"), array("q"), array("q")
         ids: list[str] = []
         self._columns = dim = line = start = 0
-        size = self.path.stat().st_size
+        size, digest = self.path.stat().st_size, hashlib.sha256()
         with Bar(f"look through {self.path.name}", size) as bar:
             while text := self._file.readline(LONGEST_LINE + 1):
                 line += 1
                 begin, start = start, start + len(text)
+                digest.update(text)
                 bar.advance(len(text))
                 if line == 1:
                     self._columns = self._columns_of(text)
@@ -94,6 +96,7 @@ class Tsv(Source):
                 self._starts.append(begin)
                 self._lines.append(line)
         check_ids(ids, self.path)
+        self.sha256 = digest.hexdigest()
         facts = FACTS[self._columns] - {"counts"}
         self.outline = Outline(ids, np.array(counts, np.int64), dim, np.dtype(np.float32), facts)
 
