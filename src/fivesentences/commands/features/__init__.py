@@ -6,6 +6,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.features.convert import convert
+from fivesentences.commands.features.regions import regions
 
 features = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
@@ -21,3 +22,4 @@ def _root() -> None:
 
 
 features.command(epilog=given.WORDS)(convert)
+features.command(epilog=given.WORDS)(regions)
