@@ -23,6 +23,7 @@ from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.features import features
 from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
+from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.rescore import rescore
@@ -39,7 +40,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, embed, evaluate, similarity, rescore, compare, metrics, glossary),
+    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
     *(doctor, download, captions, phi, jars, fill, schema),
 ):
     app.command(epilog=given.WORDS)(command)

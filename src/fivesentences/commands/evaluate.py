@@ -160,6 +160,7 @@ def evaluate(
     from fivesentences.evaluation import gallery_files
     from fivesentences.evaluation.comparing import compare_all
     from fivesentences.evaluation.protocols import Scorer, protocol_named
+    from fivesentences.evaluation.result_files import subject_of
 
     runs = None if trec is None else Runs(trec, given.numbers_of(trec_depth, "--trec-depth", {"all": None})[0])
     query_file = None if per_query is None else checked_query_file(per_query)
@@ -244,7 +245,7 @@ def evaluate(
         only = None if several else gallery
         del gallery  # of several models one similarity at a time is in memory
         queries = query_file is not None or (several and comparing)
-        results = _scored(scorer, found, only, notes, transposed=transposed, queries=queries, runs=runs)
+        results = score_models(scorer, found, only, notes, transposed=transposed, queries=queries, runs=runs)
         tests = None
         if several and comparing:
             n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
@@ -256,7 +257,9 @@ def evaluate(
         if query_file is not None:
             n_frames = sum(len(result.queries) for result in results.values())
             with given.working(f"write {query_file}", n_frames) as advance:
-                write_queries(query_file, {model.words: results[model.name] for model in found}, several, advance)
+                of_models = {model.words: results[model.name] for model in found}
+                subject = subject_of(scorer.whole, results[first.name].about, scored.about)
+                write_queries(query_file, of_models, several, advance, subject)
         made = {}
         if json_out is not None:
             with given.working("digests of the inputs"):
@@ -278,7 +281,7 @@ def evaluate(
     outputs.write(model_sheets(results, tests, against, notes), tidy, content)
 
 
-def _scored(
+def score_models(
     scorer: Scorer,
     models: Sequence[Model],
     only: Gallery | None,
