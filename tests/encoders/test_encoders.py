@@ -111,6 +111,22 @@ def test_an_architecture_of_open_clip_with_a_local_checkpoint(open_clip_folder, 
     assert encoder.facts["weights"] == {file: sha256_of(open_clip_folder / file)}
 
 
+def test_a_tag_of_open_clip_is_fetched_with_its_preprocessing(
+    open_clip_folder, tiny_architecture, pictures, captions, tmp_path, monkeypatch
+):
+    from open_clip import pretrained
+
+    content = json.loads((open_clip_folder / "open_clip_config.json").read_text())["preprocess_cfg"]
+    url = (open_clip_folder / "open_clip_model.safetensors").as_uri()
+    monkeypatch.setitem(pretrained._PRETRAINED, tiny_architecture, {"some_tag": {"url": url, **content}})
+    monkeypatch.setenv("HOME", str(tmp_path))  # below which open_clip keeps what it fetched
+    encoder = loaded(f"open_clip:{tiny_architecture}/some-tag")
+    wanted = as_open_clip_says(open_clip_folder, pictures, captions)
+    np.testing.assert_allclose(cosines(encoder, pictures, captions), wanted, atol=2e-6)
+    assert encoder.facts["pretrained"] == "some-tag" and encoder.facts["preprocessing"]["resize_mode"] == "squash"
+    assert encoder.facts["weights_sha256"] == sha256_of(open_clip_folder / "open_clip_model.safetensors")
+
+
 def test_a_model_of_sentence_transformers(sentence_clip, clip, pictures, captions):
     encoder = loaded(f"sentence_transformers:{sentence_clip}")
     wanted = as_transformers_says(clip, "CLIPModel", pictures, captions, padding=True, truncation=True, max_length=10)
