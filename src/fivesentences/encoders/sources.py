@@ -109,19 +109,38 @@ def _first_group(names: Iterable[str], patterns: Sequence[Sequence[str]]) -> lis
 def _fetched(model: str, revision: str | None, patterns: Sequence[Sequence[str]]) -> Path:
     """The folder of a repository in the Hub's cache, which is called like the commit."""
     from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     try:
         try:
             info = HfApi().model_info(model, revision=revision)
-            names = [one.rfilename for one in info.siblings or []]
-            wanted = [*TEXTS, *_first_group(names, patterns)]
-            return Path(snapshot_download(model, revision=info.sha, allow_patterns=wanted))
-        except OSError:  # no connection: what was fetched before will do
-            return Path(snapshot_download(model, revision=revision, local_files_only=True))
-    except Exception as error:  # of requests, httpx or huggingface_hub: whatever it uses at the moment
+        except (RepositoryNotFoundError, RevisionNotFoundError):
+            raise
+        except Exception:  # no connection, in the words of httpx or the Hub: what was fetched before will do
+            return _cached(model, revision, patterns)
+        names = [one.rfilename for one in info.siblings or []]
+        return Path(
+            snapshot_download(model, revision=revision, allow_patterns=[*TEXTS, *_first_group(names, patterns)])
+        )
+    except Exception as error:  # whatever the Hub's library raises at the moment
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
         raise InputError(
             f"the model could not be fetched from the Hugging Face Hub ({reason})",
             where=model,
             cure="check its name and the connection, or name a local folder that holds it",
         ) from None
+
+
+def _cached(model: str, revision: str | None, patterns: Sequence[Sequence[str]]) -> Path:
+    """The folder of a repository of which at least one group of weights was fetched before."""
+    from huggingface_hub import snapshot_download
+
+    for group in patterns:
+        try:  # a group of which nothing was fetched is incomplete, for the Hub's library
+            wanted = [*TEXTS, *group]
+            folder = Path(snapshot_download(model, revision=revision, allow_patterns=wanted, local_files_only=True))
+        except FileNotFoundError:
+            continue
+        if _first_group([path.name for path in folder.rglob("*")], [group]):
+            return folder
+    raise ConnectionError("it cannot be reached, and the model was not fetched before")
