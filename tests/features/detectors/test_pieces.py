@@ -179,3 +179,13 @@ def test_what_is_no_image_is_refused():
             resizing.resize(image)
     with pytest.raises(InputError, match="resize is 'cv2'; it must be opencv, pillow or torch"):
         resizing.resize(np.asarray(Image.new("RGB", (4, 4))), "cv2")
+
+
+@pytest.mark.parity
+def test_boxes_of_the_original_extraction_end_where_ours_are_cut(pieces):
+    """Regions of ten photographs by the Caffe program touch every border: that shows its resizing and its last pixel."""
+    for found, (height, width) in zip(pieces["sample/boxes"], pieces["sample/image_hw"].tolist(), strict=True):
+        scale = resizing.opencv_scale(height, width, 600, 1000)
+        new = (round(height * scale), round(width * scale))
+        whole = boxes.clip(torch.tensor([[-1e4, -1e4, 1e4, 1e4]]), *new, inclusive=True)[0].numpy() / scale
+        np.testing.assert_allclose([*found.min(axis=0)[:2], *found.max(axis=0)[2:]], whole, rtol=0, atol=1e-4)
