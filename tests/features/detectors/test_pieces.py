@@ -183,7 +183,7 @@ def test_what_is_no_image_is_refused():
 
 @pytest.mark.parity
 def test_boxes_of_the_original_extraction_end_where_ours_are_cut(pieces):
-    """Regions of ten photographs by the Caffe program touch every border: that shows its resizing and its last pixel."""
+    """Regions of ten photographs by the Caffe program touch every border, which shows its resizing and last pixel."""
     for found, (height, width) in zip(pieces["sample/boxes"], pieces["sample/image_hw"].tolist(), strict=True):
         scale = resizing.opencv_scale(height, width, 600, 1000)
         new = (round(height * scale), round(width * scale))
