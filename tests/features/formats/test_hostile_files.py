@@ -350,6 +350,15 @@ def test_folders_of_two_kinds_or_of_nothing_are_refused(tmp_path, refused):
         convert([tmp_path / "empty"], tmp_path / "b.npy")
 
 
+def test_a_precomp_folder_is_not_taken_for_a_folder_of_images(tmp_path, refused):
+    (tmp_path / "folder").mkdir()
+    np.save(tmp_path / "folder" / "train_ims.npy", np.zeros((3, 5), np.float32))
+    refused(tmp_path / "folder", r"train_ims\.npy in it holds the features of many images, not of one; name that file")
+    write(drawn(3), tmp_path / "other" / "a.npy", "table")
+    with pytest.raises(InputError, match=r"a\.npy in it holds the features of many images"):
+        convert([tmp_path / "other"], tmp_path / "b.npy")
+
+
 # --- our own ------------------------------------------------------------------------------------------------
 
 

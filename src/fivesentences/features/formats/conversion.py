@@ -23,6 +23,7 @@ from fivesentences.storage import check_outputs, check_writable, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
+_PIECE = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -284,10 +285,17 @@ def _digest(source: Source) -> str:
     """SHA-256 of the file; of a folder, of the names of its files and their SHA-256."""
     if source.sha256 is not None:
         return source.sha256
-    files = source.files()
-    if files == [source.path] or source.path.is_file():
-        return sha256_of(source.path)
     total = hashlib.sha256()
+    if source.path.is_file():
+        with (
+            Bar(f"checksum of {source.path.name}", source.path.stat().st_size) as bar,
+            source.path.open("rb") as stream,
+        ):
+            while piece := stream.read(_PIECE):
+                total.update(piece)
+                bar.advance(len(piece))
+        return total.hexdigest()
+    files = source.files()
     with Bar(f"checksum of {source.path.name}", len(files)) as bar:
         for file in files:
             total.update(f"{file.relative_to(source.path).as_posix()}\0{sha256_of(file)}\n".encode())

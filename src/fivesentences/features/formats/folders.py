@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from fivesentences.arrays import npy_header, read_npy
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.features.files import check_kind
+from fivesentences.features.files import check_kind, images_beside
+from fivesentences.features.formats.npy_rows import SUFFIX
 from fivesentences.features.formats.plain_pickles import plain_pickle
 from fivesentences.features.formats.record import (
     MOST_NUMBERS,
@@ -59,6 +60,7 @@ class Folder(Source):
     def __init__(self, path: Path):
         self.path = path
         names = _names(path)
+        _check_no_arrays_of_all(path, names)
         kinds = {name.suffix for name in names}
         if len(kinds) != 1:
             what = "neither .npy nor .npz files" if not kinds else "both .npy and .npz files"
@@ -120,6 +122,19 @@ def _names(folder: Path) -> list[Path]:
             if Path(name).suffix in (".npy", ".npz") and not name.startswith("."):
                 names.append((Path(place) / name).relative_to(folder))
     return names
+
+
+def _check_no_arrays_of_all(folder: Path, names: list[Path]) -> None:
+    """Check that files are not whole splits, which could be mistaken for images with as many regions as images.
+
+    Raises:
+        InputError: If one is.
+    """
+    for name in names:
+        if name.stem.endswith(SUFFIX) or images_beside(folder / name).exists():
+            raise InputError(
+                f"{name} in it holds the features of many images, not of one", where=folder, cure="name that file"
+            )
 
 
 def _listed(facts: frozenset[str]) -> str:

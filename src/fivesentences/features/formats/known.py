@@ -14,7 +14,8 @@ from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.files import images_beside
 from fivesentences.features.formats.folders import Folder, Kind, writing_folder
 from fivesentences.features.formats.hdf5_rows import Hdf5File
-from fivesentences.features.formats.precomp_arrays import SUFFIX, PrecompArray, ids_beside, writing_precomp
+from fivesentences.features.formats.npy_rows import SUFFIX
+from fivesentences.features.formats.precomp_arrays import PrecompArray, ids_beside, writing_precomp
 from fivesentences.features.formats.record import FACTS, ImageFeatures, Outline, Source
 from fivesentences.features.formats.table import Table, all_files, writing_table
 from fivesentences.features.formats.tsv import FACTS as TSV_FACTS

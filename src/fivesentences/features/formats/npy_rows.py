@@ -17,6 +17,7 @@ from fivesentences.features.files import check_kind
 from fivesentences.features.formats.record import MOST_NUMBERS
 
 CURE = "fetch it again"
+SUFFIX = "_ims"  # of the name of an array of a precomp folder
 
 
 class NpyRows:

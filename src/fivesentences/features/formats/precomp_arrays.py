@@ -17,13 +17,12 @@ from fivesentences.corpus.text import lines_of
 from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 from fivesentences.features.formats.hdf5_rows import Hdf5File, Hdf5Rows, writing_hdf5
-from fivesentences.features.formats.npy_rows import NpyRows, writing_npy
+from fivesentences.features.formats.npy_rows import SUFFIX, NpyRows, writing_npy
 from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_count, check_ids, checked
 from fivesentences.features.precomp import DATASET
 from fivesentences.storage import replacing, write_lines
 
 REPEATED = 5  # captions per image, and rows of an image in the releases
-SUFFIX = "_ims"
 LONGEST_LIST = 1 << 30  # bytes of ids
 
 

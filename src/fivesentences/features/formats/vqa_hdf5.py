@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.console import Bar
 from fivesentences.documents import read_bytes
 from fivesentences.errors import InputError
 from fivesentences.features.formats.hdf5_rows import CURE, Hdf5File, writing_hdf5
@@ -90,7 +91,7 @@ class VqaHdf5(Source):
         counts = ends - starts if self._flat else np.full(len(ids), shape[1], np.int64)
         facts = {"boxes"} if self._boxes else set()
         self.outline = Outline(ids, counts, shape[-1], self._features.dtype, frozenset(facts))
-        if self._shares and all(self._size(row) for row in range(len(ids))):
+        if self._shares and self._tell_sizes():
             self.outline = Outline(ids, counts, shape[-1], self._features.dtype, frozenset(facts | {"sizes"}))
 
     def read(self, row: int) -> ImageFeatures:
@@ -115,6 +116,16 @@ class VqaHdf5(Source):
         start, end = (int(place) for place in self._places[row])
         found: NDArray[Any] = rows.read(start, end - start)
         return found if self._flat else found[0]
+
+    def _tell_sizes(self) -> bool:
+        """Whether boxes and shares tell the size of every image."""
+        n = len(self.outline)
+        with Bar(f"sizes of images in {self.path.name}", n) as bar:
+            for row in range(n):
+                if self._size(row) is None:
+                    return False
+                bar.advance()
+        return True
 
     def _size(self, row: int) -> tuple[int, int] | None:
         """Width and height of an image; None if boxes and shares do not tell them."""
