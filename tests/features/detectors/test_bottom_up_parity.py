@@ -91,7 +91,7 @@ def test_resized_images_are_the_released_ones(flavour, case, detector):
     one = case(flavour, "small")
     for image in one.hparams["images"]:
         ours = detector(flavour, "small").resize(one.file[f"in/{image}/raw"])
-        # OpenCV rounds the last bit of a pixel in a thousand otherwise; the other rule is torch's own.
+        # OpenCV rounds the last bit of a few pixels in a thousand otherwise; the other rule is torch's own.
         limit = 0 if flavour == "d2" else 4e-6
         np.testing.assert_allclose(ours.pixels, one.file[f"out/{image}/resized"], rtol=0, atol=limit)
 

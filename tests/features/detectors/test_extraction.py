@@ -185,6 +185,11 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
         assert list(table.outline.ids) == [f"inside/{seed}.png" for seed in range(COUNT)]
         assert 10 <= int(table.outline.counts.min()) <= int(table.outline.counts.max()) <= 20
 
+    # From here every other format is within reach, such as LXMERT's with classes and attributes.
+    said = run("features", "convert", out, tmp_path / "regions.tsv", "--to", "lxmert", "--drop", "filenames")
+    assert said.code == 0, said.err
+    assert len((tmp_path / "regions.tsv").read_bytes().splitlines()) == COUNT
+
     half = tmp_path / "half.npy"
     said = run(*arguments[:-4], "-o", half, "--short", 112, "--long", 150, "--part", "2/2")
     assert said.code == 0, said.err

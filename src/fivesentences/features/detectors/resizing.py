@@ -84,7 +84,7 @@ def bilinear(image: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
     """OpenCV's ``resize`` of a float32 image ``[height, width, channels]`` with ``fx = fy = scale`` and INTER_LINEAR.
 
     Sides are rounded half to even; a pixel of the result is taken at (i + 1/2) / scale - 1/2, without antialiasing.
-    Equal to OpenCV 5 but for the last bit of a pixel in a thousand.
+    Equal to OpenCV 5 but for the last bit of a few pixels in a thousand.
     """
     left, right, beside = _positions(image.shape[1], scale)
     rows = _between(image[:, left], image[:, right], beside[:, None])
