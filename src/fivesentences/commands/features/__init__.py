@@ -6,7 +6,9 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.features.convert import convert
+from fivesentences.commands.features.extract import extract
 from fivesentences.commands.features.regions import regions
+from fivesentences.commands.features.show import show
 
 features = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
@@ -23,3 +25,5 @@ def _root() -> None:
 
 features.command(epilog=given.WORDS)(convert)
 features.command(epilog=given.WORDS)(regions)
+features.command(epilog=given.WORDS)(extract)
+features.command(epilog=given.WORDS)(show)

@@ -10,14 +10,14 @@ from fivesentences.errors import InputError
 LARGEST = 1 << 20  # bytes; the files have a few thousand
 
 
-def read_vocabulary(path: Path | str, count: int) -> tuple[str, ...]:
+def read_vocabulary(path: Path | str, count: int | None = None) -> tuple[str, ...]:
     """Read ``objects_vocab.txt`` or ``attributes_vocab.txt``: line k names class k, from 0, without background.
 
     A line may hold synonyms separated by commas; the first is the name.
 
     Args:
         path: The file.
-        count: Number of classes of the detector.
+        count: Number of classes of the detector; None where it is unknown.
 
     Raises:
         InputError: If it is no text file, has another number of lines, or a line without a name.
@@ -27,7 +27,7 @@ def read_vocabulary(path: Path | str, count: int) -> tuple[str, ...]:
     lines = text.splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
-    if len(lines) != count:
+    if count is not None and len(lines) != count:
         raise InputError(
             f"it has {len(lines):,} lines, but the detector has {count:,} classes",
             where=path,
