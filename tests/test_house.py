@@ -34,7 +34,7 @@ ROOMS = (
     ("cli",),
 )
 PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
-WITHOUT_TORCH = ("corpus.download", "scenes", "semantics", "evaluation", "paper.studies", "cli")
+WITHOUT_TORCH = ("corpus.download", "scenes", "semantics", "encoders", "evaluation", "paper.studies", "cli")
 
 
 def imports_of(file: Path) -> Iterator[tuple[int, str]]:

@@ -329,3 +329,24 @@ def test_captions_writes_the_names_of_images(run, files, captions):
     assert run("captions", "mine.parquet", "-o", "c.txt", "--image-names", "i.txt").code == 0
     assert Path("i.txt").read_text() == Path("images.txt").read_text()
     assert Path("c.txt").read_text() == Path("captions.txt").read_text()
+
+
+@pytest.mark.data
+def test_flickr8k_is_embedded_by_its_name_and_scored_as_flickr8k_alone(run, files, clip, mirror, root):
+    """All 1,000 photographs of the test split, in the order of the protocol."""
+    catalogue = root / "config" / "datasets.yaml"
+    given = ("--images", mirror / "flickr8k/Flickr8k_Dataset.zip", "--captions", "flickr8k", "--mirror", mirror)
+    said = run("embed", f"transformers:{clip}", *given, "--catalogue", catalogue, "-o", "f8k", "--device", "cpu")
+    assert said.code == 0, said.err
+    note = content("f8k/embed.json")
+    assert (note["dataset"], note["split"], note["captions"], len(note["image_ids"])) == (
+        "flickr8k",
+        "test",
+        5000,
+        1000,
+    )
+    said = run("captions", "flickr8k", "-o", "c.txt", "--mirror", mirror, "--catalogue", catalogue)
+    assert sha256_of(Path("c.txt")) == note["captions_sha256"] == sha256_of(Path("f8k/captions.txt"))
+    assert run("evaluate", "f8k", "--dataset", "flickr8k", "--captions", "c.txt", "--no-asp").code == 0
+    said = run("evaluate", "f8k", "--dataset", "f30k")
+    assert said.code == 1 and "holds embeddings of flickr8k" in said.err

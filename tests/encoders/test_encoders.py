@@ -252,7 +252,9 @@ def test_code_of_a_model_is_never_run(clip, sentence_clip, open_clip_folder, tmp
     assert not mark.exists()
 
 
-def test_weights_that_do_not_fill_the_model_are_refused(clip, open_clip_folder, tiny_architecture, tmp_path):
+def test_weights_that_do_not_fill_the_model_are_refused(
+    clip, sentence_clip, open_clip_folder, tiny_architecture, tmp_path
+):
     from safetensors.torch import load_file, save_file
 
     folder = tmp_path / "part"
@@ -262,6 +264,14 @@ def test_weights_that_do_not_fill_the_model_are_refused(clip, open_clip_folder, 
     save_file(state, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match=r"1 tensors are missing .*such as 'text_projection.weight'"):
         loaded(f"transformers:{folder}")
+    folder = tmp_path / "sentences"
+    shutil.copytree(sentence_clip, folder)
+    weights = next(folder.rglob("model.safetensors"))
+    state = load_file(weights)
+    del state["text_projection.weight"]
+    save_file(state, weights, {"format": "pt"})
+    with pytest.raises(InputError, match="do not fill it"):
+        loaded(f"sentence_transformers:{folder}")
     state = load_file(open_clip_folder / "open_clip_model.safetensors")
     del state["text_projection"]
     save_file(state, tmp_path / "part.safetensors")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +48,17 @@ class SentenceTransformersEncoder:
         repository = name.model if "/" in name.model else f"{SHORT_NAMES}/{name.model}"
         found = find_source(_folder_or(name.model, repository), settings.revision, WEIGHTS, below=True)
         try:
-            with without_bars():
+            with without_bars(), _reports() as reports:
                 self.model = SentenceTransformer(
                     str(found.folder), device=settings.device, trust_remote_code=False, local_files_only=True,
                     model_kwargs={"dtype": torch.float32}, processor_kwargs={"backend": "pil"},
                 ).eval()  # fmt: skip
         except Exception as error:  # of transformers, torch or the library: it depends on what is wrong
             raise unreadable(name.model, error) from None
+        if any("MISSING" in report for report in reports):
+            raise InputError(
+                "its weights do not fill it, and the rest would be random", where=name.model, cure="save it again"
+            )
         if not self.model.supports("image"):
             raise InputError(
                 f"it takes {', '.join(map(str, self.model.modalities))} but no images",
@@ -103,6 +109,28 @@ class SentenceTransformersEncoder:
         tokenizer = self.model.tokenizer
         tokens = tokenizer(self.settings.prompted(captions), padding=False, truncation=False, verbose=False)
         return sum(len(one) > self.max_length for one in tokens["input_ids"])
+
+
+@contextmanager
+def _reports() -> Iterator[list[str]]:
+    """What transformers reports about weights meanwhile: sentence-transformers does not pass on what is missing."""
+    logger = logging.getLogger("transformers.modeling_utils")
+    said: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    listener, level, passed_on = Listener(), logger.level, logger.propagate
+    logger.addHandler(listener)
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False
+    try:
+        yield said
+    finally:
+        logger.removeHandler(listener)
+        logger.setLevel(level)
+        logger.propagate = passed_on
 
 
 def _longest(model: Any) -> int:
