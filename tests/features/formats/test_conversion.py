@@ -106,7 +106,11 @@ def test_half_precision_is_the_nearest_number_and_refused_where_it_is_too_small(
     ("options", "words"),
     [
         ({"drop": ["box"]}, "drop is 'box'; did you mean 'boxes'"),
-        ({"drop": ["counts"]}, "rows of zeros have no boxes; give --drop counts,boxes,sizes,scores"),
+        (
+            {"drop": ["counts", "classes"]},
+            "rows of zeros have no boxes, scores, attributes or attribute_scores; "
+            "give --drop counts,boxes,scores,classes,attributes,attribute_scores, or keep counts",
+        ),
         ({"repeat": 0}, "repeat is 0; it must be from 1"),
         ({"repeat": 5}, "the format table has one entry per image; leave --repeat out"),
         ({"target_format": "tsf"}, "'tsf' is no format of features; did you mean 'tsv'"),
@@ -119,6 +123,12 @@ def test_options_that_make_no_sense_are_refused(options, words, full, tmp_path):
     with pytest.raises(InputError, match=words):
         convert([full[0]], tmp_path / "b.npy", **options)
     assert not list(tmp_path.glob("b.*"))
+
+
+def test_what_was_recognised_stays_where_boxes_are_dropped(full, tmp_path):
+    path, records = full
+    convert([path], tmp_path / "b.npy", drop=["boxes"])
+    assert_equal(read(tmp_path / "b.npy"), [record.without(frozenset({"boxes"})) for record in records])
 
 
 # --- names --------------------------------------------------------------------------------------------------

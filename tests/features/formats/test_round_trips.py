@@ -93,8 +93,6 @@ def test_any_size_and_any_part_of_what_may_be_known_comes_back(
     vectors = vectors and known.vectors
     if vectors:
         facts -= set(FACTS) - {"sizes", "filenames"}
-    elif "boxes" not in facts:
-        facts -= {"scores", "classes", "attributes", "attribute_scores"}  # a table of regions has boxes
     regions = None if vectors else (1, most) if "counts" in facts else (most, most)
     dtype = np.float16 if half and not known.float32 else np.float32
     records = drawn(n, sorted(facts), regions=regions, dim=dim, dtype=dtype, seed=seed)

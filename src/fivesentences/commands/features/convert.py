@@ -87,6 +87,7 @@ def convert(
         fivesentences features convert train_ims.npy dev_ims.npy test_ims.npy features.npy --as float16
     """
     from fivesentences.features.formats import convert as converted
+    from fivesentences.features.formats.record import FACTS
 
     if len(paths) < 2:
         raise InputError("give what to convert, and last what to write.")
@@ -106,7 +107,7 @@ def convert(
     if outline.counts is not None:
         fewest, most = int(outline.counts.min()), int(outline.counts.max())
         regions = f" of {fewest} regions" if fewest == most else f" of {fewest} to {most} regions"
-    facts = "".join(f", {fact}" for fact in sorted(outline.facts))
+    facts = "".join(f", {fact}" for fact in FACTS if fact in outline.facts)
     print(f"{out}: {done.written}, {len(outline):,} images{regions}, {outline.dim:,} numbers ({outline.dtype}){facts}")
     if done.dropped:
         print(f"left out, as asked: {', '.join(done.dropped)}")

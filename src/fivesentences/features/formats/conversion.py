@@ -18,7 +18,7 @@ from fivesentences.console import Bar
 from fivesentences.errors import Argument, InputError, InputErrors, did_you_mean
 from fivesentences.features.formats.known import Format, format_for, format_of
 from fivesentences.features.formats.precomp_arrays import once, read_ids
-from fivesentences.features.formats.record import FACTS, ImageFeatures, Outline, Source, check_ids
+from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
 from fivesentences.storage import check_outputs, check_writable, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
@@ -90,7 +90,7 @@ def convert(
         dropped = tuple(fact for fact in FACTS if fact in drop and fact in whole.outline.chosen(rows).known)
         _check_fits(outline, target, out, repeat, drop)
         _check_paths(target, opened, out, ids)
-        origin = _origin(opened, read, dropped, storage)
+        origin = _origin(opened, read, dropped, storage) if target.notes_source else {}
         _remove_partial(target.files(out))
         with (
             target.write(out, outline, origin, repeat) as writer,
@@ -239,16 +239,17 @@ def _check_fits(outline: Outline, target: Format, out: Path, repeat: int, drop: 
         )
     if repeat > 1 and not target.repeats:
         raise InputError(f"the format {target.name} has one entry per image; leave --repeat out.", where=out)
-    if "counts" in drop and outline.facts & {"boxes"}:
+    if "counts" in drop and (of_regions := outline.facts & {"boxes", *RECOGNISED}):
+        options = ",".join(fact for fact in FACTS if fact in of_regions or fact in drop)
         raise InputError(
-            "rows of zeros have no boxes",
+            f"rows of zeros have no {_and([fact for fact in FACTS if fact in of_regions], 'or')}",
             where=out,
-            cure=f"give --drop {','.join(fact for fact in FACTS if fact in outline.facts | set(drop))}, or keep counts",
+            cure=f"give --drop {options}, or keep counts",
         )
 
 
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _and(names: Sequence[str], last: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _check_paths(target: Format, sources: Sequence[Source], out: Path, ids: Path | None) -> None:

@@ -58,6 +58,7 @@ class Format:
         vectors: Whether it can hold one vector per image in place of regions.
         float32: Whether it holds float32 alone.
         repeats: Whether it can hold every image's row several times.
+        notes_source: Whether it says where features come from.
         files: All files that writing it may create.
     """
 
@@ -71,6 +72,7 @@ class Format:
     vectors: bool = True
     float32: bool = False
     repeats: bool = False
+    notes_source: bool = False
     files: Callable[[Path], list[Path]] = _alone
 
 
@@ -111,6 +113,7 @@ _KNOWN = (
         _table,
         holds=_ALL,
         suffixes=(".npy",),
+        notes_source=True,
         files=all_files,
     ),
     Format(

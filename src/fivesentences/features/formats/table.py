@@ -31,6 +31,7 @@ from fivesentences.storage import replacing
 CURE = "convert or extract the features again"
 CORNERS = ("x1", "y1", "x2", "y2")
 COLUMN_OF = dict(zip(RECOGNISED, ("score", "class", "attribute", "attribute_score"), strict=True))
+OF_REGIONS = dict.fromkeys(("boxes", *RECOGNISED))  # what the table of regions holds, in order
 IMAGES_AT_ONCE = 256  # whose regions make a group of rows on disk, and are read at once
 
 
@@ -63,7 +64,7 @@ class Table(Source):
                 facts.add("filenames")
             if counts is not None and regions_beside(path).exists():
                 self._regions = _RegionRows(regions_beside(path), counts)
-                facts |= {"boxes", *self._regions.recognised}
+                facts |= self._regions.facts
         except BaseException:
             self.close()
             raise
@@ -133,11 +134,13 @@ class _RegionRows:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from None
         names = self._file.schema_arrow.names
-        if missing := [name for name in ("image_id", *CORNERS) if name not in names]:
+        self._corners = CORNERS if any(name in names for name in CORNERS) else ()
+        if missing := [name for name in ("image_id", *self._corners) if name not in names]:
             self.close()
             raise InputError(f"it has no column '{missing[0]}'", where=path, cure=CURE)
-        self.recognised = tuple(name for name, column in COLUMN_OF.items() if column in names)
-        self._columns = ["image_id", *CORNERS, *(COLUMN_OF[name] for name in self.recognised)]
+        self._recognised = tuple(name for name, column in COLUMN_OF.items() if column in names)
+        self.facts = frozenset({"boxes", *self._recognised} if self._corners else self._recognised)
+        self._columns = ["image_id", *self._corners, *(COLUMN_OF[name] for name in self._recognised)]
         metadata = self._file.metadata
         self._groups = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])
         if metadata.num_rows != self._ends[-1]:
@@ -164,8 +167,10 @@ class _RegionRows:
             raise InputError(
                 f"rows {start} to {end - 1} are not those of image '{image_id}'", where=self.path, cure=CURE
             )
-        known = {"boxes": np.stack([self._numbers(table, name, np.float32) for name in CORNERS], axis=1)}
-        for name in self.recognised:
+        known: dict[str, Any] = {}
+        if self._corners:
+            known["boxes"] = np.stack([self._numbers(table, name, np.float32) for name in CORNERS], axis=1)
+        for name in self._recognised:
             kind = np.float32 if name.endswith("scores") else np.int64
             known[name] = self._numbers(table, COLUMN_OF[name], kind)
         return known
@@ -220,7 +225,7 @@ class TableWriter:
         if record.width is not None and record.height is not None:
             self.sizes.append((record.width, record.height))
         if self._regions is not None:
-            names = ("boxes", *(name for name in RECOGNISED if name in self._facts))
+            names = [name for name in OF_REGIONS if name in self._facts]
             ids = {"image_id": [record.image_id] * len(record.features)}
             self._waiting.append(ids | {name: getattr(record, name) for name in names})
             if len(self._waiting) == IMAGES_AT_ONCE:
@@ -232,14 +237,17 @@ class TableWriter:
             return
         together = {name: np.concatenate([one[name] for one in self._waiting]) for name in self._waiting[0]}
         columns: dict[str, Any] = {"image_id": together["image_id"].tolist()}
-        columns |= {name: together["boxes"][:, place] for place, name in enumerate(CORNERS)}
+        if "boxes" in together:
+            columns |= {name: together["boxes"][:, place] for place, name in enumerate(CORNERS)}
         columns |= {COLUMN_OF[name]: together[name] for name in RECOGNISED if name in together}
         self._regions.write_table(pa.table(columns, schema=_schema(self._facts)))
         self._waiting = []
 
 
 def _schema(facts: frozenset[str]) -> pa.Schema:
-    fields = [("image_id", pa.string()), *((name, pa.float32()) for name in CORNERS)]
+    fields = [("image_id", pa.string())]
+    if "boxes" in facts:
+        fields += [(name, pa.float32()) for name in CORNERS]
     for name in RECOGNISED:
         if name in facts:
             fields.append((COLUMN_OF[name], pa.float32() if name.endswith("scores") else pa.int64()))
@@ -265,7 +273,7 @@ def writing_table(out: Path, outline: Outline, source: Mapping[str, Any]) -> Ite
         # The first that is entered is the last that is renamed.
         array = stack.enter_context(replacing(out))
         regions = None
-        if "boxes" in outline.facts:
+        if outline.facts & OF_REGIONS.keys():
             temporary = stack.enter_context(replacing(regions_beside(out)))
             regions = stack.enter_context(pq.ParquetWriter(temporary, _schema(outline.facts)))
         rows = stack.enter_context(writing_npy(array, (len(outline), *outline.shape), outline.dtype))
