@@ -93,11 +93,11 @@ def extract(
 ) -> None:
     """Describe every photograph of a folder or archive by a network.
 
-    FILE.npy gets one row per image, [images, numbers] or [images, cells,
-    numbers]; beside it are .images.parquet (ids and file names) and
-    .source.json (network, SHA-256 of its weights, how images are prepared, and
-    all else that the numbers depend on). Training reads these files, and
-    "fivesentences features convert" turns them into other formats.
+    FILE.npy gets one row per image, of one vector or of one per cell. Beside it
+    are .images.parquet (ids and file names) and .source.json (network, SHA-256
+    of its weights, how images are prepared, and all else that the numbers
+    depend on). Training reads these files, and "fivesentences features convert"
+    turns them into other formats.
 
     A run that was killed goes on with the images that are missing; so does one
     after photographs were added or replaced. Those that cannot be read are
