@@ -143,6 +143,29 @@ def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {}},
+        {"about": None},
+        {"image_of_caption": [0]},
+        {"image_of_caption": ["0"] * 100},
+        {"image_of_caption": [99] * 100},
+        {"format": "another"},
+        None,
+    ],
+)
+def test_a_label_that_somebody_else_wrote_is_checked(run, results, change):
+    import pyarrow.parquet as pq
+
+    stored = pq.read_table("sims.parquet")
+    label = stored.schema.metadata[b"fivesentences.queries"]
+    changed = b"[1" if change is None else json.dumps(json.loads(label) | change).encode()
+    pq.write_table(stored.replace_schema_metadata({b"fivesentences.queries": changed}), "odd.parquet")
+    found = run("leaderboard", "odd.parquet", "other.parquet")
+    assert found.code == 1 and "odd.parquet" in found.err and found.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ("sims.parquet sims.parquet", "two models are called 'sims.npy'"),

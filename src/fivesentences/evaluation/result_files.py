@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,19 +129,27 @@ def read_queries(path: Path) -> list[Result]:
         raise InputError("it does not say which images and captions were scored", where=path, cure=AGAIN)
     subject = parse_json(metadata, f"{path}, label", AGAIN)
     frame = frame_of(stored, path, AGAIN)
-    wanted = {"file", "query", *KEYS, "value"}
     about = subject.get("about") if isinstance(subject, dict) else None
     pairing = subject.get("image_of_caption") if isinstance(subject, dict) else None
-    if (
-        not isinstance(about, dict) or not isinstance(pairing, list) or subject.get("format") != FORMAT
-        or not all(type(number) is int and number >= 0 for number in pairing) or wanted - set(frame.columns)
-        or frame.empty or not isinstance(subject.get("phis", {}), dict)
-    ):  # fmt: skip
-        raise InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
+    odd = InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
+    if not _is_about(about) or not isinstance(pairing, list):
+        raise odd
+    if not (
+        subject.get("format") == FORMAT
+        and len(pairing) == about["file_captions"]
+        and all(type(number) is int and 0 <= number < about["file_images"] for number in pairing)
+        and {"file", "query", *KEYS, "value"} <= set(frame.columns)
+        and frame["query"].dtype.kind == "i"
+        and frame["value"].dtype.kind == "f"
+        and frame["m"].dtype.kind == "i"
+        and len(frame)
+    ):
+        raise odd
     results = []
     for name, of_model in frame.groupby("file", sort=False):
         evaluation = _evaluation(path, of_model, about, len(pairing))
-        results.append(Result(str(name), str(path), evaluation, subject, np.array(pairing, dtype=np.int64)))
+        owner = np.array(pairing, dtype=np.int64)
+        results.append(Result(str(name), str(path), evaluation, _known(subject), owner))
     return results
 
 
@@ -153,7 +161,7 @@ def read_evaluated(path: Path) -> list[Result]:
     """
     content = read_json(path)
     cure = "give a file of 'fivesentences evaluate --json'"
-    if not isinstance(content, dict) or not (GALLERY.keys() | {"tie_rule", "protocol_words"}) <= content.keys():
+    if not isinstance(content, dict) or not _is_about(content):
         raise InputError("this is no result of an evaluation", where=path, cure=cure)
     models = content.get("models", [{"model": content.get("similarity"), "values": content.get("values")}])
     about = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
@@ -164,9 +172,8 @@ def read_evaluated(path: Path) -> list[Result]:
             raise InputError("this is no result of an evaluation", where=path, cure=cure)
         # JSON has null in place of NaN.
         values = [{**value, "value": math.nan if value["value"] is None else value["value"]} for value in values]
-        scored = content.get("scored", {})
-        subject = scored if isinstance(scored, dict) else {}
-        found.append(Result(str(model["model"]), str(path), Evaluation(values, about), subject))
+        subject = _known(content.get("scored"))
+        found.append(Result(str(model.get("model")), str(path), Evaluation(values, about), subject))
     if not found:
         raise InputError("this is no result of an evaluation", where=path, cure=cure)
     return found
@@ -270,6 +277,23 @@ def _evaluation(path: Path, frame: pd.DataFrame, about: Mapping[str, Any], n_cap
         finite = query["values"][~np.isnan(query["values"])]
         values_of.append({**key_values, "value": float(finite.mean()) if len(finite) else math.nan})  # type: ignore[typeddict-item]
     return Evaluation(values_of + sums_of(values_of), dict(about), queries, scored)
+
+
+def _known(scored: Any) -> dict[str, Any]:
+    """What is said of the captions, as far as it is text; phi by name."""
+    scored = scored if isinstance(scored, dict) else {}
+    known: dict[str, Any] = {key: value for key, value in scored.items() if isinstance(value, str)}
+    phis = scored.get("phis")
+    return known | {"phis": {str(key): str(value) for key, value in phis.items()} if isinstance(phis, dict) else {}}
+
+
+def _is_about(about: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether everything is there that is said of a gallery, in the types in which it is shown."""
+    return (
+        isinstance(about, dict)
+        and all(isinstance(about.get(key), str) for key in ("protocol", "protocol_words", "tie_rule"))
+        and all(type(about.get(key)) in (int, float) for key in GALLERY if key != "protocol")
+    )
 
 
 def _is_value(value: Any) -> bool:
