@@ -154,6 +154,25 @@ def test_the_number_of_regions_is_asked_for(small):
     assert len(detect(image, changed(small, proposals=7))) == 7
 
 
+@pytest.mark.parametrize("selection", ["per_class", "class_agnostic"])
+def test_odd_images_have_regions_or_end_in_a_sentence(selection, small):
+    used = changed(small, selection=selection, short=60, long=100)
+    for size in ((1, 1), (3, 50), (700, 40), (1200, 1600)):
+        found = len(detect(Image.new("RGB", size, (9, 200, 30)), used))
+        # Caffe drops proposals of less than 16 pixels of the original.
+        assert found == 0 if min(size) < small.flavour.smallest_side else 1 <= found <= 36
+    with pytest.raises(InputError, match=r"an image is 100 x [01] when resized; the network needs 5 pixels per side"):
+        detect(Image.new("RGB", (200, 1)), used)
+
+
+@pytest.mark.parametrize("selection", ["per_class", "class_agnostic"])
+def test_an_image_without_a_proposal_has_no_region(selection, small):
+    network = copy.deepcopy(small.network)
+    network.proposal_generator.rpn_head.anchor_deltas.bias[0::4] = 1e6  # every box lies far to the right
+    regions = detect(photograph(8), BottomUpAttention.of(network, replace(small.settings, selection=selection)))
+    assert regions.features.shape == (0, small.dim)
+
+
 def test_heads_of_both_flavours_agree_when_background_moves():
     torch.manual_seed(0)
     widths = Widths(classes=7, attributes=5, embedding=4, attribute_hidden=6)

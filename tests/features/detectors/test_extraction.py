@@ -153,6 +153,16 @@ def test_broken_photographs_are_named_at_the_end(small, folder, tmp_path):
 
 
 @pytest.mark.parity
+def test_an_image_that_the_network_cannot_take_does_not_end_the_others(small, folder, tmp_path):
+    Image.new("RGB", (200, 1)).save(folder / "1.png")
+    done = extracted(folder, small, tmp_path / "regions.npy", on_corrupt="skip")
+    assert done.images == COUNT - 1
+    assert done.corrupt == (
+        "photograph '1.png': an image is 150 x 1 when resized; the network needs 5 pixels per side.",
+    )
+
+
+@pytest.mark.parity
 def test_if_nothing_can_be_read_nothing_is_written(small, tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "0.png").write_bytes(b"no picture")

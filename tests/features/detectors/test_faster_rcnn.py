@@ -146,3 +146,11 @@ def test_weights_of_another_network_are_refused(tmp_path):
 def test_settings_out_of_range_are_refused(settings, sentence):
     with pytest.raises(InputError, match=sentence):
         FasterRCNNSettings(**settings)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (300, 2), (2, 300)])
+def test_odd_images_have_regions_inside_them(size, detector):
+    regions = detect(Image.new("RGB", size, (9, 200, 30)), detector)
+    assert len(regions) <= 36
+    assert (regions.boxes >= 0).all()
+    assert (regions.boxes <= size * 2).all()

@@ -35,6 +35,7 @@ THRESHOLDS: dict[SelectionRule, tuple[float, ...]] = {
     "per_class": (0.3,),
     "class_agnostic": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
+SHORTEST = 5  # pixels of a side that become one cell
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,15 @@ class BottomUpAttention:
         Nothing is padded, since padding would change the proposals near the border.
 
         Raises:
-            InputError: If sizes or scales differ.
+            InputError: If sizes or scales differ, or a side is too short for the network.
         """
         if len({(image.pixels.shape, image.scale) for image in images}) != 1:
             raise InputError("images of different sizes cannot be one batch; give them one by one.")
+        height, width = images[0].pixels.shape[1:]
+        if min(height, width) < SHORTEST:
+            raise InputError(
+                f"an image is {width} x {height} when resized; the network needs {SHORTEST} pixels per side.",
+            )
         network, settings = self.network, self.settings
         weight = network.backbone.stem.conv1.weight
         pixels = torch.from_numpy(np.stack([image.pixels for image in images])).to(weight.device, weight.dtype)

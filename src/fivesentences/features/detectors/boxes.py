@@ -39,10 +39,10 @@ def decode(
     width, height = boxes[:, 2] - boxes[:, 0] + one, boxes[:, 3] - boxes[:, 1] + one
     centre = torch.stack((boxes[:, 0] + 0.5 * width, boxes[:, 1] + 0.5 * height), dim=1)[:, None]  # [n, 1, 2]
     size = torch.stack((width, height), dim=1)[:, None]
-    each = deltas.reshape(len(boxes), -1, 4) / deltas.new_tensor(list(weights))
+    each = deltas.reshape(len(boxes), deltas.shape[1] // 4, 4) / deltas.new_tensor(list(weights))
     moved = each[..., :2] * size + centre
     half = 0.5 * torch.exp(each[..., 2:].clamp(max=largest_growth)) * size
-    return torch.cat((moved - half, moved + half), dim=-1).reshape(len(boxes), -1)
+    return torch.cat((moved - half, moved + half), dim=-1).reshape(deltas.shape)
 
 
 def clip(boxes: Tensor, height: float, width: float, inclusive: bool = False) -> Tensor:

@@ -103,16 +103,14 @@ def extract_regions(
     made = 0
     with Bar(f"regions by {detector.source['extractor']}", len(ids), len(ids) - len(missing)) as bar:
         for number, image in _decoded(photographs, [(number, filenames[number]) for number in missing], treated):
-            if isinstance(image, InputError):
-                reasons[number] = str(image)
+            regions = image if isinstance(image, InputError) else _found(image, detector, filenames[number])
+            if isinstance(regions, InputError):
+                reasons[number] = str(regions)
+            elif reason := _problem(regions, filenames[number], storage):
+                reasons[number] = reason
             else:
-                regions = detect(image, detector)
-                reason = _problem(regions, filenames[number], storage)
-                if reason is None:
-                    parts.save(number, regions)
-                    made += 1
-                else:
-                    reasons[number] = reason
+                parts.save(number, regions)
+                made += 1
             bar.advance()
     if treated:
         print(f"Of {len(missing):,} photographs: {decoding.words_of(treated)}.", file=sys.stderr, flush=True)
@@ -164,6 +162,14 @@ def _decoded(
             image, counted = begun.pop(0).result()
             treated.update(counted)
             yield number, image
+
+
+def _found(image: Image.Image, detector: Detector, filename: str) -> Regions | InputError:
+    """The regions of an image, or why there are none."""
+    try:
+        return detect(image, detector)
+    except InputError as error:  # such as an image of 1 x 200 pixels
+        return InputError(f"photograph '{filename}': {error}")
 
 
 def _problem(regions: Regions, filename: str, storage: str) -> str | None:
