@@ -22,6 +22,7 @@ ROOMS = (
     ("features",),
     ("semantics",),
     ("retrieval",),
+    ("encoders",),
     ("metrics",),
     ("losses",),
     ("models",),
@@ -33,7 +34,7 @@ ROOMS = (
     ("cli",),
 )
 PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
-WITHOUT_TORCH = ("corpus.download", "scenes", "semantics", "evaluation", "paper.studies", "cli")
+WITHOUT_TORCH = ("corpus.download", "scenes", "semantics", "encoders", "evaluation", "paper.studies", "cli")
 
 
 def imports_of(file: Path) -> Iterator[tuple[int, str]]:
@@ -101,7 +102,7 @@ def test_the_package_never_imports_snakemake() -> None:
 
 @pytest.mark.parametrize("module", WITHOUT_TORCH)
 def test_what_needs_no_torch_does_not_import_it(module: str) -> None:
-    heavy = "torch", "matplotlib", "snakemake", "skimage", "numba", "timm"
+    heavy = "torch", "matplotlib", "snakemake", "skimage", "numba", "timm", "transformers", "open_clip"
     code = f"import sys, fivesentences.{module}; print(*[name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

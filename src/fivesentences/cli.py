@@ -18,9 +18,12 @@ from fivesentences.commands.checkpoint import checkpoint
 from fivesentences.commands.compare import compare
 from fivesentences.commands.doctor import doctor
 from fivesentences.commands.download import download, jars
+from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
+from fivesentences.commands.features import features
 from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
+from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.rescore import rescore
@@ -37,11 +40,12 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, evaluate, similarity, rescore, compare, metrics, glossary),
+    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
     *(doctor, download, captions, phi, jars, fill, schema),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
+app.add_typer(features, name="features")
 
 
 def _version(asked: bool) -> None:

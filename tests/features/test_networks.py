@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,25 +17,20 @@ from safetensors.torch import load_file, save_file
 from fivesentences.corpus import Photographs, decode, load_flickr8k
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features, networks
+from fivesentences.features.files import read_source
 from fivesentences.features.networks import Network
+from fivesentences.storage import sha256_of
+from random_networks import fresh
 
 # ImageNet's dog breeds, Chihuahua to Mexican hairless, stand together in its list of classes.
 DOGS = range(151, 269)
-
-
-def fresh(name: str, folder: Path) -> tuple[torch.nn.Module, Path]:
-    """A network with random weights, and the file they are in."""
-    torch.manual_seed(0)
-    module = timm.create_model(name, pretrained=False).eval()
-    path = folder / f"{name}.safetensors"
-    save_file(module.state_dict(), path)
-    return module, path
 
 
 def untransformed(layout: str, module: torch.nn.Module, mean: float, std: float) -> Network:
     """A network around a module, without what timm knows about its images."""
     network = object.__new__(Network)
     network.layout, network.on_accelerator, network.module, network._device = layout, False, module, "cpu"
+    network.crops, network.precision = "centre", "float32"
     network._mean, network._std = torch.full((3, 1, 1), mean), torch.full((3, 1, 1), std)
     return network
 
@@ -96,6 +93,134 @@ def test_vgg_features_are_fc7_after_its_relu_as_torchvision_computes_it():
     assert ours.shape == (1, 4096)
     np.testing.assert_allclose(ours, fc7.numpy(), atol=1e-4 * float(fc7.abs().max()))
     assert ours.min() == 0 < ours.max()
+
+
+def test_pooled_and_grid_features_of_a_residual_network_are_torchvisions_pool5():
+    from torchvision.models import resnet18
+
+    torch.manual_seed(1)
+    theirs = resnet18(weights=None).eval()
+    module = timm.create_model("resnet18", pretrained=False).eval()  # resnet152 with fewer blocks
+    module.load_state_dict(theirs.state_dict())  # the names are the same
+    batch = np.random.default_rng(0).integers(0, 256, (2, 3, 224, 224), dtype=np.uint8)
+    with torch.inference_mode():
+        pixels = (torch.from_numpy(batch) - 128.0) / 64
+        stages = (theirs.conv1, theirs.bn1, theirs.relu, theirs.maxpool)
+        stages += (theirs.layer1, theirs.layer2, theirs.layer3, theirs.layer4)
+        for stage in stages:
+            pixels = stage(pixels)
+        pool5 = theirs.avgpool(pixels).flatten(1).numpy()
+    ours = untransformed("global", module, 128.0, 64.0).describe(batch)
+    grid = untransformed("grid", module, 128.0, 64.0).describe(batch)
+    np.testing.assert_allclose(ours, pool5, atol=1e-5 * float(np.abs(pool5).max()))
+    assert grid.shape == (2, 49, 512)
+    np.testing.assert_allclose(grid[1, 7 * 2 + 5], pixels[1, :, 2, 5].numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "registers"), [("vit_small_patch14_dinov2", 0), ("vit_small_patch14_reg4_dinov2", 4)])
+def test_dinov2_gives_its_class_token_and_its_patch_tokens(name, registers):
+    torch.manual_seed(2)
+    module = timm.create_model(name, pretrained=False, img_size=(42, 56), depth=2).eval()
+    batch = np.random.default_rng(0).integers(0, 256, (2, 3, 42, 56), dtype=np.uint8)
+    with torch.inference_mode():
+        # The last block's tokens after the final norm: x_norm_clstoken and x_norm_patchtokens of DINOv2's own code.
+        patches, prefix = module.forward_intermediates(
+            (torch.from_numpy(batch) - 128.0) / 64, indices=1, norm=True, return_prefix_tokens=True,
+            intermediates_only=True, output_fmt="NLC",
+        )[0]  # fmt: skip
+    assert prefix.shape == (2, 1 + registers, 384)
+    whole, grid = untransformed("global", module, 128.0, 64.0), untransformed("grid", module, 128.0, 64.0)
+    np.testing.assert_allclose(whole.describe(batch), prefix[:, 0].numpy(), atol=1e-5)
+    assert grid.describe(batch).shape == (2, 3 * 4, 384)
+    np.testing.assert_allclose(grid.describe(batch), patches.numpy(), atol=1e-5)
+    assert networks._pooling(module, "global") == "class token"
+
+
+def test_ten_crops_are_torchvisions_and_their_features_are_averaged(tmp_path):
+    from torchvision import transforms
+
+    module, weights = fresh("test_resnet", tmp_path)
+    settings = timm.data.resolve_model_data_config(module)
+    side, pixels = settings["input_size"][1], np.random.default_rng(0).integers(0, 256, (240, 320, 3), dtype=np.uint8)
+    photograph = Image.fromarray(pixels)
+    network = Network("test_resnet", "global", weights, crops="ten")
+    crops = network.prepare(photograph)
+    assert crops.shape == (10, 3, side, side)
+    scaled = transforms.Resize(
+        int(side / settings["crop_pct"]), transforms.InterpolationMode(settings["interpolation"])
+    )(photograph)
+    theirs = transforms.TenCrop(side)(scaled)
+    np.testing.assert_array_equal(crops, [np.asarray(crop).transpose(2, 0, 1) for crop in theirs])
+    # Where they are, without torchvision.
+    whole = np.asarray(scaled).transpose(2, 0, 1)
+    np.testing.assert_array_equal(crops[0], whole[:, :side, :side])
+    np.testing.assert_array_equal(crops[3], whole[:, -side:, -side:])
+    np.testing.assert_array_equal(crops[5], whole[:, :side, ::-1][:, :, :side])
+    # The centre crop is what a network gets otherwise.
+    centre = Network("test_resnet", "global", weights)
+    np.testing.assert_array_equal(crops[4], centre.prepare(photograph))
+
+    other = network.prepare(photograph.rotate(20))
+    ours = network.describe(np.stack([crops, other]))
+    with torch.inference_mode():
+        mean, std = (torch.tensor(settings[name]).view(3, 1, 1) * 255 for name in ("mean", "std"))
+        each = module.forward_head(module.forward_features((torch.from_numpy(other) - mean) / std), pre_logits=True)
+    np.testing.assert_allclose(ours[1], each.mean(dim=0).numpy(), atol=1e-5)
+    assert np.abs(each.std(dim=0).numpy()).max() > 1e-3
+    np.testing.assert_allclose(ours, [network.describe(one[None])[0] for one in (crops, other)], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "settings", "sentence"),
+    [
+        ("vgg19", "grid", {"input_size": (3, 224, 224), "crop_pct": 0.875}, "cells of different crops"),
+        ("x", "global", {"input_size": (3, 224, 224), "crop_pct": 1.0, "crop_mode": "squash"}, "squashes whole images"),
+        ("x", "global", {"input_size": (3, 518, 518), "crop_pct": 1.0, "crop_mode": "center"}, "four corners are two"),
+    ],
+)
+def test_ten_crops_are_refused_where_there_are_none(name, layout, settings, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        networks._check_ten_crops(name, layout, settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_lower_precision_is_close_and_stated(archive, images, tmp_path):
+    _, weights = fresh("test_resnet", tmp_path)
+    arguments = (Photographs(archive), images.iloc[:9], "test_resnet", "global")
+    extract_features(*arguments, tmp_path / "whole.npy", workers=0, weights=weights)
+    extract_features(
+        *arguments, tmp_path / "lower.npy", workers=0, weights=weights, precision="bfloat16", normalise=True
+    )
+    whole, lower = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "lower.npy")
+    np.testing.assert_allclose(np.linalg.norm(lower, axis=1), 1, rtol=1e-5)
+    whole /= np.linalg.norm(whole, axis=1, keepdims=True)
+    assert 0 < np.abs(lower - whole).max() < 0.02
+    source = read_source(tmp_path / "lower.npy")
+    assert (source["precision"], source["normalisation"]) == ("bfloat16", "each vector has length 1")
+    assert source["weights"] == {"file_sha256": sha256_of(weights)}
+    assert source["preprocessing"]["input_size"] == [3, 160, 160]
+
+
+def test_a_worker_computes_the_same_bits_without_torchs_compiler(archive, images, tmp_path):
+    _, weights = fresh("test_resnet", tmp_path)
+    arguments = (Photographs(archive), images, "test_resnet", "global")
+    extract_features(*arguments, tmp_path / "here.npy", workers=0, weights=weights)
+    extract_features(*arguments, tmp_path / "there.npy", workers=2, weights=weights)
+    assert (tmp_path / "here.npy").read_bytes() == (tmp_path / "there.npy").read_bytes()
+    code = """
+import sys
+from pathlib import Path
+from fivesentences.features import describing
+recipe = describing.Recipe("test_resnet", "global", Path(sys.argv[1]))
+describing.begin(recipe)
+import numpy
+describing.extractor_of(recipe).describe(numpy.zeros((2, 3, 160, 160), numpy.uint8))
+print([name for name in ("pandas", "torch._dynamo", "torch._dynamo.utils", "sympy") if name in sys.modules])
+import torch
+print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1)).item(), "torch._dynamo.eval_frame" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(weights)], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "2.0 True"]  # the compiler is there for whoever wants it
 
 
 def test_weights_must_fit_to_the_last_tensor(tmp_path):

@@ -25,6 +25,10 @@ def captions(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the captions, one per line")],
     split: given.SplitOf = given.SplitName.TEST,
     image_of_caption: given.WriteImageOfCaption = None,
+    image_names: Annotated[
+        Path | None,
+        typer.Option("--image-names", metavar="FILE", help="also write the file of each image, one per line"),
+    ] = None,
     data: given.Data = Path("data"),
     mirror: given.Mirror = None,
     catalogue: given.Catalogue = None,
@@ -47,13 +51,13 @@ def captions(
 
         fivesentences phi cider captions.txt -o cider.npy
     """
-    known, catalogue = dataset in set(DatasetName), given.catalogue_of(catalogue)
-    read = None if known else Path(dataset)
-    check_outputs({"--out": out, "--image-of-caption": image_of_caption}, [read, catalogue])
-    for path in (out, image_of_caption):
+    read = None if dataset in set(DatasetName) else Path(dataset)
+    outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
+    check_outputs(outputs, [read, given.catalogue_of(catalogue)])
+    for path in outputs.values():
         if path is not None:
             check_writable(path)
-    corpus = _of_benchmark(dataset, split, data, mirror, catalogue) if known else _of_file(dataset, split)
+    corpus = corpus_of(dataset, split, data, mirror, catalogue)
     counts = np.bincount(corpus.image_of_caption)
     fewest, most = int(counts.min()), int(counts.max())
     if fewest != most and image_of_caption is None:
@@ -64,10 +68,23 @@ def captions(
     write_lines(out, corpus.captions)
     if image_of_caption is not None:
         write_lines(image_of_caption, corpus.image_of_caption.tolist())
+    if image_names is not None:
+        write_lines(image_names, corpus.images["filename"])
     if not quiet:
         phi = "" if most == fewest == 5 else f'; "phi" needs --per-image {most}'
         phi = phi if most == fewest else f'; "phi" needs --image-of-caption {image_of_caption}'
         print(f"{out}: {corpus.n_captions:,} captions of {corpus.n_images:,} images, {dataset}/{split}{phi}")
+
+
+def corpus_of(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path | None) -> Corpus:
+    """A split of a data set by its name, or of a corpus by its file.
+
+    Raises:
+        InputError: If it is neither, or a file is missing or damaged.
+    """
+    if dataset in set(DatasetName):
+        return _of_benchmark(dataset, split, data, mirror, given.catalogue_of(catalogue))
+    return _of_file(dataset, split)
 
 
 def _of_benchmark(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path) -> Corpus:

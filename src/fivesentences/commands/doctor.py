@@ -31,6 +31,7 @@ SERVES = {
     "extra workflow": "Snakemake: every table and figure",
     "extra java": "SPICE of new captions, METEOR, PTB tokens",
     "extra eccv": "evaluate --eccv and --cxc",
+    "extra encoders": "embed: CLIP, SigLIP, BLIP",
     "extra hdf5": "features in HDF5, such as DAA's",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",

@@ -12,6 +12,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.annotations import Annotations
+from fivesentences.commands.embedded import scored_by
 from fivesentences.commands.exports import Runs, checked_query_file, write_queries
 from fivesentences.commands.given_models import Model, Surroundings, models_of
 from fivesentences.commands.model_sheets import content_of_models, model_sheets, tidy_of_models
@@ -42,7 +43,7 @@ def evaluate(
         typer.Argument(
             metavar="MODEL",
             help=f"similarity {given.SHAPE}, {given.MATRIX}; or IMAGES,TEXTS: embeddings "
-            r"\[images, dim] and \[captions, dim]; NAME=... gives it a name",
+            r"\[images, dim] and \[captions, dim]; or a folder of 'embed'; NAME=... gives it a name",
         ),
     ],
     phi: given.Phi = None,
@@ -135,6 +136,10 @@ def evaluate(
     recognised. Without phi, only recall is reported. All metrics are explained
     by "fivesentences metrics".
 
+    A folder of "fivesentences embed" says which captions were embedded: the
+    notes repeat it, and other captions, phi of others, or models of others are
+    refused. --metric then needs no --captions.
+
     Several models of the same images and captions share a table, and are
     compared by the tests of "fivesentences compare", with p after Holm's
     correction.
@@ -155,6 +160,7 @@ def evaluate(
     from fivesentences.evaluation import gallery_files
     from fivesentences.evaluation.comparing import compare_all
     from fivesentences.evaluation.protocols import Scorer, protocol_named
+    from fivesentences.evaluation.result_files import subject_of
 
     runs = None if trec is None else Runs(trec, given.numbers_of(trec_depth, "--trec-depth", {"all": None})[0])
     query_file = None if per_query is None else checked_query_file(per_query)
@@ -163,9 +169,9 @@ def evaluate(
     of_ncs = None if ncs_ms is None else given.numbers_of(ncs_ms, "--ncs-ms", {"k": None})
     if json_out is not None:
         now()  # refuses a SOURCE_DATE_EPOCH that is no time, before anything is computed
-    if metric and captions is None:
+    if metric and captions is None and not any(Path(one.rpartition("=")[2]).is_dir() for one in models):
         raise InputError("--metric says which phi of --captions; give the captions, or a matrix with --phi.")
-    if mean and len(phi or ()) + (len(metric or ("cider",)) if captions else 0) < 2:
+    if mean and len(phi or ()) + (len(metric or ("cider",)) if captions or metric else 0) < 2:
         raise InputError("--mean averages several phi; give at least two.")
     protocol = None if dataset is None else protocol_named(dataset)
     annotations = Annotations(categories, labels, instances, eccv, cxc, image_ids, caption_ids, protocol)
@@ -173,6 +179,11 @@ def evaluate(
     known = Surroundings(transposed, protocol, _captions(phi, captions, image_of_caption), image_of_caption is not None)
     found, notes = models_of(models, known)
     first, several = found[0], len(found) > 1
+    scored = scored_by(found, captions, image_of_caption, protocol)
+    notes += scored.notes
+    known_captions, image_of_caption = scored.captions, scored.image_of_caption
+    if metric:
+        captions = captions or known_captions
     if against is not None and not (several and comparing):
         raise InputError("it says with which of several models the others are compared.", where="--against")
     if against is not None and against not in [model.name for model in found]:
@@ -195,11 +206,11 @@ def evaluate(
                 image_of_caption=image_of_caption,
                 protocol=protocol,
                 phis=phi or (),
-                captions=captions,
+                captions=known_captions,
                 more_rows=ideal_pool == IdealPool.GIVEN_ROWS,
             )
         notes += more
-        further, on_order = annotations.read(gallery, captions)
+        further, on_order = annotations.read(gallery, known_captions)
         notes += on_order
         if runs is not None:
             runs.name_items(gallery, image_ids, caption_ids)
@@ -234,7 +245,7 @@ def evaluate(
         only = None if several else gallery
         del gallery  # of several models one similarity at a time is in memory
         queries = query_file is not None or (several and comparing)
-        results = _scored(scorer, found, only, notes, transposed=transposed, queries=queries, runs=runs)
+        results = score_models(scorer, found, only, notes, transposed=transposed, queries=queries, runs=runs)
         tests = None
         if several and comparing:
             n_pairs = len(found) - 1 if against else len(found) * (len(found) - 1) // 2
@@ -246,7 +257,9 @@ def evaluate(
         if query_file is not None:
             n_frames = sum(len(result.queries) for result in results.values())
             with given.working(f"write {query_file}", n_frames) as advance:
-                write_queries(query_file, {model.words: results[model.name] for model in found}, several, advance)
+                of_models = {model.words: results[model.name] for model in found}
+                subject = subject_of(scorer.whole, results[first.name].about, scored.about)
+                write_queries(query_file, of_models, several, advance, subject)
         made = {}
         if json_out is not None:
             with given.working("digests of the inputs"):
@@ -255,6 +268,7 @@ def evaluate(
         notes.append(runs.words)
     result = results[first.name]
     about = result.about
+    made = {**({"scored": scored.about} if scored.about else {}), **made}
     if not several:
         tidy = labelled(result.tidy(), {"file": about["similarity"], **{key: about[key] for key in GALLERY}})
         outputs.write(sheets(result, notes), tidy, {**about, **made, "values": result.values})
@@ -267,7 +281,7 @@ def evaluate(
     outputs.write(model_sheets(results, tests, against, notes), tidy, content)
 
 
-def _scored(
+def score_models(
     scorer: Scorer,
     models: Sequence[Model],
     only: Gallery | None,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fivesentences.commands.annotations import read_ids
 from fivesentences.errors import InputError
@@ -32,7 +32,11 @@ def checked_query_file(path: Path) -> Path:
 
 
 def write_queries(
-    path: Path, results: Mapping[str, Evaluation], with_model: bool, progress: Callable[[], object]
+    path: Path,
+    results: Mapping[str, Evaluation],
+    with_model: bool,
+    progress: Callable[[], object],
+    subject: Mapping[str, Any] | None = None,
 ) -> None:
     """One row per query, metric and model: file, query, the keys of a number, value.
 
@@ -44,6 +48,7 @@ def write_queries(
         results: Evaluations with the values of every query, by the names in the column ``file``.
         with_model: Whether there is more than one.
         progress: Called after each metric of each model.
+        subject: What was scored, which a parquet file keeps in its schema, for ``fivesentences leaderboard``.
 
     Raises:
         InputError: If the file cannot be written.
@@ -51,6 +56,7 @@ def write_queries(
     import pyarrow as pa
     import pyarrow.parquet
 
+    from fivesentences.evaluation.result_files import with_subject
     from fivesentences.metrics.frame import frames_of_queries
 
     with replacing(path) as temporary:
@@ -67,6 +73,7 @@ def write_queries(
                     else:
                         words = {key: str for key in frame.columns if key not in ("query", "m", "value")}
                         table = pa.Table.from_pandas(frame.astype(words | {"m": int}), preserve_index=False)
+                        table = table if subject is None else with_subject(table, subject)
                         writer = writer or pyarrow.parquet.ParquetWriter(temporary, table.schema)
                         writer.write_table(table)
                     progress()

@@ -1,4 +1,4 @@
-"""Which models the arguments of `evaluate` name: similarities, or embeddings of images and captions."""
+"""Which models the arguments of `evaluate` name: similarities, embeddings, or folders that `embed` wrote."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from fivesentences.errors import InputError
 
 if TYPE_CHECKING:
+    from fivesentences.encoders import EmbeddingFolder
     from fivesentences.evaluation.protocols import Protocol
 
 ROWS = 1000  # that are looked at to tell embeddings from similarities
 CAPTIONS_OF_AN_IMAGE = 5  # in the data sets of the field
+NOTE = "embed.json"  # of embeddings
 
 
 @dataclass(frozen=True)
@@ -28,22 +30,27 @@ class Model:
         matrix: The similarity, or the embeddings of the images.
         text: The embeddings of the captions; None for a similarity.
         is_named: Whether the user chose the name.
+        folder: The folder that `embed` wrote, whose note says which captions these are; None for other files.
     """
 
     name: str
     matrix: Path
     text: Path | None = None
     is_named: bool = False
+    folder: EmbeddingFolder | None = None
 
     @property
     def words(self) -> str:
         """Its files in words."""
+        if self.folder is not None:
+            return str(self.folder.path)
         return str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
 
     @property
     def files(self) -> list[Path]:
         """Its files."""
-        return [self.matrix] if self.text is None else [self.matrix, self.text]
+        note = [] if self.folder is None else [self.folder.path / NOTE]
+        return [self.matrix, *([] if self.text is None else [self.text]), *note]
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ class Surroundings:
 def models_of(given: Sequence[str], known: Surroundings) -> tuple[list[Model], list[str]]:
     """The models that the arguments name.
 
-    ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``NAME=...`` names either. Two plain files
+    ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``FOLDER`` what ``fivesentences embed`` wrote,
+    and ``NAME=...`` names any of these. Two plain files
     may also be embeddings: then the shapes decide, other options, lengths of the rows, and repeated images.
 
     Args:
@@ -96,11 +104,16 @@ def _model(given: str) -> Model:
         name, files = "", given
     elif not name.strip() or not files:
         raise InputError(f"'{given}' is no NAME=FILE; write, for example, mine=sims.npy.")
+    if Path(files).is_dir():
+        from fivesentences.encoders import EmbeddingFolder
+
+        folder = EmbeddingFolder.open(files)
+        return Model(name.strip() or Path(files).resolve().name, folder.images, folder.vectors, bool(name), folder)
     parts = [files] if Path(files).exists() else files.split(",")
     if len(parts) > 2 or not all(parts):
         raise InputError(
-            f"'{files}' is none of FILE, for a similarity, and IMAGES,TEXTS, for embeddings of images and captions; "
-            "separate models by spaces."
+            f"'{files}' is none of FILE, for a similarity, IMAGES,TEXTS, for embeddings of images and captions, and "
+            "FOLDER, which 'fivesentences embed' wrote; separate models by spaces."
         )
     text = Path(parts[1]) if len(parts) == 2 else None
     return Model(name.strip() or Path(parts[0]).stem, Path(parts[0]), text, bool(equals and name))
@@ -122,11 +135,15 @@ def _with_names(models: Sequence[Model]) -> list[Model]:
         name = model.name
         if not model.is_named and names.count(name) > 1:
             same = [other for other in models if other.name == name]
-            parts = [other.matrix.absolute().with_suffix("").parts for other in same]
+            parts = [_place(other).parts for other in same]
             depth = next((n for n in range(1, 99) if len({part[-n:] for part in parts}) == len(parts)), 0)
-            name = "/".join(model.matrix.absolute().with_suffix("").parts[-depth:]) if depth else model.words
+            name = "/".join(_place(model).parts[-depth:]) if depth else model.words
         named.append(replace(model, name=name))
     return named
+
+
+def _place(model: Model) -> Path:
+    return model.matrix.absolute().with_suffix("") if model.folder is None else model.folder.path.resolve()
 
 
 def _are_embeddings(first: Path, second: Path, known: Surroundings) -> tuple[bool, list[str]]:

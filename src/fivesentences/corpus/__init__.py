@@ -1,24 +1,32 @@
-"""Datasets as one typed table of images and captions, and the photographs beside it."""
+"""Datasets as one typed table of images and captions, and the photographs beside it.
 
-from fivesentences.corpus.decoding import decode
-from fivesentences.corpus.download import fetch, find_mirror
-from fivesentences.corpus.flickr8k import load_flickr8k
-from fivesentences.corpus.folder import load_folder
-from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
-from fivesentences.corpus.instances import read_instances
-from fivesentences.corpus.judgements import (
-    Judgements,
-    load_cxc,
-    load_flickr8k_crowdflower,
-    load_flickr8k_expert,
-    load_judgements,
-    truth_as_judge,
-)
-from fivesentences.corpus.karpathy import load_karpathy
-from fivesentences.corpus.loading import load
-from fivesentences.corpus.photographs import Photographs
-from fivesentences.corpus.precomp import load_precomp
-from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
+The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
+which takes a second to import.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fivesentences.corpus.decoding import decode
+    from fivesentences.corpus.download import fetch, find_mirror
+    from fivesentences.corpus.flickr8k import load_flickr8k
+    from fivesentences.corpus.folder import load_folder
+    from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
+    from fivesentences.corpus.instances import read_instances
+    from fivesentences.corpus.judgements import (
+        Judgements,
+        load_cxc,
+        load_flickr8k_crowdflower,
+        load_flickr8k_expert,
+        load_judgements,
+        truth_as_judge,
+    )
+    from fivesentences.corpus.karpathy import load_karpathy
+    from fivesentences.corpus.loading import load
+    from fivesentences.corpus.photographs import Photographs
+    from fivesentences.corpus.precomp import load_precomp
+    from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
 
 __all__ = [
     "COLUMNS",
@@ -44,3 +52,30 @@ __all__ = [
     "training_part",
     "truth_as_judge",
 ]
+
+_MODULES = {
+    "decoding": ("decode",),
+    "download": ("fetch", "find_mirror"),
+    "flickr8k": ("load_flickr8k",),
+    "folder": ("load_folder",),
+    "fractions": ("take_captions", "take_fraction", "training_part"),
+    "instances": ("read_instances",),
+    "judgements": (
+        *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
+        *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
+    ),
+    "karpathy": ("load_karpathy",),
+    "loading": ("load",),
+    "photographs": ("Photographs",),
+    "precomp": ("load_precomp",),
+    "table": ("COLUMNS", "Corpus", "clean_caption"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -78,6 +78,26 @@ class Photographs:
         except OSError as error:
             raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
 
+    def state_of(self, filename: str) -> tuple[str, int, int]:
+        """What tells a photograph from another one of its name without reading it.
+
+        Returns:
+            Its path inside, its size in bytes, and its checksum in an archive or the time of its last change.
+
+        Raises:
+            InputError: If there is no such photograph, or several photographs have this name.
+        """
+        place, name = self._find(filename)
+        archive = self._archives.get(place)
+        if archive is not None:
+            entry = archive.getinfo(name)
+            return name, entry.file_size, entry.CRC
+        try:
+            facts = (place / name).stat()
+        except OSError as error:
+            raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
+        return name, facts.st_size, facts.st_mtime_ns
+
     def problem(self, filename: str, place: str = "") -> str:
         """What is wrong with a name that is not ``in`` the photographs; a similar name is suggested if there is one.
 

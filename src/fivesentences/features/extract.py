@@ -1,88 +1,65 @@
-"""From photographs to one array of features, in chunks from which a killed run can resume."""
+"""From photographs to one array of features, image by image, so that a killed run can resume."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from PIL import Image
 
 from fivesentences.config import Layout
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.archives import open_zip
-from fivesentences.corpus.decoding import decode, words_of
+from fivesentences.corpus.decoding import words_of
 from fivesentences.corpus.photographs import Photographs
-from fivesentences.errors import InputError
-from fivesentences.features import grid_descriptors
-from fivesentences.features.chunks import Chunks
-from fivesentences.features.files import write_images
+from fivesentences.errors import InputError, InputErrors
+from fivesentences.features import describing
+from fivesentences.features.describing import Chunk, Extractor, Task, describe_chunk, prepare_chunk
+from fivesentences.features.files import regions_beside, write_images, write_source
+from fivesentences.features.progress import FinishedRows, key_of
+from fivesentences.features.recipe import GRID_DESCRIPTORS, Crops, Precision, Recipe
 from fivesentences.features.workers import Workers
-from fivesentences.storage import replacing, sha256_of
-
-if TYPE_CHECKING:
-    from fivesentences.features.networks import Network
+from fivesentences.storage import replacing, write_json
 
 Storage = Literal["auto", "float32", "float16"]
+OnCorrupt = Literal["fail", "skip", "zero"]
 
-GRID_DESCRIPTORS = "grid_descriptors"
-CHUNK = 64  # images: a few seconds of work, so that little is lost when a run is killed
 # Longer rows are stored as float16: ResNet-152's 7 x 7 x 2048 numbers for COCO's 123,287 images would take 49 GB as
 # float32, and a relative error of 0.0005 is far below the variation of the features. Pooled vectors are small.
 LONGEST_FLOAT32_ROW = 8192
-
-
-class Extractor(Protocol):
-    """Turns images into features, in two steps that may run in different processes."""
-
-    on_accelerator: bool
-
-    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image as bytes of a fixed shape."""
-
-    def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """Features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
+MOST_NAMED = 50  # photographs that cannot be read, in one message
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What a worker needs to know in order to build the extractor."""
-
-    extractor: str
-    layout: Layout
-    weights: Path | None
-    device: str = "cpu"
-
-
-@dataclass(frozen=True)
-class Task:
-    """One chunk of work."""
-
-    chunk: int
-    filenames: tuple[str, ...]
-    photographs: tuple[Path, ...]
-    recipe: Recipe
-
-
-class Chunk(NamedTuple):
-    """What a worker makes of a task.
+class Extracted:
+    """What an extraction wrote.
 
     Attributes:
-        array: ``[images, ...]``, prepared images or their features.
-        treated: How many photographs were turned, put on white and so on, see ``corpus.decoding``.
+        shape: Of the array.
+        dtype: Likewise.
+        corrupt: Why photographs could not be read, by image id; they have no row, or a row of zeros.
     """
 
-    array: npt.NDArray[Any]
-    treated: Counter[str]
+    shape: tuple[int, ...]
+    dtype: str
+    corrupt: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Images:
+    """What is extracted: for each image its id, its filename, and a key for its name and content."""
+
+    ids: tuple[str, ...]
+    filenames: tuple[str, ...]
+    keys: tuple[bytes, ...]
 
 
 def extract_features(
@@ -95,19 +72,26 @@ def extract_features(
     workers: int,
     weights: Path | None = None,
     storage: Storage = "auto",
-    chunk_size: int = CHUNK,
-) -> None:
+    crops: Crops = "centre",
+    normalise: bool = False,
+    precision: Precision = "float32",
+    on_corrupt: OnCorrupt = "fail",
+    chunk_size: int | None = None,
+) -> Extracted:
     """Describe every image and write one array with one row per image, in the order of the table.
 
     Writes ``out`` (``[images, dim]`` for ``global``, ``[images, regions, dim]`` for ``grid``; regions row by row from
-    the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename). Until both exist,
-    finished chunks are kept in ``.<stem>.chunks`` beside ``out``; a call after a kill resumes from them. A chunk is
-    used only for the extractor, layout, weights, list of images and content of photographs that it was made from.
+    the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename) and ``.source.json`` (the
+    extractor, its weights and everything else that the numbers depend on). Until all exist, finished rows are kept in
+    ``.<stem>.rows`` beside ``out``; a call after a kill resumes from them, and one after photographs were added,
+    removed or replaced computes only the rows of those. A row is used only for the extractor, layout, weights, options
+    and photograph (name, size, and checksum or time) that it was made from. Memory does not grow with the features.
 
-    On a CPU each worker decodes and describes whole chunks on one thread; with a CUDA device the workers decode and
-    this process describes. The numbers do not depend on the number of workers. A last line on standard error says how
-    many photographs were turned upright, put on white, scaled from 16 bits or had several frames (see
-    ``corpus.decoding.decode``), if any; chunks of an earlier call are not counted.
+    On a CPU each worker decodes and describes on one thread; with a CUDA device the workers decode and this process
+    describes. The numbers do not depend on the number of workers or on a kill. (Images that are described together
+    have an influence on each other's last digits; other ones may be together after photographs were added.) A last
+    line on standard error says how many photographs were turned upright, put on white, scaled from 16 bits or had
+    several frames (see ``corpus.decoding.decode``), if any; those of an earlier call are not counted.
 
     Args:
         photographs: Where the images are.
@@ -118,126 +102,195 @@ def extract_features(
         workers: Number of worker processes; 0 does the work in this process. On a CPU each holds a copy of the network.
         weights: A safetensors file for a timm network; without it timm downloads its own weights.
         storage: ``auto`` stores rows of more than 8,192 numbers as float16, others as float32.
-        chunk_size: Images per chunk.
+        crops: ``centre`` (or whatever the weights require) or ``ten``, see ``describing.Recipe``.
+        normalise: Scale each vector to length 1.
+        precision: What a network computes in; features are stored as ``storage`` says.
+        on_corrupt: What to do when all others are done and photographs could not be read: ``fail`` names them and
+            writes nothing (the rows of the others are kept), ``skip`` leaves them out, ``zero`` writes rows of zeros.
+            ``skip`` and ``zero`` name them in ``out.with_suffix(".corrupt.json")`` and on standard error.
+        chunk_size: Images per task and so at risk when a run is killed; default: those that are described together.
 
     Raises:
         InputError: If there are no images, an image is missing or cannot be decoded, the extractor is unknown, its
-            weights do not fit or cannot be obtained, or a feature is not finite. Finished chunks are kept.
+            weights do not fit or cannot be obtained, or a feature is not finite. Finished rows are kept.
     """
     out = Path(out)
-    ids, filenames = _check(photographs, images, layout, storage, out)
-    recipe, built, identity = _resolve(extractor, layout, weights)
-    identity |= {"extractor": extractor, "layout": layout, "storage": storage, "decoding": decoding.VERSION}
-    identity |= {"images": _digest(zip(ids, filenames, strict=True)), "photographs": _digest(_contents(photographs))}
-    chunks = Chunks(out, identity, len(ids), chunk_size)
-    missing = chunks.missing()
+    _check_options({"layout": (layout, Layout), "storage": (storage, Storage), "crops": (crops, Crops)}, out)
+    _check_options({"precision": (precision, Precision), "on_corrupt": (on_corrupt, OnCorrupt)}, out)
+    _check_columns(images)
+    recipe = Recipe(extractor, layout, weights, "cpu", crops, normalise, precision)
+    _check_weights(recipe)
+    if extractor != GRID_DESCRIPTORS:
+        from fivesentences.features.networks import best_device
 
+        recipe = replace(recipe, device=best_device())
+    with Workers(workers) as pool:
+        # Workers that can start without this process do so while it looks at the photographs.
+        here = extractor != GRID_DESCRIPTORS and (recipe.device != "cpu" or weights is None)
+        begun = None if here else pool.begin(describing.begin if workers else describing.facts_of, recipe)
+        wanted = _wanted(photographs, images, out)
+        built, facts, at_once = _extractor(recipe, begun)
+        source = _source(recipe, facts)
+        rows = FinishedRows(out, {**source, "storage": storage})
+        try:
+            if built is not None and built.on_accelerator:
+                recipe = replace(recipe, preprocessing=json.dumps(facts["preprocessing"]))
+                pool.begin(describing.begin, recipe)
+            elif built is not None and weights is None and workers:
+                recipe = replace(recipe, weights=_saved_weights(built, rows.folder))
+                pool.begin(describing.begin, recipe)
+            corrupt = _describe_all(pool, rows, wanted, photographs, recipe, built, storage, chunk_size or at_once)
+            describing.forget()  # with workers=0 the network would stay in memory
+            return _write(out, rows, wanted, corrupt, on_corrupt, source)
+        finally:
+            rows.close()
+
+
+# --- the work -----------------------------------------------------------------------------------------------
+
+
+def _describe_all(
+    pool: Workers,
+    rows: FinishedRows,
+    wanted: _Images,
+    photographs: Photographs,
+    recipe: Recipe,
+    built: Extractor | None,
+    storage: Storage,
+    size: int,
+) -> dict[int, str]:
+    """Describe what is not finished. Returns why images could not be read, by place."""
     on_accelerator = built is not None and built.on_accelerator
-    if missing and built is not None and not on_accelerator and weights is None:
-        recipe = replace(recipe, weights=_saved_weights(built, chunks.folder))
-    tasks = [Task(chunk, filenames[chunks.rows_of(chunk)], photographs.paths, recipe) for chunk in missing]
-    done = len(ids) - sum(rows.stop - rows.start for rows in map(chunks.rows_of, missing))
-    with Workers(workers) as pool, Bar(f"{extractor} {layout} features", len(ids), done) as bar:
-        work: Callable[[Task], Chunk] = prepare_chunk if on_accelerator else describe_chunk
-        treated: Counter[str] = Counter()
-        for task, chunk in pool.map(work, tasks):
-            features = built.describe(chunk.array) if built is not None and on_accelerator else chunk.array
-            treated += chunk.treated
-            chunks.save(task.chunk, _stored(features, storage, ids[chunks.rows_of(task.chunk)], extractor))
-            bar.advance(len(features))
-    _extractor.cache_clear()  # with workers=0 the network would stay in memory
-    if treated:
-        print(f"Of {len(ids) - done:,} photographs: {words_of(treated)}.", file=sys.stderr, flush=True)
-
-    write_images(out, pd.DataFrame({"image_id": ids, "filename": filenames}))
-    chunks.assemble()
-    chunks.remove()
-
-
-# --- in a worker --------------------------------------------------------------------------------------------
-
-
-def prepare_chunk(task: Task) -> Chunk:
-    """Read, decode and prepare a chunk of photographs for the extractor: uint8 ``[images, ...]``."""
-    extractor, photographs = _extractor(task.recipe), _photographs(task.photographs)
-    shown = " and ".join(str(path) for path in task.photographs)
-    treated: Counter[str] = Counter()
-    images = [
-        extractor.prepare(decode(photographs.read(filename), f"{shown}: photograph '{filename}'", treated))
-        for filename in task.filenames
+    total = len(wanted.ids)
+    # Images are described in the same company as in a run without interruption, so that each bit is the same.
+    starts = [
+        start for start in range(0, total, size) if any(key not in rows for key in wanted.keys[start : start + size])
     ]
-    return Chunk(np.stack(images), treated)
+    tasks = [Task(start, wanted.filenames[start : start + size], photographs.paths, recipe) for start in starts]
+    done = sum(key in rows for key in wanted.keys)
+    work: Callable[[Task], Chunk] = prepare_chunk if on_accelerator else describe_chunk
+    treated: Counter[str] = Counter()
+    corrupt: dict[int, str] = {}
+    with Bar(f"{recipe.extractor} {recipe.layout} features", total, done) as bar:
+        for task, chunk in pool.map(work, tasks):
+            treated += chunk.treated
+            corrupt |= {task.chunk + place: reason for place, reason in chunk.corrupt.items()}
+            keys = wanted.keys[task.chunk : task.chunk + size]
+            new = [place for place, key in enumerate(keys) if key not in rows]
+            if chunk.array is not None:
+                features = describing.describe(built, chunk.array, recipe) if on_accelerator and built else chunk.array
+                good = [place for place in new if place not in chunk.corrupt]
+                if good:
+                    ids = [wanted.ids[task.chunk + place] for place in good]
+                    rows.add([keys[place] for place in good], _stored(features[good], storage, ids, recipe.extractor))
+            bar.advance(len(new))
+    if treated:
+        print(f"Of {total - done:,} photographs: {words_of(treated)}.", file=sys.stderr, flush=True)
+    return corrupt
 
 
-def describe_chunk(task: Task) -> Chunk:
-    """Features of a chunk of photographs: float32 ``[images, ...]``."""
-    prepared = prepare_chunk(task)
-    return prepared._replace(array=_extractor(task.recipe).describe(prepared.array))
+def _write(
+    out: Path,
+    rows: FinishedRows,
+    wanted: _Images,
+    corrupt: Mapping[int, str],
+    on_corrupt: OnCorrupt,
+    source: dict[str, Any],
+) -> Extracted:
+    """Write the array and what lies beside it, and remove the finished rows.
+
+    Raises:
+        InputErrors: One sentence for each photograph that cannot be read, if the policy is to fail or none can.
+    """
+    if corrupt and (on_corrupt == "fail" or len(corrupt) == len(wanted.ids)):
+        named = [InputError(reason) for _, reason in sorted(corrupt.items())[:MOST_NAMED]]
+        if len(corrupt) > MOST_NAMED:
+            named.append(InputError(f"{len(corrupt) - MOST_NAMED:,} more photographs cannot be read."))
+        raise named[0] if len(named) == 1 else InputErrors(named)
+    kept = [place for place in range(len(wanted.ids)) if place not in corrupt or on_corrupt == "zero"]
+    unread = {wanted.ids[place]: reason for place, reason in sorted(corrupt.items())}
+    what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
+    beside = out.with_suffix(".corrupt.json")
+    out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
+    for older in (regions_beside(out), beside):
+        older.unlink(missing_ok=True)
+    if corrupt:
+        write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": unread, "rows": on_corrupt})
+        lines = list(unread.values())[:MOST_NAMED]
+        more = f"\n... and {len(unread) - MOST_NAMED:,} more" if len(unread) > MOST_NAMED else ""
+        said = f"{len(unread):,} of {len(wanted.ids):,} photographs cannot be read and {what} (see {beside.name}):"
+        print(said, *lines, sep="\n", end=f"{more}\n", file=sys.stderr, flush=True)
+    write_images(
+        out,
+        pd.DataFrame(
+            {"image_id": [wanted.ids[p] for p in kept], "filename": [wanted.filenames[p] for p in kept]}, dtype=str
+        ),
+    )
+    write_source(out, source)
+    shape, dtype = rows.assemble([None if place in corrupt else wanted.keys[place] for place in kept])
+    rows.remove()
+    return Extracted(shape, dtype, unread)
 
 
-@lru_cache(maxsize=1)
-def _extractor(recipe: Recipe) -> Extractor:
-    if recipe.extractor == GRID_DESCRIPTORS:
-        return grid_descriptors.GridDescriptors(recipe.layout)
-    from fivesentences.features.networks import Network
-
-    return Network(recipe.extractor, recipe.layout, recipe.weights, recipe.device)
+# --- what is extracted, and by what --------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _photographs(paths: tuple[Path, ...]) -> Photographs:
-    return Photographs(*paths)
-
-
-# --- in the main process ------------------------------------------------------------------------------------
-
-
-def _check(
-    photographs: Photographs, images: pd.DataFrame, layout: str, storage: str, out: Path
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Image ids and filenames, after everything has been checked that can be checked before any work."""
-    for name, value, known in (("layout", layout, get_args(Layout)), ("storage", storage, get_args(Storage))):
-        if value not in known:
-            raise InputError(f"{name} is '{value}'; it must be one of {', '.join(known)}.")
+def _check_options(options: Mapping[str, tuple[str, Any]], out: Path) -> None:
+    for name, (value, known) in options.items():
+        if value not in get_args(known):
+            raise InputError(f"{name} is '{value}'; it must be one of {', '.join(get_args(known))}.")
     if out.suffix != ".npy":
         raise InputError(f"{out}: features are written as .npy; give a name with this suffix.")
+
+
+def _check_columns(images: pd.DataFrame) -> None:
     if missing := {"image_id", "filename"} - set(images.columns):
         raise InputError(f"the table of images has no column {' and no column '.join(sorted(missing))}.")
+
+
+def _check_weights(recipe: Recipe) -> None:
+    if recipe.extractor == GRID_DESCRIPTORS and recipe.weights is not None:
+        raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {recipe.weights} was given; leave `weights` out.")
+    if recipe.weights is not None and not Path(recipe.weights).is_file():
+        raise InputError(f"{recipe.weights}: there is no such file of weights.")
+
+
+def _wanted(photographs: Photographs, images: pd.DataFrame, out: Path) -> _Images:
+    """Ids, filenames and keys, after everything has been checked that can be checked before any work."""
     ids, filenames = tuple(images["image_id"].astype(str)), tuple(images["filename"].astype(str))
     if not ids:
         raise InputError(f"{out.name}: there are no images to describe; the table of images is empty.")
     if len(set(ids)) < len(ids):
         twice = images["image_id"][images["image_id"].duplicated()].iloc[0]
         raise InputError(f"image '{twice}' is in the table of images twice; features have one row per image.")
-    for filename in filenames:
-        if filename not in photographs:
-            photographs.read(filename)  # raises, naming where it was looked for
-    return ids, filenames
+    return _Images(ids, filenames, tuple(key_of(*photographs.state_of(name)) for name in filenames))
 
 
-def _resolve(extractor: str, layout: Layout, weights: Path | None) -> tuple[Recipe, Network | None, dict[str, Any]]:
-    """The recipe, the network if this process needs it, and everything else that the numbers depend on."""
-    if extractor == GRID_DESCRIPTORS:
-        if weights is not None:
-            raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {weights} was given; leave `weights` out.")
-        return Recipe(extractor, layout, None), None, {"version": grid_descriptors.VERSION}
-    import timm
-
-    from fivesentences.features import networks
-
-    networks.check_name(extractor, (GRID_DESCRIPTORS,))
-    recipe = Recipe(extractor, layout, weights, networks.best_device())
-    built = None
-    if weights is None or recipe.device != "cpu":
-        # Built here to run here, or to download the weights once instead of in every worker.
-        built = networks.Network(extractor, layout, weights, recipe.device)
-    elif not Path(weights).is_file():
-        raise InputError(f"{weights}: there is no such file of weights.")
-    content = sha256_of(weights) if weights is not None else networks.digest(built.module) if built else ""
-    return recipe, built, {"version": timm.__version__, "weights": content}
+def _extractor(recipe: Recipe, begun: Future[Any] | None) -> tuple[Extractor | None, dict[str, Any], int]:
+    """The extractor if this process needs it, its facts, and how many images it takes at once."""
+    if begun is not None:
+        facts, at_once = begun.result()
+        return None, facts, at_once
+    # Built here to run here, or to download the weights once instead of in every worker.
+    built = describing.extractor_of(recipe)
+    return built, built.facts(), built.images_at_once
 
 
-def _saved_weights(network: Network, folder: Path) -> Path:
+def _source(recipe: Recipe, facts: dict[str, Any]) -> dict[str, Any]:
+    """Everything that the numbers depend on."""
+    crops = "one" if recipe.crops == "centre" else "mean over ten: four corners, centre, and their mirror images"
+    return {
+        "extractor": recipe.extractor,
+        "layout": recipe.layout,
+        "crops": crops,
+        "normalisation": "each vector has length 1" if recipe.normalise else "none",
+        "precision": recipe.precision,
+        "decoding": decoding.VERSION,
+        **facts,
+    }
+
+
+def _saved_weights(network: Any, folder: Path) -> Path:
     from fivesentences.features.networks import save_weights
 
     path = folder / "weights.safetensors"
@@ -247,28 +300,8 @@ def _saved_weights(network: Network, folder: Path) -> Path:
     return path
 
 
-def _contents(photographs: Photographs) -> Iterator[tuple[object, ...]]:
-    """What identifies a set of photographs without reading them: checksums in a zip archive, times in a folder."""
-    for path in photographs.paths:
-        if path.is_dir():
-            for name in photographs.names():
-                if (path / name).is_file():
-                    facts = (path / name).stat()
-                    yield name, facts.st_size, facts.st_mtime_ns
-        else:
-            with open_zip(path) as archive:
-                yield from ((entry.filename, entry.file_size, entry.CRC) for entry in archive.infolist())
-
-
-def _digest(rows: Iterable[tuple[object, ...]]) -> str:
-    total = hashlib.sha256()
-    for row in rows:
-        total.update(repr(row).encode())
-    return total.hexdigest()
-
-
 def _stored(
-    features: npt.NDArray[np.float32], storage: Storage, ids: tuple[str, ...], extractor: str
+    features: npt.NDArray[np.float32], storage: Storage, ids: Sequence[str], extractor: str
 ) -> npt.NDArray[Any]:
     """Features in the type that they are stored in, checked to be finite."""
     if storage == "auto":

@@ -11,13 +11,14 @@ histograms (Hellinger's kernel under a dot product) prevent large backgrounds fr
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.config import Layout
+if TYPE_CHECKING:
+    from fivesentences.config import Layout
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.intp]
@@ -71,9 +72,14 @@ class GridDescriptors:
     """
 
     on_accelerator = False
+    images_at_once = 8
 
     def __init__(self, layout: Layout):
         self.layout = layout
+
+    def facts(self) -> dict[str, Any]:
+        """What the features depend on, see ``describing.Extractor``."""
+        return {"version": VERSION, "preprocessing": {"input_size": [3, SIDE, SIDE], "crop_mode": "squash"}}
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
         """An RGB image as ``[192, 192, 3]``."""

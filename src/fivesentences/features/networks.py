@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
 import difflib
 import hashlib
+import importlib.metadata
+import math
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.config import Layout
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
+if TYPE_CHECKING:
+    from fivesentences.config import Layout
+    from fivesentences.features.recipe import Crops, Precision
+
 # Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8, 32 with
 # 32). Both are fixed, not tuned at run time, because the last digits of sums depend on them.
 CPU_BATCH, GPU_BATCH = 8, 64
+CROPS = 10  # four corners, the centre, and their mirror images
 
 
 @dataclass(frozen=True)
@@ -51,41 +61,96 @@ ORIGINS = {
 }
 
 
+class Preparer:
+    """Prepares images for a network without having it."""
+
+    def __init__(self, preprocessing: dict[str, Any], crops: Crops):
+        self._transform, self._crops = _transform(preprocessing), crops
+        self._size = list(preprocessing["input_size"][1:])
+
+    def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
+        """An RGB image resized and cropped as the weights require: ``[3, height, width]``; ten crops: ``[10, ...]``.
+
+        Ten crops are cut from the image after the resize that the centre crop is cut from: top left, top right, bottom
+        left, bottom right, centre, then the same five of the mirrored image.
+        """
+        if self._crops == "centre":
+            return np.asarray(self._transform(image), dtype=np.uint8)
+        from torchvision.transforms.functional import ten_crop
+
+        resize, *_ = self._transform.transforms
+        crops = ten_crop(resize(image), self._size)
+        return np.stack([np.asarray(crop, dtype=np.uint8).transpose(2, 0, 1) for crop in crops])
+
+
 class Network:
     """A timm network as an extractor.
 
     ``describe`` returns float32. For the layout ``global`` it is ``[images, dim]``, the input of the network's
-    classifier (for most networks the mean over the map; for VGG fc7 after its ReLU, 4,096 numbers). For ``grid`` it is
-    ``[images, regions, dim]``, the map of the last layer row by row from the top left.
+    classifier (for most networks the mean over the map; for VGG fc7 after its ReLU, 4,096 numbers; for DINOv2 the
+    class token). For ``grid`` it is ``[images, regions, dim]``, the map of the last layer row by row from the top left
+    (for transformers the patch tokens, without class and register tokens).
     """
 
-    def __init__(self, name: str, layout: Layout, weights: Path | None, device: str = "cpu"):
+    def __init__(
+        self,
+        name: str,
+        layout: Layout,
+        weights: Path | None,
+        device: str = "cpu",
+        *,
+        crops: Crops = "centre",
+        precision: Precision = "float32",
+    ):
         """Build the network.
 
         Raises:
-            InputError: If timm does not know the name, the weights belong to another network, or no weights are given
-                and timm's own cannot be downloaded.
+            InputError: If timm does not know the name, the weights belong to another network, no weights are given
+                and timm's own cannot be downloaded, or ten crops are asked for where there is one.
         """
         import torch
 
-        self.layout = layout
+        self.layout, self.crops, self.precision = layout, crops, precision
         self.on_accelerator = device != "cpu"
         self.module, self.preprocessing = load(name, weights)
+        if crops == "ten":
+            _check_ten_crops(name, layout, self.preprocessing)
         self.module = self.module.to(device=device, memory_format=torch.channels_last)
+        self._weights = weights
         self._device = device
-        self._transform = _transform(self.preprocessing)
+        self._preparer = Preparer(self.preprocessing, crops)
         mean, std = (torch.tensor(self.preprocessing[key], device=device) * 255 for key in ("mean", "std"))
         self._mean, self._std = mean[:, None, None], std[:, None, None]
 
+    @property
+    def images_at_once(self) -> int:
+        """Images per forward pass."""
+        size = GPU_BATCH if self.on_accelerator else CPU_BATCH
+        return max(1, size // CROPS) if self.crops == "ten" else size
+
+    def facts(self) -> dict[str, Any]:
+        """What the features depend on, see ``describing.Extractor``."""
+        kept = ("input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std")
+        configuration = getattr(self.module, "pretrained_cfg", None) or {}
+        return {
+            "library": f"timm {importlib.metadata.version('timm')}, torch {importlib.metadata.version('torch')}",
+            "weights": {"file_sha256": _sha256_of(self._weights)}
+            if self._weights
+            else {"name": f"timm: {_tag(configuration)}", "tensors_sha256": digest(self.module)},
+            "pooling": _pooling(self.module, self.layout),
+            "preprocessing": {key: self.preprocessing[key] for key in kept if key in self.preprocessing},
+            "device": "cpu" if not self.on_accelerator else _device_name(self._device),
+        }
+
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image resized and cropped as the weights require: ``[3, height, width]``."""
-        return np.asarray(self._transform(image), dtype=np.uint8)
+        """An RGB image as the weights require, see ``Preparer``."""
+        return self._preparer.prepare(image)
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """Describe prepared images ``[n, 3, height, width]``."""
+        """Describe prepared images ``[n, 3, height, width]``, or ten crops of each ``[n, 10, 3, height, width]``."""
         import torch
 
-        size = GPU_BATCH if self.on_accelerator else CPU_BATCH
+        size = self.images_at_once
         threads = torch.get_num_threads()
         # One thread on a CPU: work is distributed by chunks, and sums then do not depend on the number of cores.
         torch.set_num_threads(1)
@@ -93,15 +158,25 @@ class Network:
             with (
                 torch.inference_mode(),
                 torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
+                self._precision(),
             ):
                 parts = [self._forward(batch[start : start + size]) for start in range(0, len(batch), size)]
         finally:
             torch.set_num_threads(threads)
         return np.concatenate(parts)
 
+    def _precision(self) -> Any:
+        if self.precision == "float32":
+            return nullcontext()
+        import torch
+
+        return torch.autocast("cuda" if self.on_accelerator else "cpu", getattr(torch, self.precision))
+
     def _forward(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         import torch
 
+        images = len(batch)
+        batch = batch.reshape(-1, *batch.shape[-3:])
         pixels = torch.from_numpy(np.ascontiguousarray(batch)).to(self._device).float()
         pixels = ((pixels - self._mean) / self._std).contiguous(memory_format=torch.channels_last)
         maps = self.module.forward_features(pixels)
@@ -113,7 +188,46 @@ class Network:
             rows = maps.flatten(1, 2) if last else maps.flatten(2).transpose(1, 2)
         else:  # transformers: [n, tokens, dim], class and register tokens first
             rows = maps[:, getattr(self.module, "num_prefix_tokens", 0) :]
-        return rows.float().cpu().numpy()  # type: ignore[no-any-return]
+        rows = rows.float()
+        if self.crops == "ten":
+            rows = rows.reshape(images, CROPS, -1).mean(dim=1)
+        return rows.cpu().numpy()  # type: ignore[no-any-return]
+
+
+def _check_ten_crops(name: str, layout: Layout, preprocessing: dict[str, Any]) -> None:
+    if layout != "global":
+        raise InputError("ten crops are averaged to one vector, and cells of different crops show different places; "
+                         "leave the layout 'grid' or the crops out.")  # fmt: skip
+    height, width = preprocessing["input_size"][1:]
+    if preprocessing.get("crop_mode", "center") != "center" or height != width:
+        raise InputError(
+            f"'{name}' with these weights squashes whole images to {height} x {width}, so there is nothing to crop; "
+            "leave ten crops out."
+        )
+    if math.floor(height / preprocessing["crop_pct"]) == height:
+        raise InputError(
+            f"'{name}' scales the shorter side to {height} pixels and takes all of them, so four corners are two; "
+            "leave ten crops out."
+        )
+
+
+def _tag(configuration: dict[str, Any]) -> str:
+    tag = configuration.get("tag")
+    return f"{configuration.get('architecture', 'network')}{f'.{tag}' if tag else ''}"
+
+
+def _pooling(module: Any, layout: Layout) -> str:
+    if layout == "grid":
+        return "none: the map of the last layer"
+    if (kind := getattr(module, "global_pool", None)) == "token":
+        return "class token"
+    return f"input of the classifier{f' ({kind})' if isinstance(kind, str) and kind else ''}"
+
+
+def _device_name(device: str) -> str:
+    import torch
+
+    return f"{device}: {torch.cuda.get_device_name(device)}"
 
 
 def check_name(name: str, others: tuple[str, ...] = ()) -> None:
@@ -157,7 +271,7 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
             ) from None
         return module.eval(), resolve_model_data_config(module)  # type: ignore[no-untyped-call]
 
-    origin = ORIGINS.get(sha256_of(weights)) if Path(weights).is_file() else None
+    origin = ORIGINS.get(_sha256_of(weights)) if Path(weights).is_file() else None
     module = timm.create_model(name, pretrained=False, **(origin.arguments if origin else {}))
     _fill(module, name, weights, origin)
     if origin:
@@ -220,6 +334,16 @@ def save_weights(module: Any, path: Path) -> None:
     save_file({key: tensor.detach().cpu().contiguous().clone() for key, tensor in module.state_dict().items()}, path)
 
 
+def _sha256_of(weights: Path) -> str:
+    facts = Path(weights).stat()
+    return _sha256_of_state(Path(weights), facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)  # it is asked for twice, and some files have a gigabyte
+def _sha256_of_state(weights: Path, size: int, modified: int) -> str:
+    return sha256_of(weights)
+
+
 def digest(module: Any) -> str:
     """SHA-256 of the names and values of a network's tensors."""
     total = hashlib.sha256()
@@ -230,10 +354,23 @@ def digest(module: Any) -> str:
 
 
 def best_device() -> str:
-    """``cuda`` if torch finds such a device, otherwise ``cpu``."""
+    """``cuda`` if torch finds such a device, otherwise ``cpu``; torch is imported only where there is a driver."""
+    if "torch" not in sys.modules and not _has_driver():
+        return "cpu"
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _has_driver() -> bool:
+    """Whether NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
+    if sys.platform != "linux" or Path("/dev/kfd").exists():
+        return True
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _transform(preprocessing: dict[str, Any]) -> Any:

@@ -50,7 +50,9 @@ class Workers:
             raise InputError(f"workers is {count}; give 0 (no worker processes) or more.")
         self.count = count
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
+        self._idle: queue.SimpleQueue[subprocess.Popen[bytes] | None] = queue.SimpleQueue()
+        # One thread per process: it only waits for the pipes.
+        self._threads = ThreadPoolExecutor(max(count, 1))
 
     def __enter__(self) -> Workers:
         return self
@@ -58,6 +60,9 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for _ in range(self.count):  # a thread may wait for a process that has died
+            self._idle.put(None)
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -65,6 +70,20 @@ class Workers:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     _close(pipe)
+
+    def begin(self, function: Callable[[Task], Result], task: Task) -> Future[Result]:
+        """Let every worker process do the same, such as load what the tasks will need, and return at once.
+
+        Returns:
+            What one of them answers; without worker processes, what this process has computed.
+        """
+        if self.count == 0:
+            done: Future[Result] = Future()
+            done.set_result(function(task))
+            return done
+        self._start(self.count)
+        asked = [self._threads.submit(self._ask, function, task) for _ in range(self.count)]
+        return asked[0]
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield each task with ``function(task)`` as soon as it is done, in any order.
@@ -80,18 +99,13 @@ class Workers:
             for task in tasks:
                 yield task, function(task)
             return
-        for _ in range(min(self.count, len(tasks)) - len(self._processes)):
-            process = _start()
-            self._processes.append(process)
-            self._idle.put(process)
-        # One thread per process: it only waits for the pipes.
-        threads = ThreadPoolExecutor(self.count)
+        self._start(min(self.count, len(tasks)))
         running: dict[Future[Result], Task] = {}
         left = iter(tasks)
         try:
             while True:
                 for task in left:
-                    running[threads.submit(self._ask, function, task)] = task
+                    running[self._threads.submit(self._ask, function, task)] = task
                     if len(running) >= self.count + 2:
                         break
                 if not running:
@@ -101,10 +115,17 @@ class Workers:
         finally:
             for future in running:
                 future.cancel()
-            threads.shutdown(wait=False)
+
+    def _start(self, count: int) -> None:
+        for _ in range(count - len(self._processes)):
+            process = _start()
+            self._processes.append(process)
+            self._idle.put(process)
 
     def _ask(self, function: Callable[[Task], Result], task: Task) -> Result:
         process = self._idle.get()
+        if process is None:
+            raise RuntimeError("the worker processes have been ended")
         assert process.stdin is not None and process.stdout is not None
         try:
             pickle.dump((function, task), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)

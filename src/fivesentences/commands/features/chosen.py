@@ -1,0 +1,44 @@
+"""Which images a command works on: all of a folder, those of a corpus, or a part of either."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fivesentences.corpus import Photographs
+
+
+def images_of(photographs: Photographs, corpus: Path | None) -> pd.DataFrame:
+    """``image_id`` and ``filename`` of the images of a corpus, or of all photographs, whose names are then the ids."""
+    import pandas as pd
+
+    if corpus is not None:
+        from fivesentences.corpus import Corpus
+
+        return Corpus.read(corpus).images
+    names = photographs.names()
+    return pd.DataFrame({"image_id": names, "filename": names})
+
+
+def part_of(images: pd.DataFrame, part: str) -> pd.DataFrame:
+    """The I-th of N parts of a table, for ``part`` "I/N".
+
+    Raises:
+        typer.BadParameter: If it is not of this form.
+        InputError: If there are fewer images than parts.
+    """
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", part)
+    number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= parts:
+        raise typer.BadParameter(f"it is '{part}'; give I/N with I from 1 to N, such as 2/4.", param_hint="--part")
+    if parts > len(images):
+        raise InputError(f"--part is {part}, but there are {len(images):,} images; give fewer parts.")
+    return images.iloc[len(images) * (number - 1) // parts : len(images) * number // parts]

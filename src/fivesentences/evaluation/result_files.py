@@ -1,0 +1,314 @@
+"""Results of models from files: values of queries and JSON of `evaluate`, and clip_benchmark's CSV of recall."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivesentences.corpus.parquet import frame_of, read_parquet
+from fivesentences.documents import check_file, parse_json, read_bytes, read_json, text_of
+from fivesentences.errors import InputError, did_you_mean
+from fivesentences.metrics import Evaluation, MetricValue
+from fivesentences.metrics.registry import parse_metric
+from fivesentences.metrics.result import sums_of
+from fivesentences.metrics.values import KEYS, QueryValues, key_of
+from fivesentences.retrieval import Gallery
+from fivesentences.semantics.phi_file import pairing_sha256
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+FORMAT = "fivesentences.queries 1"
+_METADATA = b"fivesentences.queries"
+LARGEST_CSV = 100_000_000  # bytes; clip_benchmark's own has a thousandth of it
+AGAIN = "run 'fivesentences evaluate --per-query FILE.parquet' again"
+# What of a result must agree, so that two models may stand in one table, and what it is called.
+GALLERY = {
+    "protocol": "protocols", "images": "galleries", "captions": "galleries", "file_images": "numbers of images",
+    "file_captions": "numbers of captions",
+}  # fmt: skip
+# What clip_benchmark calls data sets (perhaps behind "wds/"), and what they are called here.
+BENCHMARK_NAMES = {"flickr8k": "flickr8k", "flickr30k": "flickr30k", "mscoco_captions": "coco"}
+_RECALLS = {"image_retrieval_recall@": "t2i", "text_retrieval_recall@": "i2t"}  # by what is retrieved
+
+
+@dataclass(frozen=True)
+class Result:
+    """The numbers of one model.
+
+    Attributes:
+        name: What tables call it.
+        file: Where they come from.
+        evaluation: The numbers; with the values of every query where they are known.
+        subject: What was scored, as ``subject_of`` says it; empty where a file does not say it.
+        image_of_caption: ``[captions]``, where the values of every query are known.
+        notes: Sentences about it.
+    """
+
+    name: str
+    file: str
+    evaluation: Evaluation
+    subject: Mapping[str, Any] = field(default_factory=dict)
+    image_of_caption: NDArray[np.int64] | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether it can be tested against another one."""
+        return bool(self.evaluation.queries) and self.image_of_caption is not None
+
+    def check_like(self, other: Result) -> None:
+        """Refuse to compare numbers of other images and captions.
+
+        Raises:
+            InputError: What differs.
+        """
+        pairs = [
+            (self.evaluation.about.get(key), other.evaluation.about.get(key), what) for key, what in GALLERY.items()
+        ]
+        mine, theirs = self.subject, other.subject
+        for key, what in (
+            ("split", "splits"), ("captions_sha256", "captions"), ("image_of_caption_sha256", "images of the captions"),
+        ):  # fmt: skip
+            pairs.append((mine.get(key), theirs.get(key), what))
+        for phi in mine.get("phis", {}).keys() & theirs.get("phis", {}).keys():
+            pairs.append((mine["phis"][phi], theirs["phis"][phi], f"phi called {phi}"))
+        for one, two, what in pairs:
+            if one is not None and two is not None and one != two:
+                shown = [str(value) if len(str(value)) < 40 else f"{str(value)[:12]}..." for value in (one, two)]
+                raise InputError(
+                    f"{self.file} and {other.file} were scored with other {what} ({shown[0]}, {shown[1]}), so that "
+                    "their numbers do not compare",
+                    cure="evaluate the models on the same images, captions and phi",
+                )
+
+
+def subject_of(gallery: Gallery, about: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, Any]:
+    """What was scored, for the file of values of queries.
+
+    Args:
+        gallery: Images, captions and phi matrices; its similarity is not read.
+        about: That of the evaluation.
+        scored: What is known of the captions: dataset, split, captions_file, captions_sha256.
+    """
+    return {
+        "format": FORMAT,
+        "about": {key: value for key, value in about.items() if key != "similarity"},
+        "image_of_caption": gallery.image_of_caption.tolist(),
+        "image_of_caption_sha256": pairing_sha256(gallery.image_of_caption),
+        "phis": {name: _digest(np.asarray(phi)) for name, phi in gallery.phis.items()},
+        **scored,
+    }
+
+
+def with_subject(table: pa.Table, subject: Mapping[str, Any]) -> pa.Table:
+    """The table with what was scored in its schema."""
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), _METADATA: json.dumps(subject).encode()})
+
+
+def read_queries(path: Path) -> list[Result]:
+    """Models from the values of every query that ``evaluate --per-query FILE.parquet`` wrote.
+
+    Raises:
+        InputError: If the file is missing or damaged, or is no such file.
+    """
+    stored = read_parquet(path, AGAIN)
+    metadata = (stored.schema.metadata or {}).get(_METADATA)
+    if metadata is None:
+        raise InputError("it does not say which images and captions were scored", where=path, cure=AGAIN)
+    subject = parse_json(metadata, f"{path}, label", AGAIN)
+    frame = frame_of(stored, path, AGAIN)
+    about = subject.get("about") if isinstance(subject, dict) else None
+    pairing = subject.get("image_of_caption") if isinstance(subject, dict) else None
+    odd = InputError("these are not the values of queries that this version reads", where=path, cure=AGAIN)
+    if not _is_about(about) or not isinstance(pairing, list):
+        raise odd
+    if not (
+        subject.get("format") == FORMAT
+        and len(pairing) == about["file_captions"]
+        and all(type(number) is int and 0 <= number < about["file_images"] for number in pairing)
+        and {"file", "query", *KEYS, "value"} <= set(frame.columns)
+        and frame["query"].dtype.kind == "i"
+        and frame["value"].dtype.kind == "f"
+        and frame["m"].dtype.kind == "i"
+        and len(frame)
+    ):
+        raise odd
+    results = []
+    for name, of_model in frame.groupby("file", sort=False):
+        evaluation = _evaluation(path, of_model, about, len(pairing))
+        owner = np.array(pairing, dtype=np.int64)
+        results.append(Result(str(name), str(path), evaluation, _known(subject), owner))
+    return results
+
+
+def read_evaluated(path: Path) -> list[Result]:
+    """Models from the JSON that ``evaluate --json`` wrote, without the values of queries.
+
+    Raises:
+        InputError: If the file is missing or damaged, or is no such file.
+    """
+    content = read_json(path)
+    cure = "give a file of 'fivesentences evaluate --json'"
+    if not isinstance(content, dict) or not _is_about(content):
+        raise InputError("this is no result of an evaluation", where=path, cure=cure)
+    models = content.get("models", [{"model": content.get("similarity"), "values": content.get("values")}])
+    about = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
+    found = []
+    for model in models if isinstance(models, list) else []:
+        values = model.get("values") if isinstance(model, dict) else None
+        if not isinstance(values, list) or not all(_is_value(value) for value in values):
+            raise InputError("this is no result of an evaluation", where=path, cure=cure)
+        # JSON has null in place of NaN.
+        values = [{**value, "value": math.nan if value["value"] is None else value["value"]} for value in values]
+        subject = _known(content.get("scored"))
+        found.append(Result(str(model.get("model")), str(path), Evaluation(values, about), subject))
+    if not found:
+        raise InputError("this is no result of an evaluation", where=path, cure=cure)
+    return found
+
+
+def is_benchmark(path: Path) -> bool:
+    """Whether a .csv has the heading of clip_benchmark's results of retrieval."""
+    check_file(path)
+    with path.open("rb") as file:
+        heading = file.readline(100_000)
+    return any(name.encode() in heading for name in _RECALLS)
+
+
+def read_benchmark(path: Path, dataset: str) -> list[Result]:
+    """Models from the CSV that ``clip_benchmark build`` writes, which holds recall alone.
+
+    Its ``image_retrieval_recall@k`` is R@k of captions as queries, ``text_retrieval_recall@k`` that of images, both as
+    fractions of 1.
+
+    Args:
+        path: The file.
+        dataset: Of its rows, such as ``flickr30k``.
+
+    Raises:
+        InputError: If the file is missing or damaged, or holds no recall of this data set.
+    """
+    rows = list(csv.DictReader(io.StringIO(text_of(read_bytes(path, LARGEST_CSV), path))))
+    rows = [
+        row for row in rows if any(row.get(column) for column in row if column and column.startswith(tuple(_RECALLS)))
+    ]
+    if not rows:
+        raise InputError("it holds no recall of retrieval, such as in a column image_retrieval_recall@5.", where=path)
+    names = list(dict.fromkeys(str(row.get("dataset") or "").removeprefix("wds/") for row in rows))
+    if dataset not in names:
+        hint = did_you_mean(dataset, names) or f"it holds {', '.join(names[:8])}"
+        raise InputError(f"it holds no retrieval on '{dataset}'; {hint.rstrip('.')}.", where=path)
+    note = (
+        f"{path}: recall of clip_benchmark on '{dataset}', as its file states it. The file does not say which split "
+        "and which captions were scored (see its issues 7 and 48), so this is not checked, and nothing is tested."
+    )
+    found: dict[str, Result] = {}
+    for row in rows:
+        if str(row.get("dataset") or "").removeprefix("wds/") != dataset:
+            continue
+        language = row.get("language") or "en"
+        name = row.get("model_fullname") or " ".join(filter(None, (row.get("model"), row.get("pretrained"))))
+        name = name if language == "en" else f"{name} ({language})"
+        if not name or name in found:
+            what = f"two rows of '{name}'" if name else "a row without a model"
+            raise InputError(f"it holds {what} on '{dataset}'; keep one.", where=path)
+        found[name] = Result(name, str(path), Evaluation(_recalls(path, name, row)), notes=[note])
+    return list(found.values())
+
+
+def _recalls(path: Path, name: str, row: Mapping[str, str]) -> list[MetricValue]:
+    values: list[MetricValue] = []
+    for column, cell in row.items():
+        start = next((start for start in _RECALLS if column and column.startswith(start)), None)
+        if start is None or not cell:
+            continue
+        cutoff = column.removeprefix(start)
+        try:
+            fraction = float(cell)
+        except (TypeError, ValueError):
+            fraction = math.nan
+        if not cutoff.isdigit() or not 0 <= fraction <= 1:
+            raise InputError(
+                f"{column} of '{name}' is {str(cell)[:40]!r}; a recall is a number from 0 to 1.", where=path
+            )
+        metric = f"R@{int(cutoff)}"
+        parse_metric(metric)
+        values.append({**key_of(metric, _RECALLS[start]), "value": 100 * fraction})
+    order = {"i2t": 0, "t2i": 1}
+    values.sort(key=lambda value: (order[value["direction"]], parse_metric(value["metric"]).cutoff or 0))
+    # A sum over other cut-offs than those of the others would be another number under the same name.
+    if {(value["metric"], value["direction"]) for value in values} == {
+        (f"R@{k}", side) for k in (1, 5, 10) for side in order
+    }:
+        values += sums_of(values)
+    return values
+
+
+def _evaluation(path: Path, frame: pd.DataFrame, about: Mapping[str, Any], n_captions: int) -> Evaluation:
+    queries: list[QueryValues] = []
+    scored: dict[str, NDArray[np.int64]] = {}
+    for key, of_metric in frame.groupby(KEYS, sort=False):
+        named = dict(zip(KEYS, key, strict=True))
+        index = of_metric["query"].to_numpy(dtype=np.int64)
+        values = of_metric["value"].to_numpy(dtype=np.float64)
+        same = scored.setdefault(str(named["direction"]), index)
+        largest = n_captions if named["direction"] == "t2i" else about.get("file_images", 0)
+        parse_metric(str(named["metric"]))
+        if not np.array_equal(same, index) or not len(index) or index.min() < 0 or index.max() >= largest:
+            raise InputError(f"the queries of {named['metric']} are not those of the others", where=path, cure=AGAIN)
+        queries.append({**named, "values": values})  # type: ignore[typeddict-item]
+    if set(scored) != {"i2t", "t2i"}:
+        raise InputError("it does not hold both directions", where=path, cure=AGAIN)
+    values_of: list[MetricValue] = []
+    for query in queries:
+        key_values = {key: query[key] for key in KEYS}  # type: ignore[literal-required]
+        finite = query["values"][~np.isnan(query["values"])]
+        values_of.append({**key_values, "value": float(finite.mean()) if len(finite) else math.nan})  # type: ignore[typeddict-item]
+    return Evaluation(values_of + sums_of(values_of), dict(about), queries, scored)
+
+
+def _known(scored: Any) -> dict[str, Any]:
+    """What is said of the captions, as far as it is text; phi by name."""
+    scored = scored if isinstance(scored, dict) else {}
+    known: dict[str, Any] = {key: value for key, value in scored.items() if isinstance(value, str)}
+    phis = scored.get("phis")
+    return known | {"phis": {str(key): str(value) for key, value in phis.items()} if isinstance(phis, dict) else {}}
+
+
+def _is_about(about: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether everything is there that is said of a gallery, in the types in which it is shown."""
+    return (
+        isinstance(about, dict)
+        and all(isinstance(about.get(key), str) for key in ("protocol", "protocol_words", "tie_rule"))
+        and all(type(about.get(key)) in (int, float) for key in GALLERY if key != "protocol")
+    )
+
+
+def _is_value(value: Any) -> bool:
+    number = value.get("value", "") if isinstance(value, dict) else ""
+    return (
+        isinstance(value, dict)
+        and set(KEYS) <= value.keys()
+        and (number is None or (isinstance(number, int | float) and not isinstance(number, bool)))
+        and all(isinstance(value[key], int if key == "m" else str) for key in KEYS)
+    )
+
+
+def _digest(phi: NDArray[Any]) -> str:
+    """SHA-256 of a phi's values as float32, whatever file they came from."""
+    total = hashlib.sha256(repr(phi.shape).encode())
+    for start in range(0, len(phi), 1024):
+        total.update(np.ascontiguousarray(phi[start : start + 1024], dtype=np.float32).tobytes())
+    return total.hexdigest()

@@ -1,0 +1,84 @@
+"""Arithmetic of boxes x1, y1, x2, y2 in the two conventions: ending on the last pixel (inclusive), or behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torchvision.ops import nms as torchvision_nms
+
+LARGEST_GROWTH = math.log(1000 / 16)  # of the logarithm of a side; a larger one would overflow
+
+
+def decode(
+    boxes: Tensor,
+    deltas: Tensor,
+    weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    inclusive: bool = False,
+    largest_growth: float = LARGEST_GROWTH,
+) -> Tensor:
+    """Move and scale boxes by regressed deltas.
+
+    With inclusive boxes the original code adds one to the width and height that it starts from, and takes nothing off
+    the corners that it arrives at; so does this.
+
+    Args:
+        boxes: ``[n, 4]``.
+        deltas: ``[n, 4 * k]``: dx, dy, dw, dh for each of k classes.
+        weights: What dx, dy, dw and dh are divided by.
+        inclusive: Whether boxes end on their last pixel.
+        largest_growth: Limit of dw and dh.
+
+    Returns:
+        ``[n, 4 * k]``.
+    """
+    one = 1.0 if inclusive else 0.0
+    width, height = boxes[:, 2] - boxes[:, 0] + one, boxes[:, 3] - boxes[:, 1] + one
+    centre = torch.stack((boxes[:, 0] + 0.5 * width, boxes[:, 1] + 0.5 * height), dim=1)[:, None]  # [n, 1, 2]
+    size = torch.stack((width, height), dim=1)[:, None]
+    each = deltas.reshape(len(boxes), deltas.shape[1] // 4, 4) / deltas.new_tensor(list(weights))
+    moved = each[..., :2] * size + centre
+    half = 0.5 * torch.exp(each[..., 2:].clamp(max=largest_growth)) * size
+    return torch.cat((moved - half, moved + half), dim=-1).reshape(deltas.shape)
+
+
+def clip(boxes: Tensor, height: float, width: float, inclusive: bool = False) -> Tensor:
+    """Boxes ``[..., 4]`` cut at the border of an image: 0 to its width, or to its last pixel if inclusive."""
+    one = 1.0 if inclusive else 0.0
+    x = boxes[..., 0::2].clamp(min=0, max=width - one)
+    y = boxes[..., 1::2].clamp(min=0, max=height - one)
+    return torch.stack((x[..., 0], y[..., 0], x[..., 1], y[..., 1]), dim=-1)
+
+
+def large_enough(boxes: Tensor, smallest: float, inclusive: bool = False, strict: bool | None = None) -> Tensor:
+    """Which boxes ``[n, 4]`` have both sides of a size: ``[n]`` bool.
+
+    Args:
+        boxes: Clipped boxes.
+        smallest: The size.
+        inclusive: Whether boxes end on their last pixel.
+        strict: Whether sides must be larger than that; default the original rule of each convention (inclusive boxes
+            of exactly this size are kept, others are not).
+    """
+    one = 1.0 if inclusive else 0.0
+    sides = boxes[:, 2:] - boxes[:, :2] + one
+    strict = not inclusive if strict is None else strict
+    return (sides > smallest).all(dim=1) if strict else (sides >= smallest).all(dim=1)
+
+
+def nms(boxes: Tensor, scores: Tensor, threshold: float, inclusive: bool = False) -> Tensor:
+    """Greedy non-maximum suppression: indices of the boxes that stay, best score first.
+
+    A box is dropped if its overlap (intersection over union) with a better one is above the threshold; inclusive boxes
+    also if it is equal to it, as in the original code.
+    """
+    if not inclusive:
+        return torchvision_nms(boxes, scores, threshold)  # type: ignore[no-any-return]
+    # One more pixel to the right and below makes widths of inclusive boxes; the next smaller threshold turns > into >=.
+    least = np.dtype(str(boxes.dtype).removeprefix("torch.")).type(threshold)
+    shifted = boxes + boxes.new_tensor([0.0, 0.0, 1.0, 1.0])
+    below = float(np.nextafter(np.float64(least), 0.0))
+    return torchvision_nms(shifted, scores, below)  # type: ignore[no-any-return]

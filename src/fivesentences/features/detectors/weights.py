@@ -1,0 +1,143 @@
+"""Weights of detectors from files that somebody else wrote: read without running anything, and fitted key by key."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fivesentences.documents import check_file, read_bytes
+from fivesentences.errors import InputError
+from fivesentences.features.formats.plain_pickles import plain_pickle
+
+LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
+SHOWN = 3  # names per kind of mistake
+COUNTER = ".num_batches_tracked"  # of batch normalisation; no number depends on it
+_LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # what torch wrote at the beginning of a file before version 1.6
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def read_state(path: Path | str) -> dict[str, Tensor]:
+    """The tensors of a file of weights, by name.
+
+    Args:
+        path: A safetensors file; a file of ``torch.save``; or a pickle of numpy arrays, as detectron2's conversions
+            are. The last two may hold the weights under ``model``.
+
+    Raises:
+        InputError: If the file is missing, damaged or too large, holds objects other than tensors and arrays (nothing
+            in it is run), or no weights.
+    """
+    path = Path(path)
+    check_file(path)
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"it has {path.stat().st_size:,} bytes; no detector's weights have.", where=path)
+    with path.open("rb") as file:
+        head = file.read(len(_LEGACY))
+    if path.suffix == ".safetensors":
+        from fivesentences.features.networks import read_weights
+
+        return read_weights(path)
+    of_torch = head.startswith(b"PK") or head == _LEGACY
+    content = _torch_content(path) if of_torch else plain_pickle(read_bytes(path, LARGEST), path)
+    if isinstance(content, Mapping) and isinstance(content.get("model"), Mapping):
+        content = content["model"]
+    state = {str(key): _tensor(value) for key, value in content.items()} if isinstance(content, Mapping) else {}
+    odd = [key for key, value in state.items() if value is None]
+    if odd or not state:
+        held = f"'{odd[0][:80]}', which is no tensor" if odd else "no weights"
+        raise InputError(f"it holds {held}", where=path, cure="give a file of a network's weights by name")
+    return {key: value for key, value in state.items() if value is not None}
+
+
+def fill(network: nn.Module, path: Path | str, what: str) -> None:
+    """Load weights into a network; every key and shape must be the network's.
+
+    ``gamma`` and ``beta`` at the end of a key stand for ``weight`` and ``bias``; counters of batches are optional.
+
+    Args:
+        network: Its tensors are replaced; it may stand on the device ``meta``.
+        path: See ``read_state``.
+        what: What to call the network in an error.
+
+    Raises:
+        InputError: As ``read_state``, or if a tensor is missing, unknown, of another shape, or not finite.
+    """
+    state = {_renamed(key): value for key, value in read_state(path).items()}
+    wanted = network.state_dict()
+    state = {key: value for key, value in state.items() if key in wanted or not _is_counter(key, wanted)}
+    counters = {key: torch.zeros_like(value, device="cpu") for key, value in wanted.items() if key.endswith(COUNTER)}
+    missing = [key for key in wanted if key not in state and key not in counters]
+    unknown = [key for key in state if key not in wanted]
+    mistakes = [
+        f"{len(keys):,} {kind} ({_listed(keys)})" for kind, keys in (("missing", missing), ("unknown", unknown)) if keys
+    ]
+    reshaped = [
+        f"'{key}' {list(state[key].shape)} in place of {list(wanted[key].shape)}"
+        for key in wanted
+        if key in state and key not in counters and state[key].shape != wanted[key].shape
+    ]
+    if reshaped:
+        mistakes.append(f"{len(reshaped):,} of another shape ({'; '.join(reshaped[:SHOWN])})")
+    if mistakes:
+        raise InputError(
+            f"its {len(state):,} tensors are not the {len(wanted):,} of {what}: {', '.join(mistakes)}",
+            where=path,
+            cure="give the weights of this network and flavour",
+        )
+    for key in wanted:
+        if key not in counters and (state[key].dtype not in _FLOATS or not bool(torch.isfinite(state[key]).all())):
+            raise InputError(f"'{key}' is not made of finite floating-point numbers; fetch it again.", where=path)
+    # Float32 and a copy: what is read may be float16, or a view of the file.
+    fitting = {key: counters[key] if key in counters else state[key].float().clone() for key in wanted}
+    network.load_state_dict(fitting, strict=True, assign=True)
+    network.requires_grad_(False).eval()
+
+
+def _torch_content(path: Path) -> Any:
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                    raise InputError("it unpacks to more than any detector's weights.", where=path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except InputError:
+        raise
+    except pickle.UnpicklingError as error:
+        found = re.search(r"GLOBAL ([\w.]+)", str(error))  # torch's message goes on to say how to load it all the same
+        reason = f"it holds a {found[1]}" if found else "it holds more than tensors"
+        raise InputError(f"it is refused, and nothing in it was run: {reason}.", where=path) from None
+    except Exception:  # a damaged file can fail in any way
+        raise InputError("this is not a whole file of torch.save", where=path, cure="fetch it again") from None
+
+
+def _tensor(value: Any) -> Tensor | None:
+    if isinstance(value, Tensor):
+        return value if value.layout == torch.strided and not value.is_quantized else None
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value.astype(value.dtype.newbyteorder("="), copy=True))
+    return None
+
+
+def _renamed(key: str) -> str:
+    stem, dot, last = key.rpartition(".")
+    return stem + dot + {"gamma": "weight", "beta": "bias"}.get(last, last)
+
+
+def _is_counter(key: str, wanted: Iterable[str]) -> bool:
+    return key.endswith(COUNTER) and f"{key.removesuffix(COUNTER)}.running_mean" in wanted
+
+
+def _listed(keys: list[str]) -> str:
+    names = ", ".join(f"'{key[:80]}'" for key in keys[:SHOWN])
+    return names + (", ..." if len(keys) > SHOWN else "")

@@ -1,0 +1,167 @@
+"""`fivesentences features extract` and `show` on a folder of drawn pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+from PIL import Image
+
+from fivesentences.corpus import Photographs, decode
+from fivesentences.features.formats.record import ImageFeatures
+from fivesentences.features.grid_descriptors import GridDescriptors
+from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
+from fivesentences.paper.figures.writing import write_drawing
+
+NAMES = ("red", "red_too", "green", "green_too", "blue", "blue_too", "white")
+
+
+@pytest.fixture
+def pictures(tmp_path, monkeypatch) -> Path:
+    """Pictures in pairs of nearly the same colour, 90 x 60 pixels."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number, name in enumerate(NAMES):
+        image = Image.new("RGB", (90, 60), name.removesuffix("_too"))
+        image.putpixel((5 * number, 7), (9, 9, 9))
+        image.save(folder / f"{name}.png")
+    return folder
+
+
+def descriptors(folder: Path, names: list[str]) -> np.ndarray:
+    one, there = GridDescriptors("global"), Photographs(folder)
+    return np.stack([one.describe(one.prepare(decode(there.read(name), name))[None])[0] for name in names])
+
+
+def test_a_folder_becomes_features_with_their_source(pictures, run):
+    said = run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
+    assert said.code == 0
+    assert said.out == "f.npy: 7 images, 1,199 numbers (float32)\n"
+    images = pd.read_parquet("f.images.parquet")
+    assert list(images["image_id"]) == [f"{name}.png" for name in sorted(NAMES)]
+    np.testing.assert_array_equal(np.load("f.npy"), descriptors(pictures, list(images["filename"])))
+    source = json.loads(Path("f.source.json").read_text())
+    assert source["extractor"] == "grid_descriptors"
+    said = run("features", "extract", "pictures", "--network", "grid_descriptors:grid", "-o", "g.npy", "--workers", "1")
+    assert said.out == "g.npy: 7 images of 36 cells, 72 numbers (float32)\n"
+
+
+def test_parts_join_to_the_whole(pictures, run):
+    start = ("features", "extract", "pictures", "--network", "grid_descriptors", "--workers", "0", "-o")
+    run(*start, "whole.npy")
+    for part in (1, 2, 3):
+        assert run(*start, f"{part}.npy", "--part", f"{part}/3").code == 0
+    assert [len(np.load(f"{part}.npy")) for part in (1, 2, 3)] == [2, 2, 3]
+    assert run("features", "convert", "1.npy", "2.npy", "3.npy", "joined.npy").code == 0
+    np.testing.assert_array_equal(np.load("joined.npy"), np.load("whole.npy"))
+    said = run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "x.npy", "--part", "1/8")
+    assert said.err == "Error: --part is 1/8, but there are 7 images; give fewer parts.\n"
+
+
+def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
+    (pictures / "green.png").write_bytes(b"half of")
+    start = ("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
+    said = run(*start)
+    assert said.code == 1
+    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png' cannot be decoded")
+    assert not Path("f.npy").exists()
+    said = run(*start, "--on-corrupt", "skip")
+    assert said.out == "f.npy: 6 images, 1,199 numbers (float32)\n"
+    assert "1 of 7 photographs cannot be read and have no row (see f.corrupt.json):" in said.err
+    assert "green.png" not in list(pd.read_parquet("f.images.parquet")["image_id"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--network", "grid_descriptors:regions"], "NAME:grid, such as"),
+        (["--network", ":grid"], "it is ':grid'"),
+        (["--network", "grid_descriptors", "--part", "4/3"], "it is '4/3'"),
+        (["--network", "resnet151"], "is neither grid_descriptors nor a timm network"),
+        (["--network", "grid_descriptors", "--corpus", "c.parquet"], "c.parquet: there is no such file"),
+    ],
+)
+def test_mistakes_are_one_sentence(options, sentence, pictures, run):
+    said = run("features", "extract", "pictures", *options, "-o", "f.npy", "--workers", "0")
+    assert said.code != 0
+    assert sentence in " ".join(said.err.replace("│", " ").split())
+    assert not Path("f.npy").exists()
+
+
+def test_a_contact_sheet_puts_like_beside_like(pictures, run):
+    run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
+    said = run("features", "show", "f.npy", "-p", "pictures", "-o", "sheet.png", "-n", "2")
+    assert said.code == 0
+    assert said.out == "sheet.png: neighbours of 7 images of f.npy (numbers in sheet.csv)\n"
+    data = pd.read_csv("sheet.csv")
+    first = data[data["place"] == 1].set_index("query")["image_id"]
+    for colour in ("red", "green", "blue"):
+        assert first[f"{colour}.png"] == f"{colour}_too.png"
+        assert first[f"{colour}_too.png"] == f"{colour}.png"
+    # In the first row of the sheet, the picture of the query and the one of its neighbour have their colour.
+    sheet, query = imread("sheet.png"), data["query"][0]
+    colour = np.array(Image.new("RGB", (1, 1), Path(query).stem.removesuffix("_too")).getpixel((0, 0))) / 255
+    same = (np.abs(sheet[: len(sheet) // 7 + 40, :, :3] - colour) < 0.02).all(axis=2).sum(axis=0) > 50
+    assert (np.diff(same.astype(int)) == 1).sum() + same[0] == 2
+
+
+def test_boxes_lie_where_the_features_say(pictures, tmp_path):
+    boxes = np.array([[10, 10, 40, 30], [50, 20, 80, 50]], np.float32)
+    record = ImageFeatures(
+        "white", np.zeros((2, 3), np.float32), "white.png", 90, 60, boxes,
+        scores=np.array([0.25, 0.75], np.float32), classes=np.array([1, 0]), attributes=np.array([0, 1]),
+    )  # fmt: skip
+    names = Names(("cat", "dog"), ("black", "old"))
+    drawing = region_boxes_drawing([BoxedImage("white.png", record)], Photographs(pictures), 5, names)
+    assert drawing.data["label"].tolist() == ["old cat", "black dog"]  # the best first
+    write_drawing(tmp_path / "b", "t", "c", drawing)
+    page = imread("b.png")[:, :, :3]
+    scale = page.shape[1] / 90
+    blue, orange = np.array([0x00, 0x72, 0xB2]) / 255, np.array([0xD5, 0x5E, 0x00]) / 255
+    top = int(0.2 * 200)  # inches of the name above the photograph, at 200 dpi
+    for colour, box in ((blue, boxes[1]), (orange, boxes[0])):
+        down, across = np.nonzero((np.abs(page[top : top + int(60 * scale)] - colour) < 0.05).all(axis=2))
+        found = np.array([across.min(), down.min(), across.max(), down.max()]) / scale
+        np.testing.assert_allclose(found, box, atol=1.5)
+
+
+def test_pictures_that_cannot_be_drawn_are_refused(pictures, run, tmp_path):
+    run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
+
+    def refused(*options: str) -> str:
+        said = run("features", "show", "f.npy", "-p", "pictures", "-o", "x.png", *options)
+        assert said.code == 1
+        assert not Path("x.png").exists()
+        return said.err
+
+    assert refused("--what", "boxes") == (
+        "Error: f.npy: these features have no boxes; draw them with --what neighbours.\n"
+    )
+    assert "there is no image 'grey'; its ids look like 'blue.png'" in refused("--image", "grey")
+    (pictures / "red.png").unlink()
+    assert "there is no photograph 'red.png'" in refused("--image", "red.png")
+    record = ImageFeatures("blue", np.zeros((1, 3), np.float32), None, 60, 60, np.array([[1, 1, 9, 9]], np.float32),
+                           classes=np.array([7]))  # fmt: skip
+    photographs = Photographs(pictures)
+    with pytest.raises(ValueError, match="has 90 x 60 pixels, but its boxes are for 60 x 60"):
+        write_drawing(
+            tmp_path / "b", "", "", region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names())
+        )
+    with pytest.raises(ValueError, match="have class 7, but the vocabulary names 2"):
+        region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names(("cat", "dog")))
+
+
+@pytest.mark.data
+def test_the_released_regions_are_drawn_on_their_photographs(mirror, run, tmp_path):
+    there = mirror / "butd_sample"
+    said = run("features", "show", str(there / "train2014_obj36.tsv"), "-p", str(there / "images"), "-o", "b.png")
+    assert said.code == 0
+    data = pd.read_csv("b.csv")
+    assert len(data) == 40
+    assert (data.groupby("image_id")["score"].apply(lambda scores: (scores.diff().dropna() <= 0).all())).all()
+    assert min(imread("b.png").shape[:2]) > 1000

@@ -1,0 +1,212 @@
+"""`fivesentences leaderboard`: results of different runs in one table, with the intervals that `evaluate` gives."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+HEADING = "image_retrieval_recall@1,text_retrieval_recall@1,image_retrieval_recall@5,text_retrieval_recall@5,"
+HEADING += "image_retrieval_recall@10,text_retrieval_recall@10,dataset,model,pretrained,task,model_fullname,language\n"
+ROWS = [
+    "0.1,0.25,0.5,0.75,0.8,1.0,flickr8k,ViT-B-32,openai,zeroshot_retrieval,ViT-B-32 openai,en",
+    ",,0.6,0.7,,,wds/flickr8k,ViT-B-16,laion400m_e32,zeroshot_retrieval,ViT-B-16 laion400m_e32,en",
+    ",,0.9,0.95,,,flickr30k,ViT-B-32,openai,zeroshot_retrieval,ViT-B-32 openai,en",
+    ",,,,,,imagenet1k,ViT-B-32,openai,zeroshot_classification,ViT-B-32 openai,en",
+]
+
+
+@pytest.fixture
+def results(folder, run):
+    """Three models, each evaluated by itself, and clip_benchmark's file."""
+    rng = np.random.default_rng(3)
+    similarity = np.load("sims.npy")
+    np.save("third.npy", (similarity + rng.normal(size=similarity.shape) / 6).astype(np.float32))
+    assert run("phi", "cider", "captions.txt", "-o", "cider.npy").code == 0
+    for name in ("sims", "other", "third"):
+        given = ("--phi", "cider.npy", "--no-asp", "--per-query", f"{name}.parquet", "--json", f"{name}_result.json")
+        assert run("evaluate", f"{name}.npy", *given).code == 0
+    Path("benchmark.csv").write_text(HEADING + "\n".join(ROWS) + "\n")
+
+
+def table(path="out.csv"):
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def test_values_and_intervals_are_those_of_evaluate(run, results):
+    files = [f"{name}={name}.parquet" for name in ("other", "third", "sims")]
+    said = run("leaderboard", *files, "--csv", "out.csv")
+    assert said.code == 0, said.err
+    found = table()
+    assert found["model"].drop_duplicates().tolist() == ["sims", "third", "other"]  # by Nsum
+    models = [f"{name}={name}.npy" for name in ("other", "third", "sims")]
+    run("evaluate", *models, "--phi", "cider.npy", "--no-asp", "--against", "sims", "--csv", "all.csv")
+    wanted = pd.read_csv("all.csv", keep_default_na=False, na_values=[""])
+    keys = ["model", "metric", "direction", "phi", "ground_truth"]
+    both = found.fillna(dict.fromkeys(keys, "")).merge(
+        wanted[wanted["against"].isna()].fillna(dict.fromkeys(keys, "")), on=keys, suffixes=("", "_of_evaluate")
+    )
+    assert len(both) == len(found) == 27
+    np.testing.assert_allclose(both["value"], both["value_of_evaluate"], atol=1e-9)
+    tests = wanted[(wanted["against"] == "sims")].fillna(dict.fromkeys(keys, ""))
+    tested = found[found["against"] == "sims"].fillna(dict.fromkeys(keys, ""))
+    assert len(tested) == 6  # two models by Rsum and Nsum, ground truth kept and removed
+    both = tested.merge(tests, on=keys, suffixes=("", "_of_evaluate"))
+    assert len(both) == 6
+    for column in ("difference", "low", "high", "p"):
+        np.testing.assert_allclose(both[column], both[f"{column}_of_evaluate"], atol=1e-9)
+
+
+def test_models_that_are_scored_now_equal_those_from_files(run, results):
+    run("leaderboard", "sims=sims.parquet", "other=other.parquet", "--csv", "files.csv")
+    assert run("leaderboard", "sims.npy", "other.npy", "--phi", "cider.npy", "--csv", "now.csv").code == 0
+    assert run("leaderboard", "sims=sims.parquet", "other.npy", "--phi", "cider.npy", "--csv", "both.csv").code == 0
+    for name in ("now.csv", "both.csv"):
+        pd.testing.assert_frame_equal(
+            table(name).drop(columns=["file", "captions_sha256"]),
+            table("files.csv").drop(columns=["file", "captions_sha256"]),
+        )
+
+
+def test_results_without_queries_stand_beside_and_are_not_tested(run, results):
+    given = ("sims=sims.parquet", "third=third.parquet", "other=other_result.json", "benchmark.csv")
+    said = run("leaderboard", *given, "--csv-dataset", "flickr8k", "--csv", "out.csv", "--json", "out.json")
+    assert said.code == 0, said.err
+    found = table()
+    silent = found[~found["tested"].astype(bool)]
+    assert set(silent["model"]) == {"other", "ViT-B-32 openai", "ViT-B-16 laion400m_e32"}
+    assert silent["low"].isna().all()
+    assert "Not tested" in said.out and "does not say which split" in said.out
+    of_clip = {
+        (row["metric"], "" if row["direction"] != row["direction"] else row["direction"]): row["value"]
+        for row in found[found["model"] == "ViT-B-32 openai"].to_dict("records")
+    }
+    # Retrieving images by text is t2i, whatever the column calls it, and fractions become percent.
+    assert of_clip["R@1", "t2i"] == pytest.approx(10) and of_clip["R@1", "i2t"] == pytest.approx(25)
+    assert of_clip["Rsum", ""] == pytest.approx(340)
+    other = found[found["model"] == "ViT-B-16 laion400m_e32"]
+    assert set(other["metric"]) == {"R@5"}  # no sum of part of the cut-offs
+    assert [row["model"] for row in json.loads(Path("out.json").read_text())["models"]][:2] == ["sims", "third"]
+
+
+def test_the_figure_shows_what_its_table_holds(run, results):
+    files = [f"{name}={name}.parquet" for name in ("sims", "third")]
+    assert run("leaderboard", *files, "other=other_result.json", "--figure", "fig", "--csv", "out.csv").code == 0
+    data, found = table("fig.csv"), table()
+    assert len(data) == 6 and Path("fig.pdf").stat().st_size > 1000
+    of = found.set_index(["model", "metric", found["ground_truth"].fillna("")])["value"]
+    for row in data.to_dict("records"):
+        assert (
+            row["recall"] == of[row["model"], "Rsum", ""]
+            and row["ncs"] == of[row["model"], "Nsum", row["ground_truth"]]
+        )
+        if row["model"] == "third":  # the bar covers its own mark, and not the reference, from which it differs
+            assert row["recall_low"] < row["recall"] < row["recall_high"] < of["sims", "Rsum", ""]
+            assert row["ncs_low"] < row["ncs"] < row["ncs_high"] < of["sims", "Nsum", row["ground_truth"]]
+        else:
+            assert np.isnan(row["ncs_low"])
+    first = Path("fig.png").read_bytes()
+    run("leaderboard", *files, "other=other_result.json", "--figure", "fig")
+    assert Path("fig.png").read_bytes() == first
+
+
+def test_order_and_reference_can_be_chosen(run, results):
+    files = [f"{name}={name}.parquet" for name in ("sims", "third", "other")]
+    assert run("leaderboard", *files, "--sort", "Rsum", "--against", "other", "--csv", "out.csv").code == 0
+    found = table()
+    assert set(found["against"].dropna()) == {"other"} and (found["difference"].dropna() > 0).all()
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+def test_other_captions_phi_or_sizes_do_not_share_a_table(run, results):
+    lines = Path("captions.txt").read_text().splitlines()
+    Path("swapped.txt").write_text("".join(f"{line}\n" for line in [*lines[5:], *lines[:5]]))
+    assert run("phi", "cider", "swapped.txt", "-o", "swapped.npy").code == 0
+    run("evaluate", "other.npy", "--phi", "cider=swapped.npy", "--no-asp", "--per-query", "phi.parquet")
+    said = run("leaderboard", "sims.parquet", "phi.parquet")
+    assert said.code == 1 and "were scored with other phi called cider" in said.err
+    np.save("small.npy", np.load("sims.npy")[:10, :50])
+    run("evaluate", "small.npy", "--per-query", "small.parquet", "--json", "smaller.json")
+    for name in ("small.parquet", "smaller.json"):
+        said = run("leaderboard", "sims.parquet", name)
+        assert said.code == 1 and "were scored with other galleries" in said.err and said.err.count("\n") == 1
+    np.savetxt("owner.txt", np.roll(np.repeat(np.arange(20), 5), 5), fmt="%d")
+    run("evaluate", "other.npy", "--image-of-caption", "owner.txt", "--per-query", "owner.parquet")
+    said = run("leaderboard", "sims.parquet", "owner.parquet")
+    assert said.code == 1 and "other images of the captions" in said.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {}},
+        {"about": None},
+        {"image_of_caption": [0]},
+        {"image_of_caption": ["0"] * 100},
+        {"image_of_caption": [99] * 100},
+        {"format": "another"},
+        None,
+    ],
+)
+def test_a_label_that_somebody_else_wrote_is_checked(run, results, change):
+    import pyarrow.parquet as pq
+
+    stored = pq.read_table("sims.parquet")
+    label = stored.schema.metadata[b"fivesentences.queries"]
+    changed = b"[1" if change is None else json.dumps(json.loads(label) | change).encode()
+    pq.write_table(stored.replace_schema_metadata({b"fivesentences.queries": changed}), "odd.parquet")
+    found = run("leaderboard", "odd.parquet", "other.parquet")
+    assert found.code == 1 and "odd.parquet" in found.err and found.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("sims.parquet sims.parquet", "two models are called 'sims.npy'"),
+        ("sims.parquet --sort R@1", "models are sorted by Rsum or Nsum"),
+        ("sims.parquet other.parquet --against nobody", "none of"),
+        ("a=sims.parquet b=other_result.json --against b", "not known"),
+        ("sims.parquet --phi cider.npy", "none is"),
+        ("benchmark.csv", "no leaderboard"),
+        ("sims.parquet benchmark.csv", "--csv-dataset"),
+        ("sims.parquet benchmark.csv --csv-dataset flickr9k", "did you mean 'flickr8k'"),
+        ("sims.parquet nothing.parquet", "nothing.parquet"),
+        ("plain.parquet", "does not say which images and captions"),
+        ("cut.parquet", "not those of the others"),
+        ("odd.json", "no result of an evaluation"),
+        ("sims.parquet wrong.csv --csv-dataset flickr8k", "a recall is a number from 0 to 1"),
+        ("sims.parquet twice.csv --csv-dataset flickr8k", "two rows of 'ViT-B-32 openai'"),
+        ("norecall.parquet --figure fig", "nothing to draw"),
+        ("sims.parquet other.parquet --csv sims.parquet", "would overwrite"),
+    ],
+)
+def test_what_cannot_be_ranked_is_one_sentence(run, results, given, said):
+    import pyarrow.parquet as pq
+
+    stored = pq.read_table("sims.parquet")
+    pq.write_table(stored.replace_schema_metadata(None), "plain.parquet")
+    pq.write_table(stored.slice(1), "cut.parquet")
+    Path("odd.json").write_text('{"protocol": 1}')
+    Path("wrong.csv").write_text(HEADING + ROWS[0].replace("0.5", "50") + "\n")
+    Path("twice.csv").write_text(HEADING + ROWS[0] + "\n" + ROWS[0] + "\n")
+    run("evaluate", "sims.npy", "--per-query", "norecall.parquet")
+    found = run("leaderboard", *given.split())
+    assert found.code == 1 and said in found.err, found.err
+    assert found.err.count("\n") == 1 and "Traceback" not in found.err
+
+
+def test_the_dataset_of_clip_benchmark_follows_the_protocol(run, results, monkeypatch):
+    from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
+
+    monkeypatch.setitem(PROTOCOLS, "f30k", Protocol("f30k", 20, 100, 20, 1, "a small one"))
+    given = ("sims.npy", "benchmark.csv", "--phi", "cider.npy", "--dataset", "f30k", "--csv", "out.csv")
+    assert run("leaderboard", *given).code == 0
+    with Path("out.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["model"] == "ViT-B-32 openai"]
+    assert {row["value"] for row in rows} == {"90.0", "95.0"}
