@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # As training sets it, but before any test uses oneDNN: it reads this only once.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
-JAVA_CASES = pytest.StashKey[list[str]]()
+# Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
@@ -166,23 +168,36 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if report.skipped and demanded and item.get_closest_marker(marker):
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid}: skipped although {variable} is set ({report.longrepr[-1]})"
-    if report.when == "call" and item.get_closest_marker("java"):
-        item.config.stash[JAVA_CASES].append(report.outcome)
     return report
 
 
+class JavaCases:
+    """Counts the cases that ran the original Java classes, and demands one where Java is required.
+
+    It belongs to the process that reports: workers of pytest-xdist run only some of the cases each.
+    """
+
+    def __init__(self) -> None:
+        self.ran = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a case, in whichever process it ran."""
+        self.ran += report.when == "call" and "java" in report.keywords
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say how many there were."""
+        terminalreporter.write_line(f"java cases that ran: {self.ran}")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Where Java is required, a session without a single case is a failure."""
+        required = os.environ.get("FIVESENTENCES_JAVA") == "required"
+        if required and not self.ran and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Make room for the outcomes of the java cases."""
-    config.stash[JAVA_CASES] = []
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many cases ran the original Java classes."""
-    terminalreporter.write_line(f"java cases that ran: {len(config.stash[JAVA_CASES])}")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where Java is required, a session of all tests without a single java case is a failure."""
-    none_ran = not session.config.stash[JAVA_CASES] and session.exitstatus == pytest.ExitCode.OK
-    if os.environ.get("FIVESENTENCES_JAVA") == "required" and none_ran:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    """Count java cases where results come together, and let all workers order sets alike."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(JavaCases())
+        # Some parameters of tests come out of sets, and workers of pytest-xdist must collect them in one order.
+        os.environ.setdefault("PYTHONHASHSEED", "0")
