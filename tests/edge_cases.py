@@ -47,7 +47,8 @@ class Case:
     name: str = ""
 
     def __str__(self) -> str:
-        return self.name or str(self.what)
+        # A function's own text holds its address, which differs between the processes that collect tests.
+        return self.name or getattr(self.what, "__qualname__", str(self.what))
 
 
 def refused(what: str | Callable[[Path], Any], *says: str, name: str = "") -> Case:
