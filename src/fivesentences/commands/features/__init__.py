@@ -15,15 +15,15 @@ features = typer.Typer(no_args_is_help=True, epilog=given.WORDS)
 
 @features.callback()
 def _root() -> None:
-    """Read and convert files of image features.
+    """Make files of image features, convert them and look at them.
 
-    Example:
+    Examples:
+
+        fivesentences features extract photos.zip --network resnet50 -o features.npy
 
         fivesentences features convert trainval_36.tsv features.npy
     """
 
 
-features.command(epilog=given.WORDS)(convert)
-features.command(epilog=given.WORDS)(regions)
-features.command(epilog=given.WORDS)(extract)
-features.command(epilog=given.WORDS)(show)
+for command in (extract, regions, convert, show):
+    features.command(epilog=given.WORDS)(command)
