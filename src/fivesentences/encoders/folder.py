@@ -175,7 +175,7 @@ def read_note(path: Path) -> dict[str, Any]:
     file = path / NOTE
     if path.is_dir() and not file.exists():
         raise InputError(
-            f"there is no {NOTE} in it, so it holds no (finished) embeddings; make them with 'fivesentences embed'.",
+            f"this is a folder without {NOTE}, so it holds no (finished) embeddings; make them with 'fivesentences embed'.",
             where=path,
         )
     cure = "this is not the note of embeddings that this version reads; embed again."
