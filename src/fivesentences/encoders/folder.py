@@ -175,8 +175,9 @@ def read_note(path: Path) -> dict[str, Any]:
     file = path / NOTE
     if path.is_dir() and not file.exists():
         raise InputError(
-            f"this is a folder without {NOTE}, so it holds no (finished) embeddings; make them with 'fivesentences embed'.",
+            f"this is a folder without {NOTE}, so it holds no (finished) embeddings",
             where=path,
+            cure="make them with 'fivesentences embed'",
         )
     cure = "this is not the note of embeddings that this version reads; embed again."
     note = read_formatted(file, FORMAT, cure)
