@@ -136,7 +136,7 @@ def test_a_killed_run_resumes_at_the_chunk(files, photographs, subject, monkeypa
     with pytest.raises(KeyboardInterrupt):
         embed("slow", first, *given, Path("out"), Settings(), Run(2, 2))
     assert len(first.seen) == 4 and not Path("out/embed.json").exists()
-    with pytest.raises(InputError, match=r"no embed\.json"):
+    with pytest.raises(InputError, match=r"without embed\.json"):
         EmbeddingFolder.open("out")
     second = Slow()
     embed("slow", second, *given, Path("out"), Settings(), Run(2, 2))
