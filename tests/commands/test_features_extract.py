@@ -157,7 +157,8 @@ def test_pictures_that_cannot_be_drawn_are_refused(pictures, run, tmp_path):
 
 
 @pytest.mark.data
-def test_the_released_regions_are_drawn_on_their_photographs(mirror, run, tmp_path):
+def test_the_released_regions_are_drawn_on_their_photographs(mirror, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     there = mirror / "butd_sample"
     said = run("features", "show", str(there / "train2014_obj36.tsv"), "-p", str(there / "images"), "-o", "b.png")
     assert said.code == 0
