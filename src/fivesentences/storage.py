@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -71,6 +72,14 @@ def _into(path: Path) -> Iterator[Path]:
 def _beside(target: Path) -> Path:
     # The suffix stays at the end, since writers such as numpy.save choose the format by it.
     return target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
+
+
+def remove_partial(*paths: Path) -> None:
+    """Remove what ``replacing`` had begun to write in processes that were killed."""
+    for path in paths:
+        for partial in path.parent.glob(f".{glob.escape(path.stem)}.*.partial{glob.escape(path.suffix)}"):
+            if partial.is_file():
+                partial.unlink(missing_ok=True)
 
 
 def _is_stream(path: Path) -> bool:

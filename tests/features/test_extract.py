@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fivesentences import machine
 from fivesentences.corpus import Photographs, decode
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, extract, extract_features, networks
@@ -111,9 +112,15 @@ def test_a_killed_extraction_resumes_from_finished_images(archive, images, tmp_p
     assert 5 <= count < len(images)
     assert not out.exists()
 
+    half_written = [
+        out.with_name(f".{name}") for name in ("features.1.partial.npy", "features.images.1.partial.parquet")
+    ]
+    for path in half_written:
+        path.write_bytes(b"of a process that was killed while it put the rows together")
     monkeypatch.setattr(FinishedRows, "remove", lambda self: None)
     with described() as chunks:
         extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0, chunk_size=1)
+    assert not any(path.exists() for path in half_written)
     assert finished(out)[: count * row] == before[: count * row]
     # The last row may have been written without its entry in the index.
     assert len(images) - count <= len(chunks) <= len(images) - count + 1
@@ -210,7 +217,7 @@ def test_an_accelerator_describes_what_workers_decoded(archive, images, tmp_path
     extract_features(Photographs(archive), images, *given, expected, workers=0, weights=weights)
 
     # A network on the CPU that claims to be on a device of which there is one.
-    monkeypatch.setattr(networks, "best_device", lambda: "meta")
+    monkeypatch.setattr(machine, "best_device", lambda: "meta")
     real = networks.Network
 
     def pretended(*arguments: object, **options: object) -> networks.Network:

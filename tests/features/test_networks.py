@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from fivesentences import machine
 from fivesentences.corpus import Photographs, decode, load_flickr8k
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features, networks
@@ -217,6 +218,7 @@ import numpy
 describing.extractor_of(recipe).describe(numpy.zeros((2, 3, 160, 160), numpy.uint8))
 print([name for name in ("pandas", "torch._dynamo", "torch._dynamo.utils", "sympy") if name in sys.modules])
 import torch
+from fivesentences import machine
 print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1)).item(), "torch._dynamo.eval_frame" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code, str(weights)], capture_output=True, text=True, check=True)
@@ -277,7 +279,7 @@ def test_downloaded_weights_reach_the_workers_by_a_file(archive, images, tmp_pat
         return module if pretrained else real(name, pretrained=False, **settings)  # the download, without a network
 
     monkeypatch.setattr(timm, "create_model", create_model)
-    monkeypatch.setattr(networks, "best_device", lambda: "cpu")
+    monkeypatch.setattr(machine, "best_device", lambda: "cpu")
     downloaded, given = tmp_path / "downloaded.npy", tmp_path / "given.npy"
     arguments = (Photographs(archive), images, "test_resnet", "global")
     extract_features(*arguments, downloaded, workers=1)

@@ -43,6 +43,22 @@ class Side(StrEnum):
     T2I = "t2i"
 
 
+class PrecisionName(StrEnum):
+    """What a network computes in; its weights are float32 in any case."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+class DeviceName(StrEnum):
+    """Where a network runs."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 Phi = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,6 +87,10 @@ WriteImageOfCaption = Annotated[
     ),
 ]
 Transposed = Annotated[bool, typer.Option("--transposed", help="rows of the similarity are captions")]
+Precision = Annotated[
+    PrecisionName, typer.Option(metavar="TYPE", help="the network computes in float32, bfloat16 or float16")
+]
+Device = Annotated[DeviceName, typer.Option(metavar="NAME", help="cpu, cuda or auto")]
 Data = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="folder of downloads")]
 Mirror = Annotated[
     Path | None, typer.Option(help="a folder with copies of the downloads, used first", envvar="FIVESENTENCES_MIRROR")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import shutil
 import sys
@@ -21,6 +20,7 @@ from packaging.version import InvalidVersion, Version
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, pip_install
+from fivesentences.machine import processors
 
 OK, MISSING, WRONG, BROKEN = "ok", "missing", "wrong", "broken"
 SIGN = {OK: "ok", MISSING: "optional", WRONG: "WRONG", BROKEN: "BROKEN"}
@@ -266,8 +266,7 @@ def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[F
 
 
 def _machine(data: Path) -> Iterator[Finding]:
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding("machine", "processors", OK, str(processors))
+    yield Finding("machine", "processors", OK, str(processors()))
     yield _gpu()
     folder = data if data.is_dir() else Path.cwd()
     free = shutil.disk_usage(folder).free

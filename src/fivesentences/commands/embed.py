@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,27 +13,12 @@ from fivesentences.commands.arguments import DatasetName
 from fivesentences.commands.captions import corpus_of
 from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.machine import device_named
 
 if TYPE_CHECKING:
     from fivesentences.encoders import CaptionedImages, EmbeddingFolder
 
 CLIP_RETRIEVAL = "clip_retrieval"
-
-
-class PrecisionName(StrEnum):
-    """Of the arithmetic; weights are float32 in any case."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-
-
-class DeviceName(StrEnum):
-    """Where a model runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
 
 
 def embed(
@@ -73,10 +57,8 @@ def embed(
         int | None,
         typer.Option(min=3, metavar="N", help="tokens of a caption that are read; default all"),
     ] = None,
-    precision: Annotated[PrecisionName, typer.Option(metavar="NAME", help="float32, bfloat16 or float16 (mixed)")] = (
-        PrecisionName.FLOAT32
-    ),
-    device: Annotated[DeviceName, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = DeviceName.AUTO,
+    precision: given.Precision = given.PrecisionName.FLOAT32,
+    device: given.Device = given.DeviceName.AUTO,
     batch_size: Annotated[int, typer.Option(min=1, help="images or captions per forward pass")] = 32,
     workers: Annotated[int, typer.Option(min=1, help="threads that read images")] = 2,
     revision: Annotated[
@@ -133,7 +115,7 @@ def embed(
 
         photographs = Photographs(*images)
         subject.check(photographs)
-        settings = encoders.Settings(_device(device), precision.value, prompt, max_length, revision)
+        settings = encoders.Settings(device_named(device.value), precision.value, prompt, max_length, revision)
         with quietly(quiet):
             with given.working(f"load {encoder}"):
                 loaded = encoders.load_encoder(name, settings, sha256)
@@ -184,15 +166,3 @@ def _taken_over(folder: str, out: Path, images: list[Path] | None, captions: str
     if images is not None or captions is not None:
         raise InputError("clip-retrieval's folder holds its images and captions; leave --images and --captions out.")
     return take_over(Path(folder), out)
-
-
-def _device(device: DeviceName) -> str:
-    from fivesentences.errors import need
-
-    need("torch", "encoders", "embed")
-    import torch
-
-    found = torch.cuda.is_available()
-    if device == DeviceName.CUDA and not found:
-        raise InputError("torch finds no CUDA device here; give --device cpu.")
-    return ("cuda" if found else "cpu") if device == DeviceName.AUTO else device.value

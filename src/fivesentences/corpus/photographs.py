@@ -6,10 +6,14 @@ import os
 import threading
 import unicodedata
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from PIL import Image
+
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
+from fivesentences.corpus.decoding import decode
 from fivesentences.documents import similar_name
 from fivesentences.errors import InputError
 
@@ -77,6 +81,15 @@ class Photographs:
             return (place / name).read_bytes()
         except OSError as error:
             raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
+
+    def decoded(self, filename: str, treated: Counter[str] | None = None) -> Image.Image:
+        """One photograph as an RGB image, see ``decoding.decode``.
+
+        Raises:
+            InputError: As ``read``, or if it cannot be decoded.
+        """
+        data = self.read(filename)
+        return decode(data, f"{' and '.join(map(str, self.paths))}: photograph '{filename}'", treated)
 
     def state_of(self, filename: str) -> tuple[str, int, int]:
         """What tells a photograph from another one of its name without reading it.

@@ -22,13 +22,12 @@ from fivesentences.encoders.folder import (
     CAPTIONS,
     IMAGES,
     EmbeddingFolder,
-    identity_of,
-    is_embedding_folder,
     write_note,
     write_texts,
 )
 from fivesentences.encoders.subject import CaptionedImages
 from fivesentences.errors import InputError
+from fivesentences.features.identity import fingerprint_of
 from fivesentences.storage import replacing, sha256_of
 
 AGAIN = "run clip-retrieval inference again"
@@ -81,12 +80,9 @@ def take_over(folder: Path, out: Path) -> EmbeddingFolder:
     files = [path for parts in (images, texts, tables) for path in parts.values()]
     encoder = {"library": "clip-retrieval", "files": {str(path.relative_to(folder)): sha256_of(path) for path in files}}
     note: dict[str, Any] = {"model": f"clip_retrieval:{folder.name}", "encoder": encoder, "truncated": None}
-    note["identity"] = identity_of(note)
-    if is_embedding_folder(out):
-        found = EmbeddingFolder.open(out)
-        if found.note["identity"] == note["identity"]:
-            return found
-        raise InputError("it holds embeddings of something else; name another folder, or remove it.", where=out)
+    note["identity"] = fingerprint_of(note)
+    if (there := EmbeddingFolder.already(out, note["identity"])) is not None:
+        return there
     for name, whole in ((IMAGES, np.stack(of_images)), (CAPTIONS, np.concatenate(of_captions))):
         with replacing(out / name) as temporary:
             np.save(temporary, whole, allow_pickle=False)

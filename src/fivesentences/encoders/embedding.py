@@ -21,15 +21,13 @@ from fivesentences.encoders.folder import (
     CAPTIONS,
     IMAGES,
     EmbeddingFolder,
-    identity_of,
-    is_embedding_folder,
     write_note,
     write_texts,
 )
 from fivesentences.encoders.subject import CaptionedImages
 from fivesentences.errors import InputError
 from fivesentences.features.chunks import Chunks
-from fivesentences.features.identity import contents_of, digest_of
+from fivesentences.features.identity import contents_of, digest_of, fingerprint_of
 
 # Rows: what a killed run loses at most, and how often the bar moves.
 IMAGES_PER_CHUNK, CAPTIONS_PER_CHUNK = 64, 512
@@ -94,16 +92,9 @@ def embed(
     of_images = {"images": digest_of(zip(subject.image_ids, subject.filenames, strict=True))}
     of_images |= {"photographs": digest_of(contents_of(photographs))}
     pairing = {"image_of_caption": subject.image_of_caption.tolist(), "split": [subject.dataset, subject.split]}
-    identity = identity_of({**note, **of_captions, **of_images, **pairing})
-    if is_embedding_folder(out):
-        found = EmbeddingFolder.open(out)
-        if found.note["identity"] == identity:
-            return found
-        raise InputError(
-            f"it holds embeddings of something else ({found.note['model']}, {found.subject}), or made otherwise",
-            where=out,
-            cure="name another folder, or remove it",
-        )
+    identity = fingerprint_of({**note, **of_captions, **of_images, **pairing})
+    if (there := EmbeddingFolder.already(out, identity)) is not None:
+        return there
     if out.exists() and not out.is_dir():
         raise InputError("it is a file; embeddings are written into a folder.", where=out)
     out.mkdir(parents=True, exist_ok=True)
@@ -175,7 +166,7 @@ class _Reader:
         chunks: Chunks,
     ):
         self._encoder, self._photographs, self._filenames, self._treated = encoder, photographs, filenames, treated
-        self._pool, self._shown = pool, " and ".join(str(path) for path in photographs.paths)
+        self._pool = pool
         self._left = [chunks.rows_of(chunk) for chunk in chunks.missing()]
         self._begun: list[list[Future[tuple[Any, Counter[str]]]]] = []
 
@@ -196,9 +187,7 @@ class _Reader:
 
     def _prepared(self, name: str) -> tuple[Any, Counter[str]]:
         treated: Counter[str] = Counter()
-        data = self._photographs.read(name)
-        image = decoding.decode(data, f"{self._shown}: photograph '{name}'", treated)
-        return self._encoder.prepare(image), treated
+        return self._encoder.prepare(self._photographs.decoded(name, treated)), treated
 
 
 def _in_batches(

@@ -6,15 +6,15 @@ import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.errors import InputError, need
+from fivesentences.features.recipe import Precision
 
-Precision = Literal["float32", "bfloat16", "float16"]
 PLACE = "{}"  # of the caption in a prompt
 EXTRA = "encoders"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +69,24 @@ class EmbeddingFolder:
         if captions_sha256(folder.texts()) != note["captions_sha256"]:
             raise InputError(f"these are not the captions of which {NOTE} speaks; embed again.", where=folder.captions)
         return folder
+
+    @classmethod
+    def already(cls, path: Path, identity: str) -> EmbeddingFolder | None:
+        """The folder if it holds these embeddings already; None if it holds none.
+
+        Raises:
+            InputError: If it holds embeddings of something else, or is damaged.
+        """
+        if not is_embedding_folder(path):
+            return None
+        found = cls.open(path)
+        if found.note["identity"] == identity:
+            return found
+        raise InputError(
+            f"it holds embeddings of something else ({found.note['model']}, {found.subject}), or made otherwise",
+            where=path,
+            cure="name another folder, or remove it",
+        )
 
     @property
     def images(self) -> Path:
@@ -193,11 +210,6 @@ def read_note(path: Path) -> dict[str, Any]:
 def is_embedding_folder(path: Path | str) -> bool:
     """Whether a path is a folder of embeddings, finished or not."""
     return Path(path).is_dir() and (Path(path) / NOTE).is_file()
-
-
-def identity_of(content: Mapping[str, Any]) -> str:
-    """One SHA-256 of everything that embeddings depend on."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def write_texts(path: Path, subject: CaptionedImages) -> str:

@@ -23,10 +23,9 @@ from fivesentences.encoders.encoder import (
 )
 from fivesentences.encoders.encoder import versions as versions_of
 from fivesentences.encoders.naming import EncoderName
-from fivesentences.encoders.sources import combined, find_source
+from fivesentences.encoders.sources import WEIGHTS, find_source
 from fivesentences.errors import InputError
 
-WEIGHTS = (("model.safetensors", "model-*.safetensors"), ("pytorch_model.bin", "pytorch_model-*.bin"))
 SHORT_NAMES = "sentence-transformers"  # the organisation of models that are named without one
 
 
@@ -68,16 +67,13 @@ class SentenceTransformersEncoder:
         longest = _longest(self.model)
         self.max_length = checked_length(settings.max_length, longest, longest, str(name))
         self.model.max_seq_length = self.max_length
-        hashes = found.hashes()
         default = self.model.default_prompt_name
         self.facts: Mapping[str, Any] = {
             "library": "sentence_transformers",
             "versions": versions_of("sentence-transformers", "transformers", "tokenizers", "torch"),
             "model": name.model,
             "model_class": " + ".join(type(module).__name__ for module in self.model),
-            "revision": found.revision,
-            "weights": hashes,
-            "weights_sha256": combined(hashes),
+            **found.facts(),
             "preprocessing": _preprocessing(self.model.processor),
             "tokenizer": type(self.model.tokenizer).__name__,
             "max_length": self.max_length,

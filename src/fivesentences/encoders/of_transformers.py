@@ -21,10 +21,9 @@ from fivesentences.encoders.encoder import (
 )
 from fivesentences.encoders.encoder import versions as versions_of
 from fivesentences.encoders.naming import EncoderName
-from fivesentences.encoders.sources import Source, combined, find_source
+from fivesentences.encoders.sources import WEIGHTS, Source, find_source
 from fivesentences.errors import InputError
 
-WEIGHTS = (("model.safetensors", "model-*.safetensors"), ("pytorch_model.bin", "pytorch_model-*.bin"))
 # BLIP's text encoder has 512 positions; its authors cut captions at 35 tokens in their evaluation of retrieval.
 BLIP_TOKENS = 35
 CLASSES = {
@@ -82,15 +81,12 @@ class TransformersEncoder:
         usual = min(BLIP_TOKENS, longest) if self.kind == "blip" else longest
         self.max_length = checked_length(settings.max_length, usual, longest, str(name))
         self.lower_case = self.kind in WITHOUT_MASK and type(self.tokenizer).__name__.startswith(LOWER_CASE)
-        hashes = self._source.hashes()
         self.facts: Mapping[str, Any] = {
             "library": "transformers",
             "versions": versions_of("transformers", "tokenizers", "torch"),
             "model": name.model,
             "model_class": CLASSES[self.kind],
-            "revision": self._source.revision,
-            "weights": hashes,
-            "weights_sha256": combined(hashes),
+            **self._source.facts(),
             "preprocessing": json.loads(self.processor.to_json_string()),
             "tokenizer": type(self.tokenizer).__name__,
             "lower_case": self.lower_case,

@@ -15,6 +15,8 @@ from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+# Weights as transformers and sentence-transformers save them, the best kind first.
+WEIGHTS = (("model.safetensors", "model-*.safetensors"), ("pytorch_model.bin", "pytorch_model-*.bin"))
 # What is fetched besides weights: configurations and tokenizers, never Python.
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 
@@ -36,6 +38,11 @@ class Source:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of every file of weights, by its path in the folder."""
         return {path.relative_to(self.folder).as_posix(): sha256_of(path) for path in self.weights}
+
+    def facts(self) -> dict[str, Any]:
+        """Revision and weights, for the note beside the vectors."""
+        hashes = self.hashes()
+        return {"revision": self.revision, "weights": hashes, "weights_sha256": combined(hashes)}
 
 
 def find_source(model: str, revision: str | None, patterns: Sequence[Sequence[str]], *, below: bool = False) -> Source:

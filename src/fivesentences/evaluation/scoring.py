@@ -151,11 +151,13 @@ def _check_files(why: str, **files: Path | str) -> None:
 def _scored(
     model: Matcher, part: Split, threads: int, device: str, features: Path | str, label: str
 ) -> NDArray[np.float32]:
+    import torch
+
+    from fivesentences.machine import device_named
     from fivesentences.training.loop import reproducible
-    from fivesentences.training.run import device_of
     from fivesentences.training.scoring import similarity_of
 
-    place = device_of(device)
+    place = torch.device(device_named(device))
     with reproducible(threads, place):
         try:
             return similarity_of(model.to(place), part, label)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fivesentences.storage import replacing, write_json
+from fivesentences.features.identity import folder_of_unfinished
+from fivesentences.storage import replacing
 
 
 class Chunks:
@@ -31,17 +30,7 @@ class Chunks:
             size: Rows of a chunk; the last one may be shorter.
         """
         self.out, self.rows, self.size = out, rows, size
-        self._root = out.with_name(f".{out.stem}.chunks")
-        text = json.dumps({**identity, "rows": rows, "size": size}, sort_keys=True)
-        self.folder = self._root / hashlib.sha256(text.encode()).hexdigest()[:16]
-        if self._root.is_dir():
-            for other in self._root.iterdir():
-                if other != self.folder:
-                    shutil.rmtree(other) if other.is_dir() else other.unlink()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for partial in [*self.folder.glob(".*.partial*"), *out.parent.glob(f".{out.stem}.*.partial*")]:
-            partial.unlink()
-        write_json(self.folder / "identity.json", json.loads(text))
+        self.folder = folder_of_unfinished(out, "chunks", {**identity, "rows": rows, "size": size})
 
     def __len__(self) -> int:
         return -(-self.rows // self.size)
@@ -73,7 +62,7 @@ class Chunks:
 
     def remove(self) -> None:
         """Remove the folder; to be called when the final file exists."""
-        shutil.rmtree(self._root)
+        shutil.rmtree(self.folder.parent)
 
     def _path(self, chunk: int) -> Path:
         return self.folder / f"chunk-{chunk:06d}.npy"

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.corpus.decoding import decode
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
@@ -74,13 +73,12 @@ def prepare_chunk(task: Task) -> Chunk:
     they would have had otherwise; where there is none, the array is None.
     """
     extractor, photographs = _preparer_of(task.recipe), _photographs(task.photographs)
-    shown = " and ".join(str(path) for path in task.photographs)
     treated: Counter[str] = Counter()
     prepared: dict[int, npt.NDArray[np.uint8]] = {}
     corrupt: dict[int, str] = {}
     for place, filename in enumerate(task.filenames):
         try:
-            image = decode(photographs.read(filename), f"{shown}: photograph '{filename}'", treated)
+            image = photographs.decoded(filename, treated)
         except InputError as error:
             corrupt[place] = str(error)
         else:

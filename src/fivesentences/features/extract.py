@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fivesentences import machine
 from fivesentences.config import Layout
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
@@ -121,9 +122,7 @@ def extract_features(
     recipe = Recipe(extractor, layout, weights, "cpu", crops, normalise, precision)
     _check_weights(recipe)
     if extractor != GRID_DESCRIPTORS:
-        from fivesentences.features.networks import best_device
-
-        recipe = replace(recipe, device=best_device())
+        recipe = replace(recipe, device=machine.best_device())
     with Workers(workers) as pool:
         # Workers that can start without this process do so while it looks at the photographs.
         here = extractor != GRID_DESCRIPTORS and (recipe.device != "cpu" or weights is None)

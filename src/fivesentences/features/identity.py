@@ -1,12 +1,47 @@
-"""What a set of photographs is, in one number, by which work on other photographs is never continued."""
+"""What work depends on, in one number, and the folder in which unfinished work waits for more of the same."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from fivesentences.corpus.archives import open_zip
 from fivesentences.corpus.photographs import Photographs
+from fivesentences.features.files import images_beside, regions_beside, source_beside
+from fivesentences.storage import remove_partial, write_json
+
+
+def fingerprint_of(identity: Mapping[str, Any]) -> str:
+    """SHA-256 of everything that some work depends on, as JSON."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def folder_of_unfinished(out: Path, kind: str, identity: Mapping[str, Any]) -> Path:
+    """The folder for what is finished of a file before all of it is: ``.<stem>.<kind>/<fingerprint>`` beside the file.
+
+    It is made if need be. Folders of work that depends on anything else are removed, since they are never continued,
+    and so is what a kill has left half written, of the file itself too.
+
+    Args:
+        out: The final file.
+        kind: What the folder holds.
+        identity: Everything that the work depends on, as JSON.
+    """
+    root = out.with_name(f".{out.stem}.{kind}")
+    folder = root / fingerprint_of(identity)[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in root.iterdir():
+        if other.is_dir() and other != folder:
+            shutil.rmtree(other)
+    for partial in folder.glob(".*.partial*"):
+        partial.unlink()
+    remove_partial(out, images_beside(out), regions_beside(out), source_beside(out))
+    write_json(folder / "identity.json", dict(identity))
+    return folder
 
 
 def contents_of(photographs: Photographs) -> Iterator[tuple[object, ...]]:

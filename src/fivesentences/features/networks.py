@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import difflib
 import hashlib
 import importlib.metadata
 import math
-import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -351,26 +349,6 @@ def digest(module: Any) -> str:
         total.update(key.encode())
         total.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return total.hexdigest()
-
-
-def best_device() -> str:
-    """``cuda`` if torch finds such a device, otherwise ``cpu``; torch is imported only where there is a driver."""
-    if "torch" not in sys.modules and not _has_driver():
-        return "cpu"
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _has_driver() -> bool:
-    """Whether NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
-    if sys.platform != "linux" or Path("/dev/kfd").exists():
-        return True
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True
 
 
 def _transform(preprocessing: dict[str, Any]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import shutil
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.features.identity import folder_of_unfinished
 from fivesentences.storage import locked, replacing, write_json
 
 KEY = 16  # bytes that stand for an image and what it contains
@@ -45,18 +45,12 @@ class FinishedRows:
     def __init__(self, out: Path, identity: dict[str, Any]):
         self.out = out
         self._root = out.with_name(f".{out.stem}.rows")
-        text = json.dumps(identity, sort_keys=True)
-        self.folder = self._root / hashlib.sha256(text.encode()).hexdigest()[:16]
         self._root.mkdir(parents=True, exist_ok=True)
         self._lock: IO[Any] = (self._root / "lock").open("a")
         if not locked(self._lock):
             self._lock.close()
             raise InputError("another process extracts these features", where=out, cure="wait for it, or end it")
-        for other in self._root.iterdir():
-            if other.is_dir() and other != self.folder:
-                shutil.rmtree(other)
-        self.folder.mkdir(exist_ok=True)
-        write_json(self.folder / "identity.json", json.loads(text))
+        self.folder = folder_of_unfinished(out, "rows", identity)
         self._rows_path, self._index_path, self._kind_path = (
             self.folder / name for name in ("rows.bin", "index.bin", "kind.json")
         )

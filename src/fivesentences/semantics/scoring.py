@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.console import Bar
 from fivesentences.errors import Cure, InputError
+from fivesentences.machine import processors
 from fivesentences.semantics.validation import checked_pairs
 from fivesentences.storage import check_npy, replacing
 
@@ -212,5 +213,4 @@ class LateBar:
 
 def threads() -> int:
     """Number of processors that this process may use, at most four: beyond that, memory bandwidth is the limit."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, available)
+    return min(4, processors())

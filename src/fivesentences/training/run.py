@@ -13,7 +13,7 @@ import yaml
 
 from fivesentences.config import check
 from fivesentences.documents import read_yaml
-from fivesentences.errors import Argument, InputError
+from fivesentences.machine import device_named
 from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
@@ -78,7 +78,7 @@ def train_run(
         InputError: If the inputs do not fit or contain NaN, or if training diverges.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
-    place = device_of(device)
+    place = torch.device(device_named(device))
     with reproducible(spec.training.threads, place, spec.training.arithmetic):
         data = RunData.read(spec, corpus, features)
         training = Training(spec, data, place, phi_files)
@@ -96,20 +96,6 @@ def train_run(
     outputs = finish(folder, made_from)
     resume.remove()  # last: until here a killed run can write its outputs again
     return outputs
-
-
-def device_of(name: str) -> torch.device:
-    """The device of a name.
-
-    Raises:
-        InputError: If there is no such device.
-    """
-    found = torch.cuda.is_available()
-    if name not in ("cpu", "cuda", "auto"):
-        raise InputError(f"is '{name}'; it is 'cpu', 'cuda' or 'auto'.", where=Argument("device"))
-    if name == "cuda" and not found:
-        raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
-    return torch.device("cuda" if name != "cpu" and found else "cpu")
 
 
 def _write_outputs(training: Training, corpus: Path, features: Path, folder: Path) -> None:

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
+
 from fivesentences.errors import InputError, InputErrors
+from fivesentences.machine import device_named
 from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import write_json
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import finished_outputs
-from fivesentences.training.run import RESUME, device_of, train_run
+from fivesentences.training.run import RESUME, train_run
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def train_runs(
     todo = list(runs)
     failed: list[InputError] = []
     outputs: dict[str, dict[str, str]] = {}
-    place = device_of(device)
+    place = torch.device(device_named(device))
     for number, run in enumerate(todo, start=1):
         label = f"run {number} of {len(todo)}"
         try:

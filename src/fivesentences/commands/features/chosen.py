@@ -1,10 +1,10 @@
-"""Which images a command works on: all of a folder, those of a corpus, or a part of either."""
+"""Which images a command works on: all of a folder, those of a corpus, or a part of either; and where it writes."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fivesentences.corpus import Photographs
+
+PhotographPaths = Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...", help="folders or zip archives")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the .npy to write")]
+OfCorpus = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="only the images of this corpus (.parquet), with its ids; default: all, by file name"
+    ),
+]
+Part = Annotated[
+    str,
+    typer.Option(metavar="I/N", help="the I-th of N parts of the images, for N jobs; join with features convert"),
+]
 
 
 def images_of(photographs: Photographs, corpus: Path | None) -> pd.DataFrame:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fivesentences.commands.features.chosen import images_of, part_of
+from fivesentences.commands import arguments as given
+from fivesentences.commands.features import chosen
 from fivesentences.errors import need
+from fivesentences.machine import processors
 
 LAYOUTS = ("global", "grid")
 
@@ -21,14 +21,6 @@ class CropsName(StrEnum):
 
     CENTRE = "centre"
     TEN = "ten"
-
-
-class PrecisionName(StrEnum):
-    """What a network computes in."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
 
 
 class StorageName(StrEnum):
@@ -48,7 +40,7 @@ class CorruptName(StrEnum):
 
 
 def extract(
-    photographs: Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...", help="folders or zip archives")],
+    photographs: chosen.PhotographPaths,
     network: Annotated[
         str,
         typer.Option(
@@ -57,28 +49,18 @@ def extract(
             "global (default): one vector per image, grid: one per cell",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the .npy to write")],
+    out: chosen.Out,
     weights: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="weights of this network, .safetensors; default: timm downloads its own"),
     ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="only the images of this corpus (.parquet), with its ids; default: all, by file name"
-        ),
-    ] = None,
-    part: Annotated[
-        str,
-        typer.Option(metavar="I/N", help="the I-th of N parts of the images, for N jobs; join with features convert"),
-    ] = "1/1",
+    corpus: chosen.OfCorpus = None,
+    part: chosen.Part = "1/1",
     crops: Annotated[
         CropsName, typer.Option(metavar="NAME", help="centre, or ten: the mean over corners, centre and their mirrors")
     ] = CropsName.CENTRE,
     normalise: Annotated[bool, typer.Option("--normalise", help="scale each vector to length 1")] = False,
-    precision: Annotated[
-        PrecisionName, typer.Option(metavar="TYPE", help="the network computes in float32, bfloat16 or float16")
-    ] = PrecisionName.FLOAT32,
+    precision: given.Precision = given.PrecisionName.FLOAT32,
     storage: Annotated[
         StorageName,
         typer.Option("--as", metavar="TYPE", help="float32 or float16; auto: float16 for more than 8,192 per image"),
@@ -118,14 +100,14 @@ def extract(
     from fivesentences.features import extract_features
 
     there = Photographs(*photographs)
-    images = part_of(images_of(there, corpus), part)
+    images = chosen.part_of(chosen.images_of(there, corpus), part)
     done = extract_features(
         there,
         images,
         name,
         "grid" if layout == "grid" else "global",
         out,
-        workers=min(_cores() if workers is None else workers, len(images)),
+        workers=min(processors() if workers is None else workers, len(images)),
         weights=weights,
         storage=storage.value,
         crops=crops.value,
@@ -147,9 +129,3 @@ def _network(text: str) -> tuple[str, str]:
             f"it is '{text}'; give NAME, NAME:global or NAME:grid, such as resnet152:grid.", param_hint="--network"
         )
     return name, layout
-
-
-def _cores() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))  # those that this process may use
-    return os.cpu_count() or 1

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivesentences.commands.features.chosen import images_of, part_of
+from fivesentences.commands import arguments as given
+from fivesentences.commands.features import chosen
 from fivesentences.errors import InputError, need
+from fivesentences.machine import device_named
 
 if TYPE_CHECKING:
     from fivesentences.features.detectors import Detector
@@ -52,14 +54,6 @@ class CorruptName(StrEnum):
     SKIP = "skip"
 
 
-class DeviceName(StrEnum):
-    """Where the network runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
 class StorageName(StrEnum):
     """Types of numbers."""
 
@@ -68,8 +62,8 @@ class StorageName(StrEnum):
 
 
 def regions(
-    photographs: Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...", help="folders or zip archives")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the .npy to write")],
+    photographs: chosen.PhotographPaths,
+    out: chosen.Out,
     network: Annotated[
         NetworkName,
         typer.Option(
@@ -108,16 +102,8 @@ def regions(
     ] = None,
     short: Annotated[int | None, typer.Option(min=1, help="pixels of the shorter side; default 600 or 800")] = None,
     long: Annotated[int | None, typer.Option(min=1, help="most pixels of the longer; default 1000 or 1333")] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="only the images of this corpus (.parquet), with its ids; default: all, by file name"
-        ),
-    ] = None,
-    part: Annotated[
-        str,
-        typer.Option(metavar="I/N", help="the I-th of N parts of the images, for N jobs; join with features convert"),
-    ] = "1/1",
+    corpus: chosen.OfCorpus = None,
+    part: chosen.Part = "1/1",
     on_corrupt: Annotated[
         CorruptName,
         typer.Option(metavar="WHAT", help="photographs that cannot be read: fail at the end, or skip them"),
@@ -125,7 +111,7 @@ def regions(
     storage: Annotated[StorageName, typer.Option("--as", metavar="TYPE", help="float32 or float16")] = (
         StorageName.FLOAT32
     ),
-    device: Annotated[DeviceName, typer.Option(metavar="NAME", help="cpu, cuda or auto")] = DeviceName.AUTO,
+    device: given.Device = given.DeviceName.AUTO,
 ) -> None:
     """Find regions and describe them, for every photograph of a folder or archive.
 
@@ -160,12 +146,12 @@ def regions(
     from fivesentences.features.detectors.extraction import extract_regions
 
     there = Photographs(*photographs)
-    images = part_of(images_of(there, corpus), part)
+    images = chosen.part_of(chosen.images_of(there, corpus), part)
     settings: dict[str, Any] = {"least": fewest, "most": most}
     settings |= {name: value for name, value in (("short", short), ("long", long)) if value is not None}
-    chosen = {"selection": selection, "resize": resize}
-    settings |= {name: value.value for name, value in chosen.items() if value is not None}
-    detector = _detector(network, weights, flavour or FlavourName.D2, settings, _device(device))
+    words = {"selection": selection, "resize": resize}
+    settings |= {name: value.value for name, value in words.items() if value is not None}
+    detector = _detector(network, weights, flavour or FlavourName.D2, settings, device_named(device.value))
     done = extract_regions(there, images, detector, out, on_corrupt=on_corrupt.value, storage=storage.value)
     print(f"{out}: {done.images:,} images, {done.made:,} of them by this call, {detector.dim:,} numbers per region")
     for reason in done.corrupt:
@@ -189,12 +175,3 @@ def _range(text: str) -> tuple[int, int]:
     if not found:
         raise InputError(f"--regions is '{text}'; give a number such as 36, or two such as 10-100.")
     return int(found[1]), int(found[2] or found[1])
-
-
-def _device(device: DeviceName) -> str:
-    from fivesentences.features.networks import best_device
-
-    best = best_device()
-    if device is DeviceName.CUDA and best != "cuda":
-        raise InputError("--device is cuda, but torch finds no such device; leave it out.")
-    return best if device is DeviceName.AUTO else device.value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import sys
 from collections import Counter
@@ -20,15 +18,15 @@ from PIL import Image
 
 from fivesentences.arrays import read_npz
 from fivesentences.console import Bar
-from fivesentences.corpus import Photographs, decode, decoding
+from fivesentences.corpus import Photographs, decoding
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.features.detectors.detector import Detector, detect
 from fivesentences.features.files import read_source
 from fivesentences.features.formats.record import ImageFeatures, Outline, check_ids
 from fivesentences.features.formats.table import all_files, writing_table
-from fivesentences.features.identity import contents_of, digest_of
+from fivesentences.features.identity import contents_of, digest_of, fingerprint_of, folder_of_unfinished
 from fivesentences.features.regions import Regions
-from fivesentences.storage import replacing, write_json
+from fivesentences.storage import replacing
 
 OnCorrupt = Literal["fail", "skip"]
 AHEAD = 4  # images that are decoded while the network is busy
@@ -92,11 +90,11 @@ def extract_regions(
         "images": digest_of(zip(ids, filenames, strict=True)),
         "photographs": digest_of(contents_of(photographs)),
     }
-    identity = hashlib.sha256(json.dumps({**source, **depends}, sort_keys=True).encode()).hexdigest()
+    identity = fingerprint_of({**source, **depends})
     if out.exists():
         return _existing(out, identity, len(ids))
 
-    parts = _Parts(out, identity)
+    parts = _Parts(folder_of_unfinished(out, "regions", {**source, **depends}))
     missing = [number for number in range(len(ids)) if not parts.has(number)]
     reasons: dict[int, str] = {}
     treated: Counter[str] = Counter()
@@ -145,12 +143,11 @@ def _decoded(
     photographs: Photographs, wanted: Sequence[tuple[int, str]], treated: Counter[str]
 ) -> Iterator[tuple[int, Image.Image | InputError]]:
     """Photographs in order, a few of them decoded ahead; an error in place of one that is corrupt."""
-    shown = " and ".join(str(path) for path in photographs.paths)
 
     def read(filename: str) -> tuple[Image.Image | InputError, Counter[str]]:
         counted: Counter[str] = Counter()
         try:
-            return decode(photographs.read(filename), f"{shown}: photograph '{filename}'", counted), counted
+            return photographs.decoded(filename, counted), counted
         except InputError as error:
             return error, counted
 
@@ -207,19 +204,10 @@ def _assemble(
 
 
 class _Parts:
-    """The regions of single images as ``.npz`` files in a hidden folder beside the final file."""
+    """The regions of single images as ``.npz`` files in a folder."""
 
-    def __init__(self, out: Path, identity: str):
-        self._root = out.with_name(f".{out.stem}.regions")
-        self.folder = self._root / identity[:16]
-        if self._root.is_dir():
-            for other in self._root.iterdir():  # of other settings
-                if other != self.folder:
-                    shutil.rmtree(other) if other.is_dir() else other.unlink()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for partial in self.folder.glob(".*.partial*"):
-            partial.unlink()
-        write_json(self.folder / "identity.json", identity)
+    def __init__(self, folder: Path):
+        self.folder = folder
 
     def has(self, number: int) -> bool:
         """Whether an image is finished; only whole files get their name."""
@@ -243,7 +231,7 @@ class _Parts:
         return len(boxes)
 
     def remove(self) -> None:
-        shutil.rmtree(self._root)
+        shutil.rmtree(self.folder.parent)
 
     def _arrays(self, number: int, names: Sequence[str]) -> list[NDArray[Any]]:
         return read_npz(self._path(number), names, "regions of an image", "remove it and run again")

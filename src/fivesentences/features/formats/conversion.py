@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import importlib.metadata
 from collections.abc import Collection, Iterator, Sequence
@@ -19,7 +18,7 @@ from fivesentences.errors import Argument, InputError, InputErrors, did_you_mean
 from fivesentences.features.formats.known import Format, format_for, format_of
 from fivesentences.features.formats.precomp_arrays import once, read_ids
 from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
-from fivesentences.storage import check_outputs, check_writable, sha256_of
+from fivesentences.storage import check_outputs, check_writable, remove_partial, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
@@ -91,7 +90,7 @@ def convert(
         _check_fits(outline, target, out, repeat, drop)
         _check_paths(target, opened, out, ids)
         origin = _origin(opened, read, dropped, storage) if target.notes_source else {}
-        _remove_partial(target.files(out))
+        remove_partial(*target.files(out))
         with (
             target.write(out, outline, origin, repeat) as writer,
             Bar(f"{' and '.join(dict.fromkeys(read))} to {target.name}", len(rows)) as bar,
@@ -256,14 +255,6 @@ def _check_paths(target: Format, sources: Sequence[Source], out: Path, ids: Path
     check_writable(out) if target.suffixes else check_writable(out / "x")
     read = [file for source in sources for file in source.files()]
     check_outputs({path.name: path for path in target.files(out)}, [*read, ids])
-
-
-def _remove_partial(files: Sequence[Path]) -> None:
-    """Remove what a killed conversion to the same files has left: it may be large."""
-    for file in files:
-        for partial in file.parent.glob(f".{glob.escape(file.stem)}.*.partial{glob.escape(file.suffix)}"):
-            if partial.is_file():
-                partial.unlink(missing_ok=True)
 
 
 def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[str], storage: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from typing import IO, Any
 
 from fivesentences.console import Bar
 from fivesentences.errors import Cure, InputError
+from fivesentences.machine import processors
 from fivesentences.semantics.java import jars
 from fivesentences.semantics.java.caption_lines import words_in
 from fivesentences.semantics.java.jvm import MEMORY_CURE, OUT_OF_MEMORY
@@ -180,8 +180,7 @@ def _tuples_of(
 
 def _checked_threads(threads: int | None) -> int:
     if threads is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return cores or 1
+        return processors()
     if not isinstance(threads, int) or threads < 1:
         raise InputError(f"threads is {threads!r}; give a whole number, at least 1.")
     return threads

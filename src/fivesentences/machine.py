@@ -1,0 +1,53 @@
+"""What this machine offers: processors, and devices to compute on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from fivesentences.errors import Argument, InputError
+
+
+def processors() -> int:
+    """Number of processors that this process may use, at least 1."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))  # a scheduler or a container may have left it some of them
+    return os.cpu_count() or 1
+
+
+def best_device() -> str:
+    """``cuda`` if torch finds such a device, otherwise ``cpu``; torch is imported only where there is a driver."""
+    if "torch" not in sys.modules and not _has_driver():
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def device_named(name: str) -> str:
+    """The device of a name: ``cpu``, ``cuda``, or ``auto`` for the better one that there is.
+
+    Raises:
+        InputError: If it is another name, or there is no such device.
+    """
+    if name not in ("cpu", "cuda", "auto"):
+        raise InputError(f"is '{name}'; it is 'cpu', 'cuda' or 'auto'.", where=Argument("device"))
+    if name == "cpu":
+        return name
+    best = best_device()
+    if name == "cuda" and best != "cuda":
+        raise InputError("is 'cuda', but torch finds no CUDA device; use 'cpu' or 'auto'.", where=Argument("device"))
+    return best
+
+
+def _has_driver() -> bool:
+    """Whether NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
+    if sys.platform != "linux" or Path("/dev/kfd").exists():
+        return True
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
