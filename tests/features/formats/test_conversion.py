@@ -328,7 +328,7 @@ def test_memory_does_not_grow_with_the_number_of_images(tmp_path):
         peaks.append(int(done.stdout) / 1024)
     more = (tmp_path / "1500" / "a.npy").stat().st_size / 2**20 * 1200 / 1500
     assert more > 35
-    assert peaks[1] - peaks[0] < more / 6, peaks  # MB: ids and tables of images, and what allocators keep
+    assert peaks[1] - peaks[0] < more / 4, peaks  # MB: ids and tables of images, and what allocators keep
 
 
 def test_a_table_is_read_by_training_after_any_conversion(full, tmp_path):
