@@ -1,14 +1,14 @@
-"""All the numbers of some runs or ensembles of one dataset, in one file."""
+"""All the numbers of some runs, ensembles or encoders of one dataset, in one file."""
 
 from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.evaluation.run import Evaluated, evaluate_runs
-from fivesentences.plan.ensembles import read_run_or_ensemble
+from fivesentences.plan.encoded import read_scored
 
 with log_to(snakemake.log[0]):
     runs = [
-        Evaluated(read_run_or_ensemble(run["spec"], run["similarity"]), Path(run["similarity"]), run["inferences"])
+        Evaluated(read_scored(run["spec"], run["similarity"]), Path(run["similarity"]), run["inferences"])
         for run in snakemake.params.runs
     ]
     evaluate_runs(

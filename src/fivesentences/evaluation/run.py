@@ -19,7 +19,8 @@ from fivesentences.evaluation.per_image import contributions, frame_of_run, writ
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.ensembles import EnsembleRun, Trained
+from fivesentences.plan.encoded import EncodedRun, Scored, members_of
+from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery
@@ -45,7 +46,7 @@ class RunValue(MetricValue):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A run or ensemble to be evaluated.
+    """A run, ensemble or encoder to be evaluated.
 
     Attributes:
         spec: Its settings.
@@ -53,7 +54,7 @@ class Evaluated:
         inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
     """
 
-    spec: Trained
+    spec: Scored
     similarity: Path
     inferences: Sequence[str] = ("naive",)
 
@@ -219,19 +220,21 @@ def evaluate_runs(
     write_json(out, contents)
 
 
-def _about(spec: Trained) -> dict[str, Any]:
-    """What a run or ensemble is."""
-    model, members = (spec.ensemble, spec.members) if isinstance(spec, EnsembleRun) else (spec.model.folder, [])
-    return {
-        "run": spec.name,
-        "dataset": spec.dataset,
-        "model": model,
+def _about(spec: Scored) -> dict[str, Any]:
+    """What a run, ensemble or encoder is."""
+    about: dict[str, Any] = {"run": spec.name, "dataset": spec.dataset, "spec": spec.model_dump(mode="json")}
+    if isinstance(spec, EncodedRun):  # it has read no caption of the dataset, and nothing is drawn
+        return about | {
+            "model": spec.model, "ensemble_of": [], "loss": "", "fraction": None, "seed": spec.seed, "features": "",
+        }  # fmt: skip
+    members = members_of(spec) if isinstance(spec, EnsembleRun) else []
+    return about | {
+        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
         "ensemble_of": [member.name for member in members],
         "loss": spec.loss.folder,
         "fraction": spec.fraction,
         "seed": spec.seed,
         "features": spec.features.stem,
-        "spec": spec.model_dump(mode="json"),
     }
 
 

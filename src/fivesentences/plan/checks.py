@@ -125,13 +125,13 @@ def _cells(study: Study) -> Iterator[NamedCell]:
     """Every cell that a study names, of every role."""
 
     def named(model: str) -> frozenset[str]:
-        return frozenset({model, study.models[model].name} if model in study.models else {model})
+        return frozenset({model, study.variants[model].name} if model in study.variants else {model})
 
     for exhibit in study.exhibits:
         for row in exhibit.row_specs():
             parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss)
             for features, model, fraction, captions, loss in itertools.product(*map(as_list, parts)):
-                yield NamedCell(named(model), loss, fraction, captions, features, row.role)
+                yield NamedCell(named(model), loss or "", fraction, captions, features, row.role)
 
 
 def _check_phis(scale: Scale) -> None:

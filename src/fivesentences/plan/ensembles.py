@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from fivesentences.config.features import FeatureSpec
-from fivesentences.config.reading import check
 from fivesentences.config.types import Name, Strict
 from fivesentences.losses import LossSpec
 from fivesentences.plan.runs import RunSpec
@@ -67,17 +66,3 @@ class EnsembleRun(Strict):
 
 
 Trained = RunSpec | EnsembleRun
-
-
-def members_of(run: Trained) -> list[RunSpec]:
-    """The runs to be trained: a run itself, or the members of an ensemble."""
-    return run.members if isinstance(run, EnsembleRun) else [run]
-
-
-def read_run_or_ensemble(content: dict[str, Any], where: str) -> Trained:
-    """A run or an ensemble from its ``model_dump``.
-
-    Raises:
-        InputError: If a key or value is wrong.
-    """
-    return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)

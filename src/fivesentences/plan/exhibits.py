@@ -82,7 +82,7 @@ class RowSpec(SettingSpec):
     inference.
     """
 
-    loss: Name | list[Name]
+    loss: Name | list[Name] | None = Field(default=None, description="null only for encoders, which are not trained")
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
@@ -171,9 +171,11 @@ class Exhibit(Strict):
 
     Attributes:
         reads: What it is made from.
+        takes_encoders: Whether its rows may be of encoders, which are not trained here.
     """
 
     reads: ClassVar[Source]
+    takes_encoders: ClassVar[bool] = False
 
     name: Name = Field(description="file name of the table or figure, and its target on the command line")
     title: str

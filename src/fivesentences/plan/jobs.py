@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.runs import RunSpec
 
@@ -15,7 +16,7 @@ COMPLETE = "complete/"  # begins the names of jobs that only the target `complet
 
 @dataclass(frozen=True)
 class Job:
-    """Some runs, or ensembles, of one dataset.
+    """Some runs, ensembles or encoders of one dataset.
 
     Attributes:
         name: Readable and unique, such as ``scenes/vsepp/2``.
@@ -59,8 +60,17 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, begin: str = "
 
 def ensemble_jobs(ensembles: Iterable[EnsembleRun], begin: str = "") -> dict[str, Job]:
     """Jobs that evaluate ensembles: those of one dataset together, such as ``scenes/ensembles``."""
+    return _by_dataset(ensembles, "ensembles", begin)
+
+
+def encoder_jobs(encoded: Iterable[EncodedRun], begin: str = "") -> dict[str, Job]:
+    """Jobs that evaluate encoders: those of one dataset together, such as ``flickr8k/encoders``."""
+    return _by_dataset(encoded, "encoders", begin)
+
+
+def _by_dataset(runs: Iterable[EnsembleRun | EncodedRun], kind: str, begin: str) -> dict[str, Job]:
     names: dict[str, list[str]] = {}
-    for ensemble in ensembles:
-        names.setdefault(ensemble.dataset, []).append(ensemble.name)
-    jobs = (Job(f"{begin}{dataset}/ensembles", dataset, tuple(found)) for dataset, found in names.items())
+    for run in runs:
+        names.setdefault(run.dataset, []).append(run.name)
+    jobs = (Job(f"{begin}{dataset}/{kind}", dataset, tuple(found)) for dataset, found in names.items())
     return {job.name: job for job in jobs}

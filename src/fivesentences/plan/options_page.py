@@ -17,6 +17,7 @@ from fivesentences.config.documents import (
     OtherCategorySeeds,
     SubspaceTraining,
 )
+from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletSpec
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
@@ -39,6 +40,13 @@ A row of a study names a model, or a variant of one: `models: {scan_i2t: {name: 
 variant states show in the name of its runs (`scan,direction=i2t`). Widths are set by a scale, as in
 `training: {widths: {embedding: 256}}`, and do not show. In Python,
 `build_model("scan", image_dim=2048, vocabulary_size=8000, direction="i2t", embedding=256)` takes both.
+"""
+ENCODERS_HEAD = """\
+### Encoders
+
+A model of a study may be an encoder that was trained elsewhere, `models: {clip: {encoder: open_clip:ViT-B-32/openai}}`.
+Its rows have neither loss nor fraction. What it does:
+[encoders.md](encoders.md#beside-trained-models-in-tables-and-figures).
 """
 LOSSES_HEAD = """\
 ## Losses
@@ -70,7 +78,9 @@ study, and how networks are trained. In Python: `fivesentences.config.documents`
 
 def options_page() -> str:
     """The whole page."""
-    parts = [HEAD, MODELS_HEAD, *(_model(kind) for kind in MODELS.values()), LOSSES_HEAD, *_losses(), TRAINING_HEAD]
+    encoders = [ENCODERS_HEAD, _table(EncoderSpec, EncoderSpec.model_fields)]
+    models = [MODELS_HEAD, *(_model(kind) for kind in MODELS.values()), *encoders]
+    parts = [HEAD, *models, LOSSES_HEAD, *_losses(), TRAINING_HEAD]
     parts.append(_table(Hyperparameters, Hyperparameters.model_fields))
     return "\n".join([*parts, METHODS_HEAD, *_methods(), CATEGORIES_HEAD, *_categories()])
 

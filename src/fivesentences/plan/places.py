@@ -81,6 +81,10 @@ class Places:
         part = "" if captions == ALL_CAPTIONS else f",{captions}"
         return {name: self.phi(dataset, "train", f"{name}{part}.npy") for name in names}
 
+    def embeddings(self, dataset: str, encoder: str) -> Path:
+        """The folder of an encoder's vectors of a dataset's test split."""
+        return self.results / "features" / dataset / "encoders" / encoder
+
     # --- training and evaluation ----------------------------------------------------------------------------
 
     def run(self, name: str) -> Path:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.losses import LossSpec
+from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.jobs import COMPLETE, Job, ensemble_jobs, training_jobs
+from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
-from fivesentences.plan.rows import ensembles_of_rows, expand_rows, inferences_of_rows, rows_of_scale, runs_of_rows
+from fivesentences.plan.rows import (
+    encoded_of_rows,
+    ensembles_of_rows,
+    expand_rows,
+    inferences_of_rows,
+    rows_of_scale,
+    runs_of_rows,
+)
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_jobs import ResolvedSubspaces
@@ -42,8 +50,10 @@ class Resolved:
         all_runs: These, and those that only ``complete`` trains.
         ensembles: Ensembles of the scale's runs, by name.
         all_ensembles: These, and those that only ``complete`` evaluates.
+        encoded: Encoders in the scale's rows and their datasets, by name.
+        all_encoded: These, and those that only ``complete`` evaluates.
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
-        evaluations: Evaluation jobs, by name: one for each training job, and some for ensembles.
+        evaluations: Evaluation jobs, by name: one for each training job, and some for ensembles and encoders.
         subspaces: Runs of category retrieval and their jobs.
         inferences: By which inference methods each run or ensemble is evaluated.
         tables: Every table that the scale makes, by ``study/name``, in the order of the page.
@@ -73,13 +83,17 @@ class Resolved:
         self.all_runs: dict[str, RunSpec] = runs_of_rows(all_rows)
         self.ensembles: dict[str, EnsembleRun] = ensembles_of_rows(rows)
         self.all_ensembles: dict[str, EnsembleRun] = ensembles_of_rows(all_rows)
+        self.encoded: dict[str, EncodedRun] = encoded_of_rows(rows)
+        self.all_encoded: dict[str, EncodedRun] = encoded_of_rows(all_rows)
         self.inferences: dict[str, list[Inference]] = inferences_of_rows(all_rows)
         further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
         per_job = scale.training.runs_per_job
         self.jobs: dict[str, Job] = training_jobs(self.runs, per_job) | training_jobs(further, per_job, COMPLETE)
         others = (spec for name, spec in self.all_ensembles.items() if name not in self.ensembles)
         of_ensembles = ensemble_jobs(self.ensembles.values()) | ensemble_jobs(others, COMPLETE)
-        self.evaluations: dict[str, Job] = self.jobs | of_ensembles
+        later = (run for name, run in self.all_encoded.items() if name not in self.encoded)
+        of_encoders = encoder_jobs(self.encoded.values()) | encoder_jobs(later, COMPLETE)
+        self.evaluations: dict[str, Job] = self.jobs | of_ensembles | of_encoders
         self.subspaces = ResolvedSubspaces(scale, self.studies, self.places)
         self.tables: dict[str, Exhibit] = self._made("tables")
         self.figures: dict[str, Exhibit] = self._made("figures")
@@ -94,6 +108,20 @@ class Resolved:
     def records_of(self, runs: Iterable[str]) -> list[Path]:
         """Records of the jobs that train these runs, each once."""
         return list(dict.fromkeys(self.places.record(self.job_of(run).name) for run in runs))
+
+    def made_of(self, runs: Sequence[str]) -> list[Path]:
+        """What Snakemake knows of the similarities of runs, each file once.
+
+        Of runs that is the record of the job that trained them, of ensembles and encoders the similarity itself.
+        """
+        places = self.places
+        known = (self.job_of(run).name for run in runs)
+        return list(
+            dict.fromkeys(
+                places.record(job) if job in self.jobs else places.similarity(run)
+                for run, job in zip(runs, known, strict=True)
+            )
+        )
 
     def metrics_of(self, runs: Iterable[str]) -> list[Path]:
         """Numbers of the jobs that evaluate these runs and ensembles, each once."""
@@ -130,9 +158,10 @@ class Resolved:
         return list(self.runs if scale == self.scale.scale else self.all_runs)
 
     def evaluated_at(self, scale: str) -> list[str]:
-        """Names of the runs and ensembles of the scale, or of its complete form."""
-        ensembles = self.ensembles if scale == self.scale.scale else self.all_ensembles
-        return [*self.trained_at(scale), *ensembles]
+        """Names of the runs, ensembles and encoders of the scale, or of its complete form."""
+        whole = scale != self.scale.scale
+        ensembles = self.all_ensembles if whole else self.ensembles
+        return [*self.trained_at(scale), *ensembles, *(self.all_encoded if whole else self.encoded)]
 
     @property
     def reduced_features(self) -> dict[str, FeatureSpec]:

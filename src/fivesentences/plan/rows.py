@@ -13,7 +13,8 @@ from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.checks import check_scale
-from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun, Trained, members_of
+from fivesentences.plan.encoded import EncodedRun, Scored, members_of
+from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun
 from fivesentences.plan.exhibits import AXES, Exhibit, RowSpec
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
@@ -22,7 +23,7 @@ Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
 # Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")
-Named = TypeVar("Named", bound=Trained)
+Named = TypeVar("Named", bound=Scored)
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,19 @@ class Row:
     ``runs`` holds one run (or ensemble of runs) per seed, in the order of the scale's seeds. It is empty where the line
     is left out, and ``left_out`` says why: nobody plays the role, the scale has not the features, it has no time for
     the loss, the fraction or the inference method, or (``"cell"``) keeps other lines only. Lines that differ in
-    inference alone read the same runs.
+    inference alone read the same runs. Where the model is an encoder, ``loss`` is empty, ``spec`` is None, and ``runs``
+    holds it alone.
     """
 
     role: str
     dataset: str | None
     model: str
     loss: str
-    spec: LossSpec
+    spec: LossSpec | None
     fraction: float
     inference: Inference
     published: str | None
-    runs: tuple[Trained, ...]
+    runs: tuple[Scored, ...]
     left_out: LeftOut | None = None
     captions_per_image: int | None = None
     features: str | None = None
@@ -61,7 +63,7 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     for row in rows:
         for values in itertools.product(*(as_list(getattr(row, axis)) for axis in AXES)):
             features, model, fraction, captions, epochs, one_caption, loss, inference = values
-            cell = _Cell(study, scale, features, model, fraction, captions, loss, epochs, one_caption)
+            cell = _Cell(study, scale, features, model, fraction, captions, loss or "", epochs, one_caption)
             dataset = scale.roles.get(row.role)
             left_out = _why_left_out(cell, dataset, inference)
             runs = cell.runs(dataset) if dataset is not None and left_out is None else ()
@@ -70,8 +72,8 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
                     role=row.role,
                     dataset=dataset,
                     model=model,
-                    loss=loss,
-                    spec=study.losses[loss],
+                    loss=loss or "",
+                    spec=None if loss is None else study.losses[loss],
                     fraction=fraction,
                     inference=inference,
                     published=row.published,
@@ -131,20 +133,29 @@ def ensembles_of_rows(rows: Iterable[Row]) -> dict[str, EnsembleRun]:
     return _union(run for row in rows for run in row.runs if isinstance(run, EnsembleRun))
 
 
+def encoded_of_rows(rows: Iterable[Row]) -> dict[str, EncodedRun]:
+    """Encoders in the given rows and their datasets, by name.
+
+    Raises:
+        InputError: If two different encoders would have one name.
+    """
+    return _union(run for row in rows for run in row.runs if isinstance(run, EncodedRun))
+
+
 def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[Inference]]:
-    """By which inference methods each run or ensemble is evaluated: as it is, and what its rows ask for besides."""
+    """By which inference methods everything in the rows is evaluated: as it is, and what the rows ask for besides."""
     found: dict[str, set[Inference]] = {}
     for row in rows:
         for run in row.runs:
-            for trained in (run, *members_of(run)):
-                found.setdefault(trained.name, {"naive"})
+            for scored in (run, *members_of(run)):
+                found.setdefault(scored.name, {"naive"})
             found[run.name].add(row.inference)
     # In the order of the configuration, so that an evaluation does not depend on the order of tables.
     return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
 
 
 def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
-    """Names of the runs and ensembles whose numbers stand in the given rows, each once."""
+    """Names of the runs, ensembles and encoders whose numbers stand in the given rows, each once."""
     return list(dict.fromkeys(run.name for row in rows for run in row.runs))
 
 
@@ -179,7 +190,7 @@ class _Cell:
     @property
     def models(self) -> set[str]:
         """Names under which a scale may mean the row's model."""
-        if self.model in self.study.ensembles:
+        if self.model in self.study.ensembles or self.model in self.study.encoders:
             return {self.model}
         return {self.model, _model(self.study, self.model).name}
 
@@ -187,8 +198,11 @@ class _Cell:
     def is_kept(self) -> bool:
         return self.scale.keeps(self.models, self.loss, self.fraction, self.captions)
 
-    def runs(self, dataset: str) -> tuple[Trained, ...]:
-        """One run or ensemble per seed, in the order of the scale's seeds."""
+    def runs(self, dataset: str) -> tuple[Scored, ...]:
+        """One run or ensemble per seed, in the order of the scale's seeds; of an encoder one alone."""
+        encoder = self.study.encoders.get(self.model)
+        if encoder is not None:
+            return (EncodedRun(dataset=dataset, model=self.model, encoder=encoder),)
         if self.model not in self.study.ensembles:
             return self._of_model(dataset, self.model)
         members, count = [], Counter[str]()
@@ -255,7 +269,7 @@ def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> Lef
 
 def _model(study: Study, name: str) -> ModelSpec:
     """The model that a row names: a variant of the study's, or one of the registry as it is."""
-    return study.models.get(name) or model_spec(name)
+    return study.variants.get(name) or model_spec(name)
 
 
 def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting], fraction: float) -> Setting:

@@ -15,9 +15,10 @@ from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge, Layout, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
+from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
 from fivesentences.errors import InputError
 from fivesentences.plan.contrasts import Contrast, contrasts_of
-from fivesentences.plan.ensembles import Trained, members_of
+from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
@@ -27,9 +28,11 @@ from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
 
 TEST = "test"
+EMBEDDED = {"images": IMAGES, "captions": CAPTIONS, "note": NOTE}  # of a folder of embeddings
 SETTINGS_OF_CONTENT = {
     "load_corpus": ["photographs", "needs"],
     "extract_features": ["photographs"],
+    "embed": ["photographs"],
     "show_examples": ["photographs"],
     "plot_figure": ["photographs"],
 }
@@ -82,6 +85,8 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "prepare_cider": {"prepared": places.phi(dataset, "train", "{phi},{captions}.npz")},
         "train": {"record": places.record(job)},
         "average_similarities": {"similarity": places.similarity(ensemble)},
+        "embed": {name: places.embeddings(dataset, "{encoder}") / file for name, file in EMBEDDED.items()},
+        "compare_embeddings": {"similarity": places.similarity(EncodedRun.named(dataset, "{encoder}"))},
         "evaluate": {"metrics": places.metrics(job), "per_image": places.per_image(job)},
         "collect_metrics": {"table": places.tidy("{scale}")},
         "compare_retrievals": {"retrievals": places.retrievals("{scale}", "{figure}")},
@@ -129,6 +134,7 @@ class Rules(SubspaceRules):
             "file": one_of(self._downloads),
             "job": one_of(plan.evaluations),
             "ensemble": one_of(plan.all_ensembles),
+            "encoder": one_of(run.model for run in plan.all_encoded.values()),
             "judge": one_of(spec.judge for spec in plan.scale.judges),
             "scale": one_of(plan.scales),
             "table": one_of(plan.tables),
@@ -267,10 +273,26 @@ class Rules(SubspaceRules):
         similarities = [str(self.places.similarity(member)) for member in members]
         return Step({"records": self.plan.records_of(members)}, {"similarities": similarities})
 
+    # --- encoders -------------------------------------------------------------------------------------------
+
+    def embed(self, dataset: str, encoder: str) -> Step:
+        """Vectors of the images and captions of a test split."""
+        spec = self.plan.all_encoded[EncodedRun.named(dataset, encoder)].encoder
+        return Step(
+            {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)},
+            {"encoder": spec.model_dump(mode="json"), **self._content(dataset)},
+            self._by_content(dataset),
+        )
+
+    def compare_embeddings(self, dataset: str, encoder: str) -> Step:
+        """The similarity of every image and caption by an encoder."""
+        folder = self.places.embeddings(dataset, encoder)
+        return Step({name: folder / file for name, file in EMBEDDED.items()})
+
     def evaluate(self, job: str) -> Step:
-        """Every number of some runs or ensembles of one dataset."""
+        """Every number of some runs, ensembles or encoders of one dataset."""
         plan, places, evaluation = self.plan, self.places, self.plan.evaluations[job]
-        known: dict[str, Trained] = {**plan.all_runs, **plan.all_ensembles}
+        known: dict[str, Scored] = {**plan.all_runs, **plan.all_ensembles, **plan.all_encoded}
         specs = [known[name] for name in evaluation.runs]
         similarities = [places.similarity(spec.name) for spec in specs]
         runs = [
@@ -284,8 +306,7 @@ class Rules(SubspaceRules):
         return Step(
             {
                 "corpus": places.corpus(evaluation.dataset),
-                # Of runs Snakemake knows the record of the job that trained them, of ensembles the similarity itself.
-                "made": [places.record(job)] if job in plan.jobs else similarities,
+                "made": plan.made_of(evaluation.runs),
                 "phi": [places.phi(evaluation.dataset, TEST, f"{phi}.npy") for phi in plan.single_phis],
                 "labels": self._labels(evaluation.dataset),
             },
@@ -303,7 +324,7 @@ class Rules(SubspaceRules):
         return Step(
             {
                 "corpus": places.corpus(dataset),
-                "records": self.plan.records_of(runs),
+                "records": self.plan.made_of(runs),
                 "phi": places.phi(dataset, TEST, f"{self.plan.scale.evaluation_phi}.npy"),
             },
             {

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
+from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec
-from fivesentences.models import MODELS, ModelVariant
+from fivesentences.models import MODELS, ModelSpec, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.phis import check_phi
+
+
+def _kind_of_model(given: Any) -> str:
+    of_encoder = isinstance(given, EncoderSpec) or (isinstance(given, dict) and "encoder" in given)
+    return "an encoder" if of_encoder else "a variant"  # these words are no keys, which messages tell apart by
+
+
+AnyOfModels = Annotated[
+    Annotated[EncoderSpec, Tag("an encoder")] | Annotated[ModelVariant, Tag("a variant")], Discriminator(_kind_of_model)
+]
 
 
 class Study(Strict):
@@ -22,8 +34,8 @@ class Study(Strict):
 
     paper: str
     losses: dict[Name, LossSpec] = Field(default={})
-    models: dict[Name, ModelVariant] = Field(
-        default={}, description="variants, such as scan_i2t; a row may also name a known model as it is"
+    models: dict[Name, AnyOfModels] = Field(
+        default={}, description="variants, such as scan_i2t, and encoders; a row may also name a known model as it is"
     )
     ensembles: dict[Name, list[Name]] = Field(
         default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
@@ -54,6 +66,16 @@ class Study(Strict):
             return self.methods[name].label()
         model = self.models.get(name) or MODELS.get(name)
         return model.title if model is not None else otherwise or name
+
+    @property
+    def variants(self) -> dict[str, ModelSpec]:
+        """Those of its models that are trained here."""
+        return {name: model for name, model in self.models.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def encoders(self) -> dict[str, EncoderSpec]:
+        """Those of its models that are not trained here."""
+        return {name: model for name, model in self.models.items() if isinstance(model, EncoderSpec)}
 
     @property
     def exhibits(self) -> Iterator[Exhibit]:
@@ -87,6 +109,8 @@ class Study(Strict):
             for member in members:
                 if member in self.ensembles:
                     raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are models")
+                if member in self.encoders:
+                    raise ValueError(f"ensembles.{name} names the encoder '{member}'; its members are trained here")
         return self
 
     @model_validator(mode="after")
@@ -134,7 +158,33 @@ class Study(Strict):
         for exhibit in self.exhibits:
             for row in exhibit.row_specs():
                 for loss in as_list(row.loss):
-                    if loss not in self.losses:
+                    if loss is not None and loss not in self.losses:
                         known = ", ".join(self.losses)
                         raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
+        return self
+
+    @model_validator(mode="after")
+    def _models_are_trained_or_not(self) -> Study:
+        for exhibit in self.exhibits:
+            for row in exhibit.row_specs():
+                models = as_list(row.model)
+                encoders = [model for model in models if model in self.encoders]
+                if encoders and len(encoders) < len(models):
+                    raise ValueError(
+                        f"{exhibit.name} has a row of '{encoders[0]}', which is an encoder, and of models that are "
+                        "trained; give the encoders a row of their own"
+                    )
+                if not encoders and row.loss is None:
+                    raise ValueError(f"{exhibit.name}: a row of {', '.join(models)} has no loss; add it")
+                if encoders and not exhibit.takes_encoders:
+                    raise ValueError(
+                        f"{exhibit.name} compares how models are trained, but '{encoders[0]}' is an encoder, which is "
+                        "not trained here; show it in a table or figure of another kind"
+                    )
+                stated = [key for key in row.model_fields_set if key not in ("role", "model", "inference")]
+                if encoders and stated:
+                    raise ValueError(
+                        f"{exhibit.name}: a row of the encoder '{encoders[0]}', which is not trained here, has "
+                        f"{sorted(stated)[0]}; remove it"
+                    )
         return self

@@ -17,7 +17,7 @@ def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:
         InputError: Which one, and what is known.
     """
     _check(scale, "training.widths", scale.training.widths, widths_of(), "no model")
-    variants = {name: spec.name for study in studies.values() for name, spec in study.models.items()}
+    variants = {name: spec.name for study in studies.values() for name, spec in study.variants.items()}
     for number, exception in enumerate(scale.training.exceptions):
         names = as_list(exception.model or [])
         known = widths_of({variants.get(name, name) for name in names} if names else None)

@@ -27,7 +27,7 @@ from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
-from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.encoded import members_of
 from fivesentences.plan.exhibits import AXES, ColumnSpec
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study

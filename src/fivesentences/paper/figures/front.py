@@ -25,7 +25,7 @@ from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.encoded import members_of
 from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
@@ -92,7 +92,7 @@ class FrontFigure(RunsFigure):
     def _tidy(self, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
         """One line per row and y: means over seeds, with the lowest and highest value."""
         study, scale = context.study, context.scale
-        families, panels = _families({row.loss: row.spec for row in rows}), []
+        families, panels = _families({row.loss: row.spec for row in rows if row.spec is not None}), []
         columns = evaluated_columns(self.y, scale) if evaluated_columns([self.x], scale) else []
         for role, model in dict.fromkeys((row.role, row.model) for row in rows):
             for column in columns:

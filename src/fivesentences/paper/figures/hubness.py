@@ -49,6 +49,7 @@ class HubnessFigure(FigureKind):
     """How often items are the nearest of a query: one panel per loss and one line per inference method."""
 
     reads: ClassVar[Source] = "runs"
+    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["hubness"]
     rows: list[RowSpec] = Field(min_length=1)

@@ -47,6 +47,7 @@ class RetrievalsFigure(FigureKind):
     """Queries that two rows answer equally well by recall and differently by phi, with what they retrieve."""
 
     reads: ClassVar[Source] = "retrievals"
+    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["retrievals"]
     rows: list[RowSpec] = Field(min_length=1)

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,8 @@ COLUMNS += ["mean", "spread", "seeds"]
 
 class SemanticRecallFigure(RunsFigure):
     """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
+
+    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["semantic_recall_over_m"]
     k: int = Field(default=5, ge=1)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from fivesentences.config import EvaluationPhi, Name, Strict, as_list
 from fivesentences.paper.numbers.results import Measure, Results
-from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.encoded import members_of
 from fivesentences.plan.rows import Row
 
 

@@ -16,7 +16,7 @@ from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, mean_
 from fivesentences.paper.tables.table import Cell, Column, Group, Keys, Table, TableRow
 from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.paper.text.numbers import UNDEFINED
-from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.encoded import members_of
 from fivesentences.plan.exhibits import RowSpec, Source
 from fivesentences.plan.rows import Row
 

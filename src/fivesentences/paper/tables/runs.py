@@ -54,6 +54,7 @@ class RunTable(TableKind):
     """Rows x metrics of runs, and the published values that they are compared with."""
 
     reads: ClassVar[Source] = "runs"
+    takes_encoders: ClassVar[bool] = True
 
     kind: Literal["runs"]
     rows: list[RowSpec] = Field(min_length=1)
@@ -108,9 +109,9 @@ class GroupKey(NamedTuple):
         """Whether a published row was trained on the group's part of the training captions."""
         return math.isclose(row.fraction, self.fraction) and row.captions_per_image == self.captions_per_image
 
-    def title(self, study: Study, dataset: str) -> str:
-        """What stands above the group."""
-        captions = "all training captions"
+    def title(self, study: Study, dataset: str, trained: bool = True) -> str:
+        """What stands above the group; ``trained``: whether any of its rows is trained here."""
+        captions = "all training captions" if trained else "no training captions"
         if self.fraction < 1:
             captions = f"{100 * self.fraction:g}% of the training captions"
         if self.captions_per_image is not None:
@@ -143,7 +144,7 @@ class _Filling:
             ours = mark_best([self.our_row(row) for row in rows], columns, DECIMALS)
             keys = key._asdict() | {"dataset": dataset}
             keys = {name: "" if value is None else value for name, value in keys.items()}
-            title = key.title(context.study, dataset)
+            title = key.title(context.study, dataset, any(row.spec for row in rows))
             groups.append(Group(title, keys, (*ours, *self.published_only_rows(key, rows))))
         return Table(*context.texts(spec), self.stub, columns, tuple(groups), self.notes, DECIMALS, CSV)
 

@@ -17,6 +17,8 @@ def label_of(study: Study, part: Part, value: Any) -> str:
     """What a study calls a dataset, model, loss or inference method; a fraction is shown in percent."""
     if part == "fraction":
         return f"{value:.0%}"
+    if part == "loss" and not value:
+        return "pre-trained"  # an encoder
     return study.label_of(value, INFERENCES.get(value) if part == "inference" else None)
 
 

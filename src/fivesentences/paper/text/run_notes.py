@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivesentences.config import Scale
+from fivesentences.encoders.encoder import PLACE
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, unique
-from fivesentences.plan.ensembles import members_of
+from fivesentences.plan.encoded import members_of
 from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
@@ -36,9 +37,10 @@ def notes_on_data(
         of_role = [row for row in made if row.role == role]
         gallery = results.gallery(of_role[0].runs[0].name)
         plays = ":" if dataset == role else f" plays the role of {study.label_of(role)}, with"
+        read = _features_of(of_role, study)
         notes.append(
-            f"{study.label_of(dataset)}{plays} {gallery.images:,} test images and {gallery.captions:,} "
-            f"captions; features {_features_of(of_role, study)}."
+            f"{study.label_of(dataset)}{plays} {gallery.images:,} test images and {gallery.captions:,} captions"
+            + (f"; features {read}." if read else ".")
         )
     for model in unique(row.model for row in made if row.model in study.ensembles):
         members = study.ensembles[model]
@@ -47,6 +49,7 @@ def notes_on_data(
         notes.append(
             f"{study.label_of(model)}: the mean of the similarities of {names}, each trained separately{other_seeds}."
         )
+    notes += _on_encoders(made, study)
     leaking = unique(
         study.label_of(row.model)
         for row in made
@@ -58,7 +61,8 @@ def notes_on_data(
             f"{listed(leaking)}: at test time, too, each caption came with the concepts of all captions of its image, "
             "as released; this reveals which captions belong together."
         )
-    for seeds, where in _seeds_of(made, study).items():
+    trained = [row for row in made if row.spec is not None]
+    for seeds, where in _seeds_of(trained, study).items() if trained else ():
         named = ", ".join(str(seed) for seed in seeds)
         notes.append(
             f"{shown} over {len(seeds)} seeds ({named}){where}."
@@ -66,6 +70,20 @@ def notes_on_data(
             else f"One seed ({named}){where}, so no spread is known."
         )
     return [*notes, f"{capitalised(results.gallery(made[0].runs[0].name).tie_rule)}."]
+
+
+def _on_encoders(rows: Sequence[Row], study: Study) -> list[str]:
+    notes = []
+    for name in unique(row.model for row in rows if row.spec is None):
+        spec = study.encoders[name]
+        settings = [spec.encoder, spec.precision]
+        settings += [f"captions as “{spec.prompt}”"] if spec.prompt != PLACE else []
+        settings += [f"at most {spec.max_length} tokens"] if spec.max_length is not None else []
+        notes.append(
+            f"{study.label_of(name)} ({', '.join(settings)}): pre-trained elsewhere, on other data, and on no training "
+            "caption here; its similarity is the cosine."
+        )
+    return notes
 
 
 def _features_of(rows: Sequence[Row], study: Study) -> str:

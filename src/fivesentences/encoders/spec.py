@@ -1,0 +1,48 @@
+"""A dual encoder as a row of tables: what a study says of it."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from fivesentences.config.types import Count, Sha256, Strict
+from fivesentences.encoders.encoder import PLACE, Settings
+from fivesentences.encoders.naming import parse_encoder
+from fivesentences.errors import InputError
+from fivesentences.features.recipe import Precision
+
+
+class EncoderSpec(Strict):
+    """A model of images and captions that is not trained here: ``clip: {encoder: open_clip:ViT-B-32/openai}``."""
+
+    encoder: str = Field(description="library and model, as `fivesentences embed` takes them")
+    prompt: str = Field(default=PLACE, description="what every caption is put into, such as `a photo of {}`")
+    max_length: Count | None = Field(default=None, ge=3, description="tokens of a caption that are read; null: all")
+    precision: Precision = Field(default="float32", description="what the network computes in")
+    revision: str | None = Field(default=None, description="branch, tag or commit of a repository of the Hub")
+    sha256: Sha256 | None = Field(default=None, description="of the weights; others are refused")
+    batch_size: Count = Field(default=32, description="images or captions per forward pass")
+
+    @property
+    def title(self) -> str:
+        """What tables call it: the model as its library does."""
+        return self.encoder.partition(":")[2]
+
+    def settings(self, device: str) -> Settings:
+        """How it is loaded to compute on a device."""
+        return Settings(device, self.precision, self.prompt, self.max_length, self.revision)
+
+    @field_validator("encoder")
+    @classmethod
+    def _is_known(cls, text: str) -> str:
+        try:
+            parse_encoder(text)
+        except InputError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
+        return text
+
+    @field_validator("prompt")
+    @classmethod
+    def _has_one_place(cls, text: str) -> str:
+        if text.count(PLACE) != 1:
+            raise ValueError(f"it has {text.count(PLACE)} places for a caption; write {PLACE} once")
+        return text

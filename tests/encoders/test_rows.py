@@ -1,0 +1,146 @@
+"""An encoder as a row of tables and figures, beside models that are trained."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from fivesentences.config import Scale, check, read
+from fivesentences.errors import InputError
+from fivesentences.paper.studies import PaperStudy, plan_of
+
+PROJECT = Path(__file__).parents[2]
+ROW = {"role": "flickr30k", "model": "clip"}
+STUDY: dict[str, Any] = {
+    "paper": "Encoders",
+    "models": {"clip": {"encoder": "transformers:openai/clip-vit-base-patch32", "prompt": "a photo of {}"}},
+    "losses": {"hardest": {"triplet": "hardest"}},
+    "labels": {"clip": "CLIP", "flickr30k": "Flickr30K", "scenes": "Scenes"},
+    "tables": [
+        {
+            "name": "beside",
+            "kind": "runs",
+            "title": "Beside",
+            "caption": "A trained model and an encoder.",
+            "rows": [{"role": "flickr30k", "loss": "hardest"}, ROW | {"inference": ["naive", "csls"]}],
+            "columns": [{"metric": "Rsum"}, {"metric": "Nsum"}, {"metric": "R@1", "direction": "i2t"}],
+        }
+    ],
+    "figures": [
+        {
+            "name": "over_m",
+            "kind": "semantic_recall_over_m",
+            "title": "Over m",
+            "caption": "Recall over m.",
+            "rows": [{"role": "flickr30k", "loss": "hardest"}, ROW],
+        }
+    ],
+}
+
+
+def study(**changes: Any) -> PaperStudy:
+    return check(PaperStudy, STUDY | changes, "beside.yaml")
+
+
+def with_row(**changes: Any) -> dict[str, Any]:
+    return {"tables": [STUDY["tables"][0] | {"rows": [ROW | changes]}]}
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        (with_row(loss="hardest"), "row of the encoder 'clip', which is not trained here, has loss; remove it"),
+        (with_row(fraction=0.1), "has fraction; remove it"),
+        (with_row(model=["clip", "vsepp"], loss="hardest"), "give the encoders a row of their own"),
+        (with_row(model="vsepp"), "a row of vsepp has no loss; add it"),
+        ({"models": {"clip": {"encoder": "open_clip:ViT-B-32"}}}, "names no weights"),
+        ({"models": {"clip": {"encoder": "opencip:ViT-B-32/openai"}}}, "did you mean 'open_clip'?"),
+        ({"models": {"clip": STUDY["models"]["clip"] | {"prompt": "a photo"}}}, "it has 0 places for a caption"),
+        ({"models": {"clip": STUDY["models"]["clip"] | {"promt": "{}"}}}, "Did you mean 'prompt'?"),
+        ({"ensembles": {"both": ["clip", "vsepp"]}}, "names the encoder 'clip'; its members are trained here"),
+    ],
+)
+def test_a_mistake_in_a_row_of_an_encoder_is_one_sentence(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=r"beside\.yaml") as caught:
+        study(**changes)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_figure_over_epochs_takes_no_encoder() -> None:
+    figure = {"name": "lines", "kind": "curves", "title": "Lines", "caption": "Lines.", "over": "fraction"}
+    with pytest.raises(InputError, match="'clip' is an encoder, which is not trained here"):
+        study(figures=[figure | {"rows": [ROW], "columns": [{"metric": "Rsum"}]}])
+
+
+def tiny(folder: Path, content: dict[str, Any], **changes: Any) -> Path:
+    """A folder with the tiny scale of the workflow's tests, whose only study is the given one; the scale's file."""
+    scale = yaml.safe_load((PROJECT / "tests" / "workflow" / "tiny.yaml").read_text())
+    for key in ("keep", "leave_out", "categories", "judges", "other_seeds"):
+        del scale[key]
+    (folder / "studies").mkdir(exist_ok=True)
+    (folder / "studies" / "beside.yaml").write_text(yaml.safe_dump(content))
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(scale | {"studies": ["beside"], "evaluation_phis": []} | changes))
+    return folder / "tiny.yaml"
+
+
+def test_an_encoder_is_embedded_once_and_never_trained(tmp_path: Path) -> None:
+    plan = plan_of(read(Scale, tiny(tmp_path, STUDY)), tmp_path)
+    assert list(plan.encoded) == ["scenes/clip,encoder"]
+    assert not any("clip" in run for run in plan.runs)
+    assert plan.evaluations["scenes/encoders"].runs == ("scenes/clip,encoder",)
+    assert plan.inferences["scenes/clip,encoder"] == ["naive", "csls"]
+    assert plan.params_of("embed", dataset="scenes", encoder="clip")["encoder"]["prompt"] == "a photo of {}"
+
+
+def test_a_scale_may_keep_an_encoder_alone(tmp_path: Path) -> None:
+    plan = plan_of(read(Scale, tiny(tmp_path, STUDY, keep=[{"model": "clip"}])), tmp_path)
+    assert plan.runs == {}
+    assert list(plan.encoded) == ["scenes/clip,encoder"]
+
+
+def snakemake(scale: Path, directory: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "snakemake", "-s", str(PROJECT / "Snakefile"), "--directory", str(directory)]
+    command += ["--workflow-profile", "none", "--cores", "2", "--configfile", str(scale), *arguments]
+    environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
+    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout + done.stderr
+
+
+def recall_at_1(similarity: np.ndarray, per_image: int) -> float:
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, 0]
+    return 100 * float(np.mean(nearest // per_image == np.arange(len(similarity))))
+
+
+@pytest.mark.workflow
+def test_an_encoder_stands_in_a_table_and_a_figure_beside_a_trained_model(clip: Path, tmp_path: Path) -> None:
+    content = STUDY | {"models": {"clip": {"encoder": f"transformers:{clip}"}}}
+    scale = tiny(tmp_path, content)
+    snakemake(scale, tmp_path)
+
+    folder = tmp_path / "results" / "features" / "scenes" / "encoders" / "clip"
+    similarity = np.load(folder / "images.npy") @ np.load(folder / "captions.npy").T
+    table = pd.read_csv(tmp_path / "results" / "paper" / "tiny" / "beside" / "beside.csv")
+    ours = table[(table.model == "clip") & (table.inference == "naive") & (table.metric == "R@1")]
+    np.testing.assert_allclose(ours["mean"].astype(float), recall_at_1(similarity, 5), atol=1e-9)
+    shown = (tmp_path / "results" / "paper" / "tiny" / "beside" / "beside.md").read_text()
+    assert "| CLIP | pre-trained |" in shown
+    assert "pre-trained elsewhere, on other data, and on no training caption here" in shown
+    assert "One seed (0), so no spread is known." in shown  # of the trained row
+    figure = pd.read_csv(tmp_path / "results" / "paper" / "tiny" / "beside" / "over_m.csv")
+    assert set(figure.model) == {"vsepp", "clip"}
+    assert "Nothing to be done" in snakemake(scale, tmp_path)
+
+    content["models"]["clip"]["prompt"] = "a photo of {}"
+    again = snakemake(tiny(tmp_path, content), tmp_path, "-n")
+    assert "embed" in again
+    assert "train" not in again.replace("training", "")

@@ -1,0 +1,25 @@
+"""Images and captions of a dataset's test split as vectors, by a dual encoder."""
+
+from pathlib import Path
+
+from fivesentences.config import check
+from fivesentences.console import log_to
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.encoders import CaptionedImages, Run, embed, load_encoder, parse_encoder
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.machine import device_named
+
+with log_to(snakemake.log[0]):
+    spec = check(EncoderSpec, snakemake.params.encoder, snakemake.wildcards.encoder)
+    settings = spec.settings(device_named("auto"))
+    embed(
+        spec.encoder,
+        load_encoder(parse_encoder(spec.encoder), settings, spec.sha256),
+        CaptionedImages.of_corpus(
+            Corpus.read(snakemake.input.corpus).split("test"), "test", str(snakemake.input.corpus)
+        ),
+        Photographs(*snakemake.input.photographs),
+        Path(snakemake.output.note).parent,
+        settings,
+        Run(spec.batch_size, snakemake.threads),
+    )
