@@ -37,6 +37,18 @@ def test_they_are_those_of_scikit_learn(regions, tmp_path, monkeypatch):
     np.testing.assert_allclose(found.cosine, 1 - distance[:, 1:], atol=1e-6)
 
 
+def test_neighbours_may_be_sought_among_some_images_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(neighbours, "BLOCK", 3)
+    array = np.random.default_rng(1).normal(size=(30, 4))
+    among = [1, 4, 8, 9, 17, 22, 29]
+    with table(tmp_path, array) as features:
+        found = nearest_images(features, [4, 5], 3, among)
+    with table(tmp_path, array[among]) as features:
+        alone = nearest_images(features, [among.index(4)], 3)
+    np.testing.assert_array_equal(found.nearest[0], np.array(among)[alone.nearest[0]])
+    assert set(found.nearest[1]) <= set(among)
+
+
 def test_equal_vectors_are_in_file_order_and_zeros_are_near_nothing(tmp_path):
     array = np.array([[1, 0], [0, 0], [2, 0], [-1, 0], [1, 0]])
     with table(tmp_path, array) as features:

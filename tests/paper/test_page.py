@@ -3,11 +3,14 @@ from __future__ import annotations
 import re
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.site.examples import read_examples, write_examples
+from fivesentences.paper.site.features import read_nearest_images, write_nearest_images
 from fivesentences.paper.site.page import Picture, write_page
 
 
@@ -83,3 +86,24 @@ def test_examples_are_a_sheet_of_photographs_spread_over_the_images(everything, 
     assert shown.caption == "8 of the 12 test images of scenes, each with its captions."
     with Image.open(shown.path) as image:
         assert image.width >= 1200 and len(image.getcolors(maxcolors=1 << 20)) > 50
+
+
+def test_features_are_shown_by_images_that_they_put_beside_each_other(everything, tmp_path):
+    photographs, images = everything.contexts["five_sentences/figure1"].photographs["scenes"], everything.corpus.images
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(len(images), 8))
+    vectors[5] = vectors[0] + 0.01  # as near as can be
+    other = pd.DataFrame({"image_id": ["elsewhere"], "filename": ["elsewhere.png"]})  # of another split
+    ids = pd.concat([images[["image_id", "filename"]], other], ignore_index=True)
+    np.save(tmp_path / "net-global.npy", np.concatenate([vectors, vectors[:1]]).astype(np.float32))
+    ids.to_parquet(tmp_path / "net-global.images.parquet")
+    write_nearest_images(everything.corpus, photographs, tmp_path / "net-global.npy", tmp_path / "shown.json")
+    shown = read_nearest_images(tmp_path / "shown.json")
+    assert shown.title == "What net-global holds near each other"
+    assert shown.caption == "4 of the 12 test images of scenes, each beside its nearest others."
+    data = pd.read_csv(tmp_path / "shown.csv")
+    of_first = data[data["query"] == images["image_id"].iloc[0]]
+    assert of_first["image_id"].iloc[1] == images["image_id"].iloc[5]
+    assert "elsewhere" not in set(data["image_id"])
+    with Image.open(shown.path) as image:
+        assert len(image.getcolors(maxcolors=1 << 20)) > 50

@@ -71,6 +71,9 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     for suffix in ("csv", "md", "tex", "html"):
         assert (paper / "five_sentences" / f"table2.{suffix}").stat().st_size > 0
         assert (paper / "knn_margin" / f"table1.{suffix}").stat().st_size > 0
+    for features in ("grid_descriptors-global", "grid_descriptors-grid"):
+        assert (paper / "features" / "scenes" / f"{features}.png").read_bytes().startswith(b"\x89PNG")
+    assert "What grid_descriptors-global holds near each other" in (paper / "index.html").read_text()
     figures = {"five_sentences": ("figure1", "figure3", "judged", "best_captions", "phi_histogram")}
     for study, names in (figures | {"knn_margin": ("hubness",), "metric_agreement": ("agreement",)}).items():
         for figure in names:

@@ -16,8 +16,8 @@ rule embed:
         runtime="4h",
         gpu=int(PLAN.scale.training.gpu),
     params:
-        encoder=param("embed", "encoder"),
         **content("embed"),
+        encoder=param("embed", "encoder"),
     message:
         "Images and captions of {wildcards.dataset} by {wildcards.encoder}"
     script:

@@ -80,6 +80,28 @@ rule show_examples:
         "../scripts/show_examples.py"
 
 
+rule show_features:
+    input:
+        unpack(read_by("show_features")),
+    output:
+        **made_by("show_features"),
+    log:
+        "logs/paper/{scale}/features/{dataset}/{extractor}-{layout}.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/features/{dataset}/{extractor}-{layout}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("show_features"),
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        **content("show_features"),
+    message:
+        "Which images of {wildcards.dataset} are near each other by {wildcards.extractor} ({wildcards.layout})"
+    script:
+        "../scripts/show_features.py"
+
+
 rule make_page:
     input:
         unpack(read_by("make_page")),

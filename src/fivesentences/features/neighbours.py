@@ -30,7 +30,7 @@ class Neighbours:
     cosine: NDArray[np.float64]
 
 
-def nearest_images(features: Source, queries: Sequence[int], k: int) -> Neighbours:
+def nearest_images(features: Source, queries: Sequence[int], k: int, among: Sequence[int] | None = None) -> Neighbours:
     """Find the images whose vectors have the largest cosine with those of some images.
 
     An image with several regions or cells is represented by their mean. All images are read once; memory holds a block
@@ -40,11 +40,13 @@ def nearest_images(features: Source, queries: Sequence[int], k: int) -> Neighbou
         features: Open for reading.
         queries: Rows, see ``rows_of``.
         k: Images per query; fewer if there are not so many others.
+        among: Rows of the images that may be neighbours, in rising order; None: all.
 
     Raises:
         InputError: If there is one image, or the features are damaged.
     """
-    count = len(features.outline)
+    known = np.arange(len(features.outline)) if among is None else np.array(among, dtype=np.intp)
+    count = len(known)
     if count < 2:
         raise InputError("there is one image, which has no neighbours", where=features.path, cure="give more images")
     k = min(k, count - 1)
@@ -54,7 +56,7 @@ def nearest_images(features: Source, queries: Sequence[int], k: int) -> Neighbou
     cosine: NDArray[np.float64] = np.zeros((len(asked), 0))
     with Bar("nearest images", count) as bar:
         for start in range(0, count, BLOCK):
-            rows = np.arange(start, min(start + BLOCK, count))
+            rows = known[start : start + BLOCK]
             found = np.asarray(directions @ _directions(features, rows).T)
             found[asked[:, None] == rows] = -np.inf
             nearest = np.concatenate([nearest, np.broadcast_to(rows, found.shape)], axis=1)

@@ -171,6 +171,12 @@ class Resolved:
             specs.append(self.scale.features)  # of documents that are images of a corpus
         return {spec.stem: spec for spec in specs if spec.stem != spec.source}
 
+    @property
+    def extracted(self) -> list[tuple[str, str]]:
+        """Each (dataset, name of the file) of features that are made of photographs for runs, before reduction."""
+        read = [(spec.dataset, spec.features.source) for spec in self.all_runs.values()]
+        return sorted({(dataset, source) for dataset, source in read if dataset not in self.precomp})
+
     # --- datasets and phi -----------------------------------------------------------------------------------
 
     @property

@@ -34,6 +34,7 @@ SETTINGS_OF_CONTENT = {
     "extract_features": ["photographs"],
     "embed": ["photographs"],
     "show_examples": ["photographs"],
+    "show_features": ["photographs"],
     "plot_figure": ["photographs"],
 }
 
@@ -103,6 +104,10 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "captions": places.exhibit("{scale}", f"examples/{dataset}", "json"),
             "sheet": places.exhibit("{scale}", f"examples/{dataset}", "png"),
         },
+        "show_features": {
+            name: places.exhibit("{scale}", f"features/{dataset}/{extracted}", suffix)
+            for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
+        },
         "make_page": {"page": places.page("{scale}")},
     } | subspace_outputs(places)
 
@@ -153,7 +158,7 @@ class Rules(SubspaceRules):
                 return {"dataset": one_of(name for name in datasets if name not in drawn)}
             case "describe_precomp":
                 return {"dataset": one_of(precomp)}
-            case "extract_features":
+            case "extract_features" | "show_features":
                 return {"dataset": one_of(name for name in datasets if name not in precomp)}
             case "train":  # ensembles are evaluated in jobs of their own, but not trained
                 return {"job": one_of(self.plan.jobs)}
@@ -437,6 +442,15 @@ class Rules(SubspaceRules):
         inputs: Files = {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)}
         return Step(inputs, self._content(dataset), self._by_content(dataset))
 
+    def show_features(self, scale: str, dataset: str, extractor: str, layout: str) -> Step:
+        """Some images beside those that are nearest by their features."""
+        inputs: Files = {
+            "corpus": self.places.corpus(dataset),
+            "features": self.places.feature_file(dataset, f"{extractor}-{layout}.npy"),
+            "photographs": self._photographs(dataset),
+        }
+        return Step(inputs, self._content(dataset), self._by_content(dataset))
+
     def make_page(self, scale: str) -> Step:
         """The page of a scale."""
         plan, places = self.plan, self.places
@@ -446,6 +460,11 @@ class Rules(SubspaceRules):
                 "tables": [places.exhibit(scale, table, "html") for table in plan.tables],
                 "figures": [places.exhibit(scale, figure, "png") for figure in plan.figures],
                 "examples": [places.exhibit(scale, f"examples/{dataset}", "json") for dataset in shown],
+                "features": [
+                    places.exhibit(scale, f"features/{dataset}/{source}", "json")
+                    for dataset, source in plan.extracted
+                    if dataset in shown
+                ],
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },

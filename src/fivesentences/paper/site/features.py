@@ -1,0 +1,45 @@
+"""What the features of a scale hold near each other, so that a reader sees that they mean something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.features.formats.known import format_of
+from fivesentences.paper.figures.of_features import neighbours_drawing
+from fivesentences.paper.figures.writing import read_texts, write_drawing
+from fivesentences.paper.site.page import Picture
+
+IMAGES, NEIGHBOURS = 4, 6
+
+
+def write_nearest_images(corpus: Corpus, photographs: Photographs, features: Path, out: Path) -> None:
+    """Draw images that are spread evenly over the corpus, each beside those with the most similar features.
+
+    Args:
+        corpus: Usually the test split; neighbours are among its images.
+        photographs: Its photographs.
+        features: A ``.npy`` with its table of images.
+        out: A ``.json`` with texts; the picture and its data lie beside it.
+
+    Raises:
+        InputError: If an image has no features, or its photograph is missing or cannot be decoded.
+    """
+    with format_of(features).read(features) as source:
+        place = {image_id: row for row, image_id in enumerate(source.outline.ids)}
+        rows = sorted(place[str(image_id)] for image_id in corpus.images["image_id"])
+        some = [rows[len(rows) * number // IMAGES] for number in range(min(IMAGES, len(rows)))]
+        drawing = neighbours_drawing(source, some, photographs, NEIGHBOURS, rows)
+    title = f"What {features.stem} holds near each other"
+    caption = f"{len(some)} of the {len(rows)} test images of {corpus.name}, each beside its nearest others."
+    write_drawing(out.with_suffix(""), title, caption, drawing)
+
+
+def read_nearest_images(path: Path) -> Picture:
+    """The picture for the page, from the ``.json`` beside it.
+
+    Raises:
+        InputError: If the file is missing.
+    """
+    title, caption, notes = read_texts(path)
+    return Picture(path.with_suffix(".png"), title, caption, tuple(notes))

@@ -1,0 +1,15 @@
+"""Some test images of a dataset beside those that are nearest by their features."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.corpus import Corpus, Photographs
+from fivesentences.paper.site.features import write_nearest_images
+
+with log_to(snakemake.log[0]):
+    write_nearest_images(
+        Corpus.read(snakemake.input.corpus).split("test"),
+        Photographs(*snakemake.input.photographs),
+        Path(snakemake.input.features),
+        Path(snakemake.output.texts),
+    )
