@@ -10,7 +10,7 @@ from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.site.examples import read_examples, write_examples
-from fivesentences.paper.site.features import read_nearest_images, write_nearest_images
+from fivesentences.paper.site.features import read_features_sheet, write_features_sheet
 from fivesentences.paper.site.page import Picture, write_page
 
 
@@ -97,8 +97,8 @@ def test_features_are_shown_by_images_that_they_put_beside_each_other(everything
     ids = pd.concat([images[["image_id", "filename"]], other], ignore_index=True)
     np.save(tmp_path / "net-global.npy", np.concatenate([vectors, vectors[:1]]).astype(np.float32))
     ids.to_parquet(tmp_path / "net-global.images.parquet")
-    write_nearest_images(everything.corpus, photographs, tmp_path / "net-global.npy", tmp_path / "shown.json")
-    shown = read_nearest_images(tmp_path / "shown.json")
+    write_features_sheet(everything.corpus, photographs, tmp_path / "net-global.npy", tmp_path / "shown.json")
+    shown = read_features_sheet(tmp_path / "shown.json")
     assert shown.title == "What net-global holds near each other"
     assert shown.caption == "4 of the 12 test images of scenes, each beside its nearest others."
     data = pd.read_csv(tmp_path / "shown.csv")
@@ -107,3 +107,17 @@ def test_features_are_shown_by_images_that_they_put_beside_each_other(everything
     assert "elsewhere" not in set(data["image_id"])
     with Image.open(shown.path) as image:
         assert len(image.getcolors(maxcolors=1 << 20)) > 50
+
+
+def test_features_of_a_detector_are_shown_by_their_boxes(everything, tmp_path):
+    photographs, images = everything.contexts["five_sentences/figure1"].photographs["scenes"], everything.corpus.images
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "net-regions2.npy", rng.random((len(images), 2, 4), dtype=np.float32))
+    images[["image_id", "filename"]].to_parquet(tmp_path / "net-regions2.images.parquet")
+    boxes = {"x1": 1.0, "y1": 2.0, "x2": [20.0, 40.0] * len(images), "y2": 30.0, "score": [0.9, 0.4] * len(images)}
+    ids = {"image_id": images["image_id"].repeat(2).to_numpy(), "region": [0, 1] * len(images)}
+    table = pd.DataFrame(ids | boxes).astype(dict.fromkeys(boxes, np.float32))
+    table.drop(columns="region").to_parquet(tmp_path / "net-regions2.regions.parquet")
+    write_features_sheet(everything.corpus, photographs, tmp_path / "net-regions2.npy", tmp_path / "shown.json")
+    assert read_features_sheet(tmp_path / "shown.json").title == "What net-regions2 looks at"
+    assert len(pd.read_csv(tmp_path / "shown.csv")) == 8

@@ -192,7 +192,7 @@ def test_a_mirror_or_a_download_at_hand_gives_its_weights_and_excerpts(tmp_path,
     scale = read(Scale, CONFIG / "flickr8k.yaml")
 
     def weights(plan: Plan) -> object:
-        wildcards = {"dataset": "flickr8k", "extractor": "mobilenetv2_100", "layout": "global"}
+        wildcards = {"dataset": "flickr8k", "extracted": "mobilenetv2_100-global"}
         return plan.inputs_of("extract_features", **wildcards)["weights"]
 
     assert weights(plan_of(scale, CONFIG)) == []
@@ -214,7 +214,7 @@ def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_r
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_some_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
-    with_weights = {"embed", "compare_embeddings"}  # see tests/encoders/test_rows.py
+    with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders/test_rows.py, test_by_spec.py
     assert set(jobs) == set(plan.rules) - real - slow - with_weights
 
 
@@ -288,7 +288,7 @@ def test_an_unknown_phi_ends_the_plan(plans):
 
 def test_a_users_own_photographs_are_known_by_content_and_others_by_their_files(plans, own):
     scale = scale_named("my_images", own)
-    wildcards = {"dataset": "my_images", "extractor": "grid_descriptors", "layout": "global"}
+    wildcards = {"dataset": "my_images", "extracted": "grid_descriptors-global"}
 
     def told() -> tuple[object, object]:
         plan = plan_of(scale, CONFIG, places=Places(own / "results"))
@@ -310,7 +310,8 @@ def test_a_users_own_photographs_are_known_by_content_and_others_by_their_files(
     (own / "images" / "b.jpg").unlink()
     demo = plans["demo"]
     wildcards["dataset"] = "scenes"
-    assert demo.params_of("extract_features", **wildcards) == {} and not demo.settings_of_content("extract_features")
+    assert set(demo.params_of("extract_features", **wildcards)) == {"spec"}
+    assert not demo.settings_of_content("extract_features")
     assert not demo.by_content("extract_features", **wildcards)
 
 

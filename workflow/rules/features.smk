@@ -7,9 +7,9 @@ rule extract_features:
     output:
         **made_by("extract_features"),
     log:
-        "logs/features/{dataset}/{extractor}-{layout}.log",
+        "logs/features/{dataset}/{extracted}.log",
     benchmark:
-        "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
+        "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
         **PLAN.constraints_of("extract_features"),
     threads: 2
@@ -19,10 +19,82 @@ rule extract_features:
         gpu=int(PLAN.scale.training.gpu),
     params:
         **content("extract_features"),
+        spec=param("extract_features", "spec"),
     message:
-        "{wildcards.extractor} ({wildcards.layout}) features of {wildcards.dataset}"
+        "{wildcards.extracted} features of {wildcards.dataset}"
     script:
         "../scripts/extract_features.py"
+
+
+rule detect_regions:
+    input:
+        unpack(read_by("detect_regions")),
+    output:
+        **made_by("detect_regions"),
+    log:
+        "logs/features/{dataset}/{extracted}.log",
+    benchmark:
+        "logs/benchmarks/features/{dataset}/{extracted}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("detect_regions"),
+    threads: 2
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="4h",
+        gpu=int(PLAN.scale.training.gpu),
+    params:
+        **content("detect_regions"),
+        spec=param("detect_regions", "spec"),
+    message:
+        "Regions of {wildcards.dataset} by {wildcards.extracted}"
+    script:
+        "../scripts/extract_features.py"
+
+
+rule extract_part:
+    input:
+        unpack(read_by("extract_part")),
+    output:
+        **made_by("extract_part"),
+    log:
+        "logs/features/{dataset}/{extracted}/{part_of_images}.log",
+    benchmark:
+        "logs/benchmarks/features/{dataset}/{extracted}/{part_of_images}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("extract_part"),
+    threads: 2
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="4h",
+        gpu=int(PLAN.scale.training.gpu),
+    params:
+        **content("extract_part"),
+        spec=param("extract_part", "spec"),
+        part=param("extract_part", "part"),
+    message:
+        "{wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
+    script:
+        "../scripts/extract_features.py"
+
+
+rule join_features:
+    input:
+        unpack(read_by("join_features")),
+    output:
+        **made_by("join_features"),
+    log:
+        "logs/features/{dataset}/{extracted}.log",
+    benchmark:
+        "logs/benchmarks/features/{dataset}/{extracted}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("join_features"),
+    resources:
+        mem_mb=2000,
+        runtime="2h",
+    message:
+        "Join the parts of {wildcards.extracted} features of {wildcards.dataset}"
+    script:
+        "../scripts/join_features.py"
 
 
 rule reduce_features:
@@ -51,9 +123,9 @@ rule describe_precomp:
     output:
         **made_by("describe_precomp"),
     log:
-        "logs/features/{dataset}/{extractor}-{layout}.log",
+        "logs/features/{dataset}/{extracted}.log",
     benchmark:
-        "logs/benchmarks/features/{dataset}/{extractor}-{layout}.tsv"
+        "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
         **PLAN.constraints_of("describe_precomp"),
     resources:

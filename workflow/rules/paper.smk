@@ -86,9 +86,9 @@ rule show_features:
     output:
         **made_by("show_features"),
     log:
-        "logs/paper/{scale}/features/{dataset}/{extractor}-{layout}.log",
+        "logs/paper/{scale}/features/{dataset}/{extracted}.log",
     benchmark:
-        "logs/benchmarks/paper/{scale}/features/{dataset}/{extractor}-{layout}.tsv"
+        "logs/benchmarks/paper/{scale}/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
         **PLAN.constraints_of("show_features"),
     resources:
@@ -97,7 +97,7 @@ rule show_features:
     params:
         **content("show_features"),
     message:
-        "Which images of {wildcards.dataset} are near each other by {wildcards.extractor} ({wildcards.layout})"
+        "What {wildcards.extracted} sees in images of {wildcards.dataset}"
     script:
         "../scripts/show_features.py"
 

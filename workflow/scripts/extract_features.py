@@ -1,17 +1,19 @@
-"""Features of one dataset's photographs, one row per image."""
+"""Features of one dataset's photographs, or of a part of them, one row per image."""
 
 from pathlib import Path
 
+from fivesentences.config import FeatureSpec, check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.features import extract_features
+from fivesentences.features.by_spec import extract_as_configured, part_of
 
 with log_to(snakemake.log[0]):
-    extract_features(
+    spec = check(FeatureSpec, snakemake.params.spec, snakemake.wildcards.extracted)
+    images = Corpus.read(snakemake.input.corpus).images
+    extract_as_configured(
+        spec,
         Photographs(*snakemake.input.photographs),
-        Corpus.read(snakemake.input.corpus).images,
-        snakemake.wildcards.extractor,
-        snakemake.wildcards.layout,
+        part_of(images, snakemake.params.get("part", 1), spec.parts),
         Path(snakemake.output.features),
         workers=snakemake.threads,
         weights=next(map(Path, snakemake.input.weights), None),

@@ -5,7 +5,7 @@ from pathlib import Path
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
 from fivesentences.paper.site.examples import read_examples
-from fivesentences.paper.site.features import read_nearest_images
+from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.page import write_page
 from fivesentences.paper.studies import PaperStudy
 
@@ -13,5 +13,5 @@ with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")
     studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
     examples = [read_examples(Path(path)) for path in snakemake.input.examples]
-    examples += [read_nearest_images(Path(path)) for path in snakemake.input.features]
+    examples += [read_features_sheet(Path(path)) for path in snakemake.input.features]
     write_page(scale, studies, Path(snakemake.output.page).parent, examples)

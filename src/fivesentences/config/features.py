@@ -3,40 +3,93 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Layout, Name, Strict
+from fivesentences.config.types import Count, Crops, Flavour, Name, Precision, Strict
+
+DETECTORS = ("bottom_up", "faster_rcnn")
+REGIONS = 36  # per image, as the papers have them
 
 
 class FeatureSpec(Strict):
     """Which image features a model reads, and how they are prepared from training statistics."""
 
-    extractor: Name
-    layout: Layout = "global"
+    extractor: Name = Field(description="a timm network, or a detector: bottom_up or faster_rcnn")
+    layout: Literal["global", "grid", "regions"] = Field(
+        default="global", description="one vector per image, one per cell of a grid, or one per region of a detector"
+    )
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
     regions: Count | None = Field(
         default=None,
-        description="the cells of a grid are pooled to so many regions, a square number; null: the cells themselves",
+        description="of a grid: its cells are pooled to so many regions, a square number; null: the cells themselves. "
+        "Of a detector: regions per image; null: 36",
     )
     dimensions: Count | None = Field(
         default=None, description="principal components of the training images' features; null: all dimensions"
     )
+    weights: Path | None = Field(
+        default=None, description="a file; null: the mirror's, or what timm or torchvision downloads"
+    )
+    crops: Crops = Field(default="centre", description="ten: the mean over corners, centre and their mirror images")
+    precision: Precision = Field(default="float32", description="what a network computes in")
+    flavour: Flavour | None = Field(default=None, description="whose conversion of bottom_up; null: d2")
+    short: Count | None = Field(default=None, description="of a detector: pixels of the shorter side; null: its own")
+    long: Count | None = Field(default=None, description="of a detector: most pixels of the longer side")
+    parts: Count = Field(default=1, description="jobs that share the images, for several GPUs or machines")
 
     @property
     def source(self) -> str:
         """File name, without its suffix, of the features before reduction, such as ``mobilenetv2_100-global``."""
-        return f"{self.extractor}-{self.layout}"
+        kind = f"regions{self.regions or REGIONS}" if self.layout == "regions" else self.layout
+        flavour = self.flavour if self.flavour != "d2" else None
+        sizes = "x".join(str(size) for size in (self.short, self.long) if size is not None)
+        crops = "ten_crops" if self.crops == "ten" else None
+        precision = self.precision if self.precision != "float32" else None
+        return "-".join(filter(None, (self.extractor, kind, flavour, sizes, crops, precision)))
+
+    @property
+    def extraction(self) -> FeatureSpec:
+        """What the features before reduction and preparation depend on, and nothing else."""
+        whole: dict[str, None] = {"dimensions": None} | ({} if self.layout == "regions" else {"regions": None})
+        return self.model_copy(update={"prepare": "standardise", **whole})
 
     @property
     def stem(self) -> str:
         """File name of the features without its suffix, such as ``mobilenetv2_100-grid-36regions-110d``."""
-        regions = "" if self.regions is None else f"-{self.regions}regions"
+        pooled = self.regions is not None and self.layout == "grid"
+        regions = f"-{self.regions}regions" if pooled else ""
         return self.source + regions + ("" if self.dimensions is None else f"-{self.dimensions}d")
 
     @model_validator(mode="after")
     def _regions_of_a_grid(self) -> FeatureSpec:
-        if self.regions is not None and (self.layout != "grid" or math.isqrt(self.regions) ** 2 != self.regions):
-            raise ValueError(f"regions is {self.regions}; only a grid has regions, a square number such as 36")
+        pooled = self.regions is not None and self.layout != "regions"
+        if pooled and (self.layout != "grid" or math.isqrt(self.regions or 0) ** 2 != self.regions):
+            raise ValueError(
+                f"regions is {self.regions}; only a grid has regions, a square number such as 36, and a detector "
+                "(layout: regions)"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _of_a_detector(self) -> FeatureSpec:
+        if self.layout == "regions":
+            if self.extractor not in DETECTORS:
+                raise ValueError(
+                    f"extractor is '{self.extractor}', but layout: regions is for {' and '.join(DETECTORS)}; write "
+                    "layout: grid for the cells of a network"
+                )
+            others = {"crops": self.crops != "centre", "precision": self.precision != "float32"}
+        else:
+            others = {key: getattr(self, key) is not None for key in ("flavour", "short", "long")}
+        for key, given in others.items():
+            if given:
+                of = "a detector" if self.layout == "regions" else f"layout: {self.layout}"
+                raise ValueError(f"{key} is '{getattr(self, key)}', which {of} does not have; remove it")
+        if self.flavour is not None and self.extractor != "bottom_up":
+            raise ValueError(f"flavour is '{self.flavour}', which only bottom_up has; remove it")
+        if self.crops == "ten" and self.layout != "global":
+            raise ValueError("crops is 'ten', which only layout: global has; remove it")
         return self

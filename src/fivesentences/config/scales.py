@@ -248,8 +248,10 @@ class Scale(Strict):
 
     @model_validator(mode="after")
     def _grid_is_a_grid(self) -> Scale:
-        if self.grid_features is not None and self.grid_features.layout != "grid":
-            raise ValueError("grid_features.layout is 'global'; write layout: grid there, or leave the block out")
+        if self.grid_features is not None and self.grid_features.layout == "global":
+            raise ValueError(
+                "grid_features.layout is 'global'; write layout: grid or regions there, or leave the block out"
+            )
         return self
 
     @model_validator(mode="after")

@@ -15,6 +15,9 @@ class IsWidth:
 
 Direction = Literal["i2t", "t2i"]
 Layout = Literal["global", "grid"]
+Crops = Literal["centre", "ten"]
+Precision = Literal["float32", "bfloat16", "float16"]
+Flavour = Literal["d2", "caffe"]
 # A number of things: epochs, captions of a batch, minutes. Nobody has a million of them, but a typing error soon has.
 # Strict, since Python counts true as 1: `epochs: yes` is a mistake.
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]

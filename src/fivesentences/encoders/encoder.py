@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fivesentences.config.types import Precision
 from fivesentences.errors import InputError, need
-from fivesentences.features.recipe import Precision
 
 PLACE = "{}"  # of the caption in a prompt
 EXTRA = "encoders"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from fivesentences.config.types import Count, Sha256, Strict
+from fivesentences.config.types import Count, Precision, Sha256, Strict
 from fivesentences.encoders.encoder import PLACE, Settings
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.errors import InputError
-from fivesentences.features.recipe import Precision
 
 
 class EncoderSpec(Strict):

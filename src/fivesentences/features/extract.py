@@ -17,6 +17,7 @@ import pandas as pd
 
 from fivesentences import machine
 from fivesentences.config import Layout
+from fivesentences.config.types import Crops, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
 from fivesentences.corpus.decoding import words_of
@@ -26,7 +27,7 @@ from fivesentences.features import describing
 from fivesentences.features.describing import Chunk, Extractor, Task, describe_chunk, prepare_chunk
 from fivesentences.features.files import regions_beside, write_images, write_source
 from fivesentences.features.progress import FinishedRows, key_of
-from fivesentences.features.recipe import GRID_DESCRIPTORS, Crops, Precision, Recipe
+from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.features.workers import Workers
 from fivesentences.storage import replacing, write_json
 

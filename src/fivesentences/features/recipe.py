@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fivesentences.config import Layout
-
-Crops = Literal["centre", "ten"]
-Precision = Literal["float32", "bfloat16", "float16"]
+    from fivesentences.config.types import Crops, Layout, Precision
 
 GRID_DESCRIPTORS = "grid_descriptors"
 

@@ -49,6 +49,10 @@ class Places:
         """A file of features."""
         return self.results / "features" / dataset / file
 
+    def feature_part(self, dataset: str, source: str, part: str) -> Path:
+        """Features of a part of the photographs."""
+        return self.feature_file(dataset, f"parts/{source}/{part}.npy")
+
     # --- semantics ------------------------------------------------------------------------------------------
 
     def phi(self, dataset: str, split: str, file: str) -> Path:

@@ -177,6 +177,13 @@ class Resolved:
         read = [(spec.dataset, spec.features.source) for spec in self.all_runs.values()]
         return sorted({(dataset, source) for dataset, source in read if dataset not in self.precomp})
 
+    @property
+    def extracted_features(self) -> dict[str, FeatureSpec]:
+        """Features before reduction, by the name of their file; what differs in preparation alone is one of them."""
+        scale = self.scale
+        asked = [scale.features, scale.grid_features, *scale.further_features.values()]
+        return {spec.source: spec.extraction for spec in asked if spec is not None}
+
     # --- datasets and phi -----------------------------------------------------------------------------------
 
     @property

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from fivesentences.config.features import FeatureSpec
 from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.scales import JUDGEMENTS
-from fivesentences.config.types import Judge, Layout, Split
+from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import at_hand, files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
@@ -28,10 +29,13 @@ from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
 
 TEST = "test"
+ON_DISK = {"features": ".npy", "images": ".images.parquet", "source": ".source.json"}  # of features, by their suffixes
 EMBEDDED = {"images": IMAGES, "captions": CAPTIONS, "note": NOTE}  # of a folder of embeddings
 SETTINGS_OF_CONTENT = {
     "load_corpus": ["photographs", "needs"],
     "extract_features": ["photographs"],
+    "detect_regions": ["photographs"],
+    "extract_part": ["photographs"],
     "embed": ["photographs"],
     "show_examples": ["photographs"],
     "show_features": ["photographs"],
@@ -42,7 +46,8 @@ SETTINGS_OF_CONTENT = {
 def outputs(places: Places) -> dict[str, dict[str, Path]]:
     """The files that each rule writes, by name; wildcards are in braces."""
     dataset, split, ensemble, job = "{dataset}", "{split}", "{ensemble}", "{job}"
-    extracted, reduced = "{extractor}-{layout}", "{reduced}"
+    extracted, reduced = "{extracted}", "{reduced}"
+    whole = {name: places.feature_file(dataset, f"{extracted}{suffix}") for name, suffix in ON_DISK.items()}
     table, figure = (
         {name: places.exhibit("{scale}", kind, suffix) for name, suffix in files.items()}
         for kind, files in (
@@ -61,10 +66,14 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         },
         "load_corpus": {"corpus": places.corpus(dataset)},
         "label_images": {"labels": places.beside_corpus(dataset, "labels.parquet")},
-        "extract_features": {
-            "features": places.feature_file(dataset, f"{extracted}.npy"),
-            "images": places.feature_file(dataset, f"{extracted}.images.parquet"),
+        "extract_features": whole,
+        "detect_regions": whole | {"regions": places.feature_file(dataset, f"{extracted}.regions.parquet")},
+        "extract_part": {
+            name: path.with_suffix(suffix)
+            for path in [places.feature_part(dataset, extracted, "{part_of_images}")]
+            for name, suffix in ON_DISK.items()
         },
+        "join_features": whole,
         "reduce_features": {
             "features": places.feature_file(dataset, f"{reduced}.npy"),
             "images": places.feature_file(dataset, f"{reduced}.images.parquet"),
@@ -130,8 +139,8 @@ class Rules(SubspaceRules):
         return {
             "dataset": one_of(plan.scale.datasets),
             "split": one_of(get_args(Split)),
-            "extractor": r"[A-Za-z0-9_.]+",
-            "layout": one_of(get_args(Layout)),
+            "extracted": one_of(plan.extracted_features),
+            "part_of_images": "[0-9]+",
             "reduced": one_of(plan.reduced_features),
             "phi": "[a-z0-9_]+(-[a-z]+)?",
             "captions": "fraction=[^/]+",
@@ -158,11 +167,24 @@ class Rules(SubspaceRules):
                 return {"dataset": one_of(name for name in datasets if name not in drawn)}
             case "describe_precomp":
                 return {"dataset": one_of(precomp)}
-            case "extract_features" | "show_features":
-                return {"dataset": one_of(name for name in datasets if name not in precomp)}
+            case "extract_features" | "detect_regions" | "extract_part" | "join_features" | "show_features":
+                of_rule = one_of(self._extracted_by(rule))
+                return {"dataset": one_of(name for name in datasets if name not in precomp), "extracted": of_rule}
             case "train":  # ensembles are evaluated in jobs of their own, but not trained
                 return {"job": one_of(self.plan.jobs)}
         return self.subspace_constraints_of(rule)
+
+    def _extracted_by(self, rule: str) -> list[str]:
+        """The features, by the name of their file, that a rule makes or reads."""
+        specs = self.plan.extracted_features.items()
+        match rule:
+            case "extract_features":
+                return [name for name, spec in specs if spec.parts == 1 and spec.layout != "regions"]
+            case "detect_regions":
+                return [name for name, spec in specs if spec.parts == 1 and spec.layout == "regions"]
+            case "extract_part" | "join_features":
+                return [name for name, spec in specs if spec.parts > 1]
+        return list(self.plan.extracted_features)
 
     # --- corpus ---------------------------------------------------------------------------------------------
 
@@ -192,17 +214,39 @@ class Rules(SubspaceRules):
 
     # --- features -------------------------------------------------------------------------------------------
 
-    def extract_features(self, dataset: str, extractor: str, layout: str) -> Step:
-        """Features of photographs."""
+    def extract_features(self, dataset: str, extracted: str) -> Step:
+        """Features of photographs by a network."""
+        spec = self.plan.extracted_features[extracted]
+        return Step(
+            self._read_for_features(dataset, spec),
+            {"spec": spec.model_dump(mode="json", exclude_defaults=True), **self._content(dataset)},
+            self._by_content(dataset),
+        )
+
+    def detect_regions(self, dataset: str, extracted: str) -> Step:
+        """Features of regions that a detector finds."""
+        return self.extract_features(dataset, extracted)
+
+    def extract_part(self, dataset: str, extracted: str, part_of_images: str) -> Step:
+        """Features of a part of the photographs."""
+        step = self.extract_features(dataset, extracted)
+        return Step(step.inputs, {**step.params, "part": int(part_of_images)}, step.by_content)
+
+    def join_features(self, dataset: str, extracted: str) -> Step:
+        """The features of all photographs from those of their parts."""
+        parts = range(1, self.plan.extracted_features[extracted].parts + 1)
+        return Step({"parts": [self.places.feature_part(dataset, extracted, str(part)) for part in parts]})
+
+    def _read_for_features(self, dataset: str, spec: FeatureSpec) -> Files:
         # Weights come from the mirror if it has them; otherwise timm downloads its own.
-        file = f"weights/{extractor}.safetensors"
+        file = f"weights/{spec.extractor}.safetensors"
         known = file in self._downloads and at_hand(file, self._folders)
-        inputs: Files = {
+        weights = [spec.weights] if spec.weights is not None else [self.places.data / file] if known else []
+        return {
             "corpus": self.places.corpus(dataset),
             "photographs": self._photographs(dataset),
-            "weights": [self.places.data / file] if known else [],
+            "weights": weights,
         }
-        return Step(inputs, self._content(dataset), self._by_content(dataset))
 
     def reduce_features(self, dataset: str, reduced: str) -> Step:
         """Features with fewer regions or dimensions."""
@@ -211,7 +255,7 @@ class Rules(SubspaceRules):
         sizes = spec.model_dump(include={"regions", "dimensions"})
         return Step({"corpus": self.places.corpus(dataset), "features": source}, {"sizes": sizes})
 
-    def describe_precomp(self, dataset: str, extractor: str, layout: str) -> Step:
+    def describe_precomp(self, dataset: str, extracted: str) -> Step:
         """Which files of a precomp folder hold what."""
         data = self.plan.scale.datasets[dataset].model_dump(include={"prefix", "testall"})
         return Step({"corpus": self.places.corpus(dataset), "folder": self._captions(dataset)}, {"data": data})
@@ -442,11 +486,11 @@ class Rules(SubspaceRules):
         inputs: Files = {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)}
         return Step(inputs, self._content(dataset), self._by_content(dataset))
 
-    def show_features(self, scale: str, dataset: str, extractor: str, layout: str) -> Step:
-        """Some images beside those that are nearest by their features."""
+    def show_features(self, scale: str, dataset: str, extracted: str) -> Step:
+        """Some images with their regions, or beside those that are nearest by their features."""
         inputs: Files = {
             "corpus": self.places.corpus(dataset),
-            "features": self.places.feature_file(dataset, f"{extractor}-{layout}.npy"),
+            "features": self.places.feature_file(dataset, f"{extracted}.npy"),
             "photographs": self._photographs(dataset),
         }
         return Step(inputs, self._content(dataset), self._by_content(dataset))

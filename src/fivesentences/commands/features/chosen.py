@@ -54,4 +54,6 @@ def part_of(images: pd.DataFrame, part: str) -> pd.DataFrame:
         raise typer.BadParameter(f"it is '{part}'; give I/N with I from 1 to N, such as 2/4.", param_hint="--part")
     if parts > len(images):
         raise InputError(f"--part is {part}, but there are {len(images):,} images; give fewer parts.")
-    return images.iloc[len(images) * (number - 1) // parts : len(images) * number // parts]
+    from fivesentences.features.by_spec import part_of as rows_of_part
+
+    return rows_of_part(images, number, parts)
