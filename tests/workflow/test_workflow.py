@@ -7,15 +7,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import yaml
+from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.config import Scale, read
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.paper.studies import plan_of
+from random_networks import fresh
 
 PROJECT = Path(__file__).parents[2]
 
@@ -122,9 +126,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
 
 
 def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
-    for name in ("Snakefile", "workflow", "config"):
-        source = PROJECT / name
-        shutil.copytree(source, tmp_path / name) if source.is_dir() else shutil.copy(source, tmp_path / name)
+    copy_project(tmp_path)
     folder, rng = tmp_path / "f30k_precomp", np.random.default_rng(0)
     folder.mkdir()
     for split, images in (("train", 20), ("dev", 6), ("test", 6)):
@@ -134,6 +136,58 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
         features = rng.normal(size=(images, 4, 7)).astype(np.float32)
         np.save(folder / f"{split}_ims.npy", features if split == "train" else features.repeat(5, axis=0))
     rows = [{"role": "r", "model": ["scan_i2t", "cvse"], "loss": "sam"}]
+    scale = {
+        "scale": "s",
+        "title": "S",
+        "roles": {"r": "f30k"},
+        "datasets": {"f30k": {"loader": "precomp", "folder": str(folder)}},
+        "features": {"extractor": "bottom_up", "layout": "grid", "dimensions": 5},
+    }
+    make(tmp_path, scale, rows, "t")
+    assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").model) == {"scan_i2t", "cvse"}
+    assert (tmp_path / "results/training/f30k/scan,direction=i2t+sam").is_dir()
+    assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
+
+
+def test_regions_of_a_detector_and_of_tiles_are_made_trained_on_and_shown(tmp_path: Path) -> None:
+    copy_project(tmp_path)
+    torch.manual_seed(0)
+    module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)
+    torch.save(module.state_dict(), tmp_path / "detector.pth")
+    _, network = fresh("test_resnet", tmp_path)
+    regions = {"layout": "regions", "regions": 4, "short": 48, "long": 64, "prepare": "as_stored"}
+    scale = {
+        "scale": "s",
+        "title": "S",
+        "roles": {"r": "scenes"},
+        "datasets": {"scenes": {"loader": "scenes", "seed": 7, "train": 8, "dev": 3, "test": 4}},
+        "features": {"extractor": "grid_descriptors"},
+        "grid_features": {"extractor": "faster_rcnn", "weights": str(tmp_path / "detector.pth"), **regions},
+        "further_features": {
+            "tiles": {"extractor": "test_resnet", "proposals": "tiles", "weights": str(network), "parts": 2, **regions}
+        },
+    }
+    make(tmp_path, scale, [{"role": "r", "model": "scan_i2t", "features": [None, "tiles"], "loss": "sam"}])
+    assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").features.dropna()) == {"tiles"}
+    for name, dim in (("faster_rcnn-regions4-48x64", 1024), ("test_resnet-regions4-tiles-48x64", 96)):
+        stem = tmp_path / "results" / "features" / "scenes" / name
+        assert np.load(f"{stem}.npy").shape == (15, 4, dim)
+        boxes = pd.read_parquet(f"{stem}.regions.parquet")
+        assert boxes.image_id.nunique() == 15 and (boxes.x1 < boxes.x2).all()
+        picture = tmp_path / "results" / "paper" / "s" / "features" / "scenes" / f"{name}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "results/paper/s/index.html").read_text()
+    assert "faster_rcnn-regions4-48x64" in page
+
+
+def copy_project(folder: Path) -> None:
+    for name in ("Snakefile", "workflow", "config"):
+        source = PROJECT / name
+        shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy(source, folder / name)
+
+
+def make(folder: Path, scale: dict[str, Any], rows: list[dict[str, Any]], *targets: str) -> None:
+    """Run a scale whose only table has these rows, in a copy of the project."""
     study = {
         "paper": "P",
         "losses": {"sam": {"sam": {}}},
@@ -142,23 +196,12 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
             {"name": "t", "kind": "runs", "title": "T", "caption": "C", "rows": rows, "columns": [{"metric": "Rsum"}]}
         ],
     }
-    scale = {
-        "scale": "s",
-        "title": "S",
-        "roles": {"r": "f30k"},
-        "datasets": {"f30k": {"loader": "precomp", "folder": str(folder)}},
-        "features": {"extractor": "bottom_up", "layout": "grid", "dimensions": 5},
-        "training": {"widths": {"embedding": 8, "word": 6}, "epochs": 1, "batch_size": 16, "min_word_count": 1},
-        "studies": ["p"],
-    }
-    (tmp_path / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump(scale))
-    command = [sys.executable, "-m", "snakemake", "t", "--cores", "2", "--workflow-profile", "none"]
-    done = subprocess.run([*command, "--configfile", "s.yaml"], cwd=tmp_path, capture_output=True, text=True)
+    training = {"widths": {"embedding": 8, "word": 6}, "epochs": 1, "batch_size": 16, "min_word_count": 1}
+    (folder / "config/studies/p.yaml").write_text(yaml.safe_dump(study))
+    (folder / "s.yaml").write_text(yaml.safe_dump(scale | {"training": training, "studies": ["p"]}))
+    command = [sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--workflow-profile", "none"]
+    done = subprocess.run([*command, "--configfile", "s.yaml"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").model) == {"scan_i2t", "cvse"}
-    assert (tmp_path / "results/training/f30k/scan,direction=i2t+sam").is_dir()
-    assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
 
 
 def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark() -> None:

@@ -12,6 +12,8 @@ from fivesentences.config.types import Count, Crops, Flavour, Name, Precision, S
 
 DETECTORS = ("bottom_up", "faster_rcnn")
 REGIONS = 36  # per image, as the papers have them
+# What bottom_up alone has, and what null means.
+RULES = {"flavour": "d2", "selection": "per_class", "resize": "opencv"}
 
 
 class FeatureSpec(Strict):
@@ -19,13 +21,13 @@ class FeatureSpec(Strict):
 
     extractor: Name = Field(description="a timm network, or a detector: bottom_up or faster_rcnn")
     layout: Literal["global", "grid", "regions"] = Field(
-        default="global", description="one vector per image, one per cell of a grid, or one per region of a detector"
+        default="global", description="one vector per image, one per cell of a grid, or one per region"
     )
     prepare: Literal["as_stored", "standardise", "normalise"] = "standardise"
     regions: Count | None = Field(
         default=None,
         description="of a grid: its cells are pooled to so many regions, a square number; null: the cells themselves. "
-        "Of a detector: regions per image; null: 36",
+        "With layout: regions, how many per image; null: 36",
     )
     dimensions: Count | None = Field(
         default=None, description="principal components of the training images' features; null: all dimensions"
@@ -36,19 +38,29 @@ class FeatureSpec(Strict):
     crops: Crops = Field(default="centre", description="ten: the mean over corners, centre and their mirror images")
     precision: Precision = Field(default="float32", description="what a network computes in")
     flavour: Flavour | None = Field(default=None, description="whose conversion of bottom_up; null: d2")
-    short: Count | None = Field(default=None, description="of a detector: pixels of the shorter side; null: its own")
-    long: Count | None = Field(default=None, description="of a detector: most pixels of the longer side")
+    selection: Literal["per_class", "class_agnostic"] | None = Field(
+        default=None, description="which regions bottom_up keeps; null: per_class, the original rule"
+    )
+    resize: Literal["opencv", "pillow", "torch"] | None = Field(
+        default=None, description="whose resizing bottom_up follows; null: opencv, as the original"
+    )
+    proposals: Literal["selective_search", "tiles"] | None = Field(
+        default=None,
+        description="where the regions of a timm network are, which detects none: segments and their unions, or cells",
+    )
+    short: Count | None = Field(default=None, description="of regions: pixels of the shorter side; null: as usual")
+    long: Count | None = Field(default=None, description="of regions: most pixels of the longer side")
     parts: Count = Field(default=1, description="jobs that share the images, for several GPUs or machines")
 
     @property
     def source(self) -> str:
         """File name, without its suffix, of the features before reduction, such as ``mobilenetv2_100-global``."""
         kind = f"regions{self.regions or REGIONS}" if self.layout == "regions" else self.layout
-        flavour = self.flavour if self.flavour != "d2" else None
+        rules = [getattr(self, key) for key, usual in RULES.items() if getattr(self, key) != usual]
         sizes = "x".join(str(size) for size in (self.short, self.long) if size is not None)
         crops = "ten_crops" if self.crops == "ten" else None
         precision = self.precision if self.precision != "float32" else None
-        return "-".join(filter(None, (self.extractor, kind, flavour, sizes, crops, precision)))
+        return "-".join(filter(None, (self.extractor, kind, self.proposals, *rules, sizes, crops, precision)))
 
     @property
     def extraction(self) -> FeatureSpec:
@@ -76,20 +88,21 @@ class FeatureSpec(Strict):
     @model_validator(mode="after")
     def _of_a_detector(self) -> FeatureSpec:
         if self.layout == "regions":
-            if self.extractor not in DETECTORS:
+            if (self.extractor in DETECTORS) == (self.proposals is not None):
                 raise ValueError(
-                    f"extractor is '{self.extractor}', but layout: regions is for {' and '.join(DETECTORS)}; write "
-                    "layout: grid for the cells of a network"
+                    f"extractor is '{self.extractor}' and proposals {self.proposals or 'not given'}; of regions, "
+                    f"{' and '.join(DETECTORS)} find them themselves, and a network is told where by proposals"
                 )
             others = {"crops": self.crops != "centre", "precision": self.precision != "float32"}
         else:
-            others = {key: getattr(self, key) is not None for key in ("flavour", "short", "long")}
+            others = {key: getattr(self, key) is not None for key in (*RULES, "proposals", "short", "long")}
         for key, given in others.items():
             if given:
                 of = "a detector" if self.layout == "regions" else f"layout: {self.layout}"
                 raise ValueError(f"{key} is '{getattr(self, key)}', which {of} does not have; remove it")
-        if self.flavour is not None and self.extractor != "bottom_up":
-            raise ValueError(f"flavour is '{self.flavour}', which only bottom_up has; remove it")
+        for key in RULES:
+            if getattr(self, key) is not None and self.extractor != "bottom_up":
+                raise ValueError(f"{key} is '{getattr(self, key)}', which only bottom_up has; remove it")
         if self.crops == "ten" and self.layout != "global":
             raise ValueError("crops is 'ten', which only layout: global has; remove it")
         return self

@@ -1,4 +1,4 @@
-"""Features as a configuration asks for them: by a network or a detector."""
+"""Features as a configuration asks for them: by a network, a detector, or a network that is told where to look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fivesentences.config import FeatureSpec
-from fivesentences.config.features import REGIONS
+from fivesentences.config.features import REGIONS, RULES
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features.extract import extract_features
@@ -59,9 +59,14 @@ def part_of(images: pd.DataFrame, number: int, parts: int) -> pd.DataFrame:
 
 def _detector(spec: FeatureSpec, weights: Path | None) -> Any:
     count = spec.regions or REGIONS
-    settings: dict[str, Any] = {"least": count, "most": count}
-    settings |= {key: value for key, value in (("short", spec.short), ("long", spec.long)) if value is not None}
+    sizes = {key: value for key, value in (("short", spec.short), ("long", spec.long)) if value is not None}
     device = device_named("auto")
+    if spec.proposals is not None:
+        from fivesentences.features.detectors.described_boxes import DescribedBoxes, DescribedBoxesSettings
+
+        asked = DescribedBoxesSettings(spec.proposals, count, **sizes)
+        return DescribedBoxes(spec.extractor, weights, asked, device)
+    settings: dict[str, Any] = {"least": count, "most": count, **sizes}
     if spec.extractor == "faster_rcnn":
         from fivesentences.features.detectors.faster_rcnn import FasterRCNN, FasterRCNNSettings
 
@@ -73,4 +78,5 @@ def _detector(spec: FeatureSpec, weights: Path | None) -> Any:
         )
     from fivesentences.features.detectors.bottom_up import BottomUpAttention, Settings
 
-    return BottomUpAttention(weights, spec.flavour or "d2", Settings(**settings), device)
+    settings |= {key: getattr(spec, key) or RULES[key] for key in ("selection", "resize")}
+    return BottomUpAttention(weights, spec.flavour or RULES["flavour"], Settings(**settings), device)

@@ -14,6 +14,9 @@ from fivesentences.corpus.photographs import Photographs
 from fivesentences.features.files import images_beside, regions_beside, source_beside
 from fivesentences.storage import remove_partial, write_json
 
+# What the source of features says of the images, not of how they were described: parts of one work differ in it.
+OF_IMAGES = frozenset({"identity", "images", "photographs", "skipped"})
+
 
 def fingerprint_of(identity: Mapping[str, Any]) -> str:
     """SHA-256 of everything that some work depends on, as JSON."""

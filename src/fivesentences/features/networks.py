@@ -129,12 +129,9 @@ class Network:
     def facts(self) -> dict[str, Any]:
         """What the features depend on, see ``describing.Extractor``."""
         kept = ("input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std")
-        configuration = getattr(self.module, "pretrained_cfg", None) or {}
         return {
             "library": f"timm {importlib.metadata.version('timm')}, torch {importlib.metadata.version('torch')}",
-            "weights": {"file_sha256": _sha256_of(self._weights)}
-            if self._weights
-            else {"name": f"timm: {_tag(configuration)}", "tensors_sha256": digest(self.module)},
+            "weights": facts_of_weights(self.module, self._weights),
             "pooling": _pooling(self.module, self.layout),
             "preprocessing": {key: self.preprocessing[key] for key in kept if key in self.preprocessing},
             "device": "cpu" if not self.on_accelerator else _device_name(self._device),
@@ -207,6 +204,14 @@ def _check_ten_crops(name: str, layout: Layout, preprocessing: dict[str, Any]) -
             f"'{name}' scales the shorter side to {height} pixels and takes all of them, so four corners are two; "
             "leave ten crops out."
         )
+
+
+def facts_of_weights(module: Any, weights: Path | None) -> dict[str, str]:
+    """Which weights a network has: the file's SHA-256, or timm's name for its own and the SHA-256 of the tensors."""
+    if weights:
+        return {"file_sha256": _sha256_of(weights)}
+    configuration = getattr(module, "pretrained_cfg", None) or {}
+    return {"name": f"timm: {_tag(configuration)}", "tensors_sha256": digest(module)}
 
 
 def _tag(configuration: dict[str, Any]) -> str:

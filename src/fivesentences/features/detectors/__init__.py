@@ -1,6 +1,6 @@
 """Detectors: images to regions with features, boxes, classes and attributes.
 
-Nothing here imports torch; ``bottom_up`` and ``faster_rcnn`` do.
+Nothing here imports torch; ``bottom_up``, ``faster_rcnn`` and ``described_boxes`` do.
 """
 
 from fivesentences.features.detectors.detector import Detector, detect

@@ -18,6 +18,7 @@ from fivesentences.errors import Argument, InputError, InputErrors, did_you_mean
 from fivesentences.features.formats.known import Format, format_for, format_of
 from fivesentences.features.formats.precomp_arrays import once, read_ids
 from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
+from fivesentences.features.identity import OF_IMAGES
 from fivesentences.storage import check_outputs, check_writable, remove_partial, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
@@ -140,11 +141,11 @@ class _Joined:
 
 
 def _kind_of(origin: dict[str, Any] | None) -> Any:
-    """What must be equal in the origins of features that are joined: all but the files that they went through."""
+    """What must be equal in the origins of features that are joined: all but images and files on the way."""
     while isinstance(origin, dict) and "converted_from" in origin:
         files = origin["converted_from"]
         origin = files[0].get("source") if isinstance(files, list) and files and isinstance(files[0], dict) else None
-    return origin
+    return {key: value for key, value in origin.items() if key not in OF_IMAGES} if origin else origin
 
 
 def _said(outline: Outline) -> str:
