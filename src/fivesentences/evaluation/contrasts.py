@@ -48,9 +48,9 @@ def contrast_runs(
         resamples: Draws of the bootstrap.
 
     Returns:
-        For each pair ``dataset``, ``a``, ``b``, ``seeds``, ``images`` and ``metrics``: for each of "Rsum", "Nsum" and
-        "Nsum_own_removed" what ``CrossedDifference`` has, ``mean_a`` and ``mean_b``, and ``differences``: one per seed,
-        each a mean over images.
+        For each pair ``dataset``, ``a``, ``b``, ``seeds``, ``images`` and ``metrics``: for each column of
+        ``per_image.SUMMED`` what ``CrossedDifference`` has, ``mean_a`` and ``mean_b``, and ``differences``: one per
+        seed, each a mean over images.
 
     Raises:
         InputError: If a run has no values, or two runs of a pair were tested on different images.
@@ -93,7 +93,7 @@ def write_contrasts(
         pairs: Which runs are compared.
         per_image: Files that ``evaluate_runs`` wrote.
         out: The JSON file.
-        phi: The phi of Nsum, which the file names.
+        phi: The phi of Nsum and ASP, which the file names.
         resamples: Draws of the bootstrap.
 
     Raises:

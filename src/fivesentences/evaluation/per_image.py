@@ -1,4 +1,4 @@
-"""What each test image contributes to a run's Rsum and Nsum, so that runs can be compared image by image.
+"""What each test image contributes to a run's Rsum, Nsum and ASP, so that runs can be compared image by image.
 
 An image and its captions are one unit: the captions of an image are alike, so their queries are not independent.
 """
@@ -17,43 +17,52 @@ from fivesentences.metrics.values import QueryValues
 from fivesentences.plan.exhibits import Summed
 from fivesentences.storage import replacing
 
-# Which values of the evaluation each column sums: the sum's name, and whether the query's own items stay.
-SUMMED: dict[Summed, tuple[str, str]] = {
-    "Rsum": ("Rsum", ""),
-    "Nsum": ("Nsum", "kept"),
-    "Nsum_own_removed": ("Nsum", "removed"),
+# Which values of the evaluation each column adds up: the name of the metric or of its sum, the direction (empty: both),
+# whether the query's own items stay, and the formula (of ASP: its rule for ties).
+SUMMED: dict[Summed, tuple[str, str, str, str]] = {
+    "Rsum": ("Rsum", "", "", ""),
+    "Nsum": ("Nsum", "", "kept", "released"),
+    "Nsum_own_removed": ("Nsum", "", "removed", "released"),
+    "ASP_i2t": ("ASP", "i2t", "", "index"),
+    "ASP_t2i": ("ASP", "t2i", "", "index"),
 }
 
 
 def contributions(
     queries: Iterable[QueryValues], image_of_caption: ArrayLike, phi: str
 ) -> dict[Summed, NDArray[np.float64]]:
-    """The contribution of each image to Rsum and Nsum: their means over images are the run's Rsum and Nsum.
+    """The contribution of each image to Rsum, Nsum and ASP: their means over images are the run's.
 
     An image contributes the values of its own query (R@1 + R@5 + R@10, or NCS at these cut-offs, in percent) and the
-    mean of the values of its captions as queries. Where images have different numbers of captions, each caption
-    counts ``images / captions`` instead of one over its image's number, so that the mean over images remains the sum
-    of the mean over image queries and the mean over caption queries, as the metrics define it.
+    mean of the values of its captions as queries; to ASP, of which there is one per direction, one of them. Where
+    images have different numbers of captions, each caption counts ``images / captions`` instead of one over its
+    image's number, so that the mean over images remains the sum of the mean over image queries and the mean over
+    caption queries, as the metrics define it.
 
     Args:
         queries: Values of every query of both directions, as ``Evaluator.per_query`` gives them.
         image_of_caption: ``[captions]`` image index of each caption.
-        phi: The phi of Nsum, which is that of the released formula.
+        phi: The phi of Nsum, which is that of the released formula, and of ASP, which breaks ties by index.
 
     Returns:
-        ``[images]`` float64 for each of "Rsum", "Nsum" and "Nsum_own_removed", 0 to 600.
+        ``[images]`` float64: "Rsum", "Nsum" and "Nsum_own_removed", 0 to 600, "ASP_i2t" and "ASP_t2i", 0 to 100; 0 for
+        what the queries have no values of.
     """
     owner = np.asarray(image_of_caption)
     n_images = int(owner.max()) + 1
     found: dict[Summed, NDArray[np.float64]] = {column: np.zeros(n_images) for column in SUMMED}
     for row in queries:
-        key = (parse_metric(row["metric"]).metric.sum, row["ground_truth"])
-        if row["formula"] not in ("", "released") or row["phi"] not in ("", phi):
+        if row["phi"] not in ("", phi):
             continue
-        for column, wanted in SUMMED.items():
-            if key == wanted and row["direction"] == "i2t":
+        name = parse_metric(row["metric"]).metric.sum or row["metric"]
+        for column, (wanted, direction, *rest) in SUMMED.items():
+            if (name, row["ground_truth"], row["formula"]) != (wanted, *rest):
+                continue
+            if direction not in ("", row["direction"]):
+                continue
+            if row["direction"] == "i2t":
                 found[column] += row["values"]
-            elif key == wanted:
+            else:
                 found[column] += np.bincount(owner, row["values"], n_images) * (n_images / len(owner))
     return found
 

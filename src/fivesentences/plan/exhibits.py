@@ -49,8 +49,8 @@ Source = Literal[
     "subspace_projection",
     "nothing",
 ]
-# What is contrasted: sums of recall, and of NCS with a query's own items kept or removed.
-Summed = Literal["Rsum", "Nsum", "Nsum_own_removed"]
+# What is contrasted: sums of recall, and of NCS with a query's own items kept or removed; ASP by the scale's phi.
+Summed = Literal["Rsum", "Nsum", "Nsum_own_removed", "ASP_i2t", "ASP_t2i"]
 
 
 class SettingSpec(Strict):

@@ -15,7 +15,13 @@ from fivesentences.plan.rows import Row
 from fivesentences.plan.studies import Study
 
 FEW = 4  # up to so many things are listed; more are counted
-METRICS: dict[Summed, str] = {"Rsum": "Rsum", "Nsum": "Nsum", "Nsum_own_removed": "Nsum, own removed"}
+METRICS: dict[Summed, str] = {
+    "Rsum": "Rsum",
+    "Nsum": "Nsum",
+    "Nsum_own_removed": "Nsum, own removed",
+    "ASP_i2t": "ASP image-to-text",
+    "ASP_t2i": "ASP text-to-image",
+}
 
 
 def setting_in_words(contrast: Contrast, study: Study) -> str:
@@ -89,7 +95,9 @@ def notes_on_contrasts(contrasts: Contrasts, metrics: Sequence[Summed], study: S
         return []
     images = {study.label_of(str(one.contrast.a.dataset)): one.metrics["Rsum"].images for one in contrasts.of}
     galleries = listed([f"{count:,} test images of {dataset}" for dataset, count in images.items()])
-    nsum = f"; Nsum: {phi_label(study, contrasts.phi)}, released formula" if set(metrics) != {"Rsum"} else ""
+    phi = phi_label(study, contrasts.phi)
+    nsum = f"; Nsum: {phi}, released formula" if any(metric.startswith("Nsum") for metric in metrics) else ""
+    nsum += f"; ASP: {phi}, ties by index" if any(metric.startswith("ASP") for metric in metrics) else ""
     notes = [f"A {MINUS} B of runs with the same seed, on {galleries}{nsum}. An image and its captions are one unit."]
     several = [one.contrast for one in contrasts.of if len(one.contrast.seeds) > 1]
     if several:
