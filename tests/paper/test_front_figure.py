@@ -37,7 +37,7 @@ def complete(make_scale):
 def test_every_mark_is_numpys_mean_and_range_over_seeds(build, complete):
     kept = []
     data = build(FIGURE, complete, lambda frame: kept.append(frame) or frame).data
-    assert len(data) == 14 * 4
+    assert len(data) == 11 * 4
     frame = kept[0].query("inference == 'naive' and metric == 'ASP' and phi == 'tfidf' and formula == 'index'")
     line = data.query("loss == 'daa1000_released_t05' and y_metric == 'ASP (tf-idf) t2i'").iloc[0]
     folder = "triplet=hardest,margin=0.2,soft_rank=released,T=0.05,rank_weight=1000"
