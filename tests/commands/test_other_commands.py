@@ -184,7 +184,9 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     program = Path(sys.executable).with_name("fivesentences")
     if not program.exists():
         pytest.skip("the package is not installed with its script")
-    script = subprocess.run([program, "--show-completion", shell], capture_output=True, text=True, check=True).stdout
+    # Typer looks for a shell among the parents, and a detached session of pytest has none.
+    inside = ["bash", "-c", '"$0" --show-completion "$1"; exit $?', str(program), shell]
+    script = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
     assert "_FIVESENTENCES_COMPLETE" in script
     words = f"fivesentences {begun}"
     asked = {"_FIVESENTENCES_COMPLETE": f"complete_{shell}", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
