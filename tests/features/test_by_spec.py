@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -106,17 +107,24 @@ def test_parts_make_the_same_features(archive, images, tmp_path):
         part_of(images, 1, 900)
 
 
-def test_a_detector_gets_its_options(archive, images, tmp_path, monkeypatch):
-    asked: list[Any] = []
+class Stop(Exception):
+    """Instead of a detector, which would need its weights."""
 
-    class Stop(Exception):
-        pass
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
+    """What a class is asked for, filled when it is; nothing is built."""
+    asked: list[Any] = []
 
     def refuse(*arguments: Any) -> None:
         asked.extend(arguments)
         raise Stop
 
-    monkeypatch.setattr(faster_rcnn, "FasterRCNN", refuse)
+    monkeypatch.setattr(module, name, refuse)
+    return asked
+
+
+def test_a_detector_gets_its_options(archive, images, tmp_path, monkeypatch):
+    asked = stop_at(monkeypatch, faster_rcnn, "FasterRCNN")
     regions = spec(extractor="faster_rcnn", layout="regions", regions=12, short=64, long=96)
     arguments = (Photographs(archive), images, tmp_path / "regions.npy")
     with pytest.raises(Stop):
@@ -129,16 +137,7 @@ def test_a_detector_gets_its_options(archive, images, tmp_path, monkeypatch):
 
 
 def test_bottom_up_gets_its_rules(archive, images, tmp_path, monkeypatch):
-    asked: list[Any] = []
-
-    class Stop(Exception):
-        pass
-
-    def refuse(*arguments: Any) -> None:
-        asked.extend(arguments)
-        raise Stop
-
-    monkeypatch.setattr(bottom_up, "BottomUpAttention", refuse)
+    asked = stop_at(monkeypatch, bottom_up, "BottomUpAttention")
     airsplay = spec(**BOTTOM_UP, selection="class_agnostic", resize="pillow")
     with pytest.raises(Stop):
         extract_as_configured(

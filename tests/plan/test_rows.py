@@ -185,6 +185,15 @@ def test_rows_of_further_features_are_made_where_a_scale_has_them(make_scale):
     assert rows[1].runs[0].features.extractor == "resnet152"
 
 
+def test_runs_do_not_depend_on_how_their_features_are_shared_out(make_scale):
+    study = study_of([{"role": "flickr30k", "loss": "a", "features": [None, "resnet152"]}])
+    made = [
+        rows_of(study, make_scale(further_features={"resnet152": {"extractor": "resnet152"} | more}))[1].runs
+        for more in ({}, {"parts": 4}, {"weights": "somewhere/else.safetensors"}, {"crops": "ten"})
+    ]
+    assert made[0] == made[1] == made[2] != made[3]
+
+
 def test_a_scale_keeps_some_rows_and_its_complete_scale_makes_all(make_scale):
     row = {"role": "flickr30k", "model": ["sgr", "saf"], "loss": ["a", "b"], "captions_per_image": [1, None]}
     study = study_of([row])

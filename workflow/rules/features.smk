@@ -26,7 +26,7 @@ rule extract_features:
         "../scripts/extract_features.py"
 
 
-rule detect_regions:
+use rule extract_features as detect_regions with:
     input:
         unpack(read_by("detect_regions")),
     output:
@@ -37,21 +37,14 @@ rule detect_regions:
         "logs/benchmarks/features/{dataset}/{extracted}.tsv"
     wildcard_constraints:
         **PLAN.constraints_of("detect_regions"),
-    threads: 2
-    resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime="4h",
-        gpu=int(PLAN.scale.training.gpu),
     params:
         **content("detect_regions"),
         spec=param("detect_regions", "spec"),
     message:
         "Regions of {wildcards.dataset} by {wildcards.extracted}"
-    script:
-        "../scripts/extract_features.py"
 
 
-rule extract_part:
+use rule extract_features as extract_part with:
     input:
         unpack(read_by("extract_part")),
     output:
@@ -62,19 +55,12 @@ rule extract_part:
         "logs/benchmarks/features/{dataset}/{extracted}/{part_of_images}.tsv"
     wildcard_constraints:
         **PLAN.constraints_of("extract_part"),
-    threads: 2
-    resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime="4h",
-        gpu=int(PLAN.scale.training.gpu),
     params:
         **content("extract_part"),
         spec=param("extract_part", "spec"),
         part=param("extract_part", "part"),
     message:
         "{wildcards.extracted} features of {wildcards.dataset}, part {wildcards.part_of_images}"
-    script:
-        "../scripts/extract_features.py"
 
 
 rule join_features:

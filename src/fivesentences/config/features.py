@@ -8,7 +8,17 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Crops, Flavour, Name, Precision, Strict
+from fivesentences.config.types import (
+    Count,
+    Crops,
+    FlavourName,
+    Name,
+    Precision,
+    ProposalRule,
+    ResizeRule,
+    SelectionRule,
+    Strict,
+)
 
 DETECTORS = ("bottom_up", "faster_rcnn")
 REGIONS = 36  # per image, as the papers have them
@@ -37,14 +47,14 @@ class FeatureSpec(Strict):
     )
     crops: Crops = Field(default="centre", description="ten: the mean over corners, centre and their mirror images")
     precision: Precision = Field(default="float32", description="what a network computes in")
-    flavour: Flavour | None = Field(default=None, description="whose conversion of bottom_up; null: d2")
-    selection: Literal["per_class", "class_agnostic"] | None = Field(
+    flavour: FlavourName | None = Field(default=None, description="whose conversion of bottom_up; null: d2")
+    selection: SelectionRule | None = Field(
         default=None, description="which regions bottom_up keeps; null: per_class, the original rule"
     )
-    resize: Literal["opencv", "pillow", "torch"] | None = Field(
+    resize: ResizeRule | None = Field(
         default=None, description="whose resizing bottom_up follows; null: opencv, as the original"
     )
-    proposals: Literal["selective_search", "tiles"] | None = Field(
+    proposals: ProposalRule | None = Field(
         default=None,
         description="where the regions of a timm network are, which detects none: segments and their unions, or cells",
     )
@@ -67,6 +77,11 @@ class FeatureSpec(Strict):
         """What the features before reduction and preparation depend on, and nothing else."""
         whole: dict[str, None] = {"dimensions": None} | ({} if self.layout == "regions" else {"regions": None})
         return self.model_copy(update={"prepare": "standardise", **whole})
+
+    @property
+    def as_read(self) -> FeatureSpec:
+        """What a run that reads them depends on: not from which file and in how many jobs they were made."""
+        return self.model_copy(update={"weights": None, "parts": 1})
 
     @property
     def stem(self) -> str:

@@ -19,7 +19,7 @@ from fivesentences.evaluation.per_image import contributions, frame_of_run, writ
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.encoded import EncodedRun, Scored, members_of
+from fivesentences.plan.encoded import EncodedRun, Scored
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.arguments import DIRECTIONS
@@ -227,9 +227,9 @@ def _about(spec: Scored) -> dict[str, Any]:
         return about | {
             "model": spec.model, "ensemble_of": [], "loss": "", "fraction": None, "seed": spec.seed, "features": "",
         }  # fmt: skip
-    members = members_of(spec) if isinstance(spec, EnsembleRun) else []
+    model, members = (spec.ensemble, spec.members) if isinstance(spec, EnsembleRun) else (spec.model.folder, [])
     return about | {
-        "model": spec.ensemble if isinstance(spec, EnsembleRun) else spec.model.folder,
+        "model": model,
         "ensemble_of": [member.name for member in members],
         "loss": spec.loss.folder,
         "fraction": spec.fraction,

@@ -143,21 +143,11 @@ class Network:
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Describe prepared images ``[n, 3, height, width]``, or ten crops of each ``[n, 10, 3, height, width]``."""
-        import torch
+        from fivesentences.features.exactness import exact, on_one_thread
 
         size = self.images_at_once
-        threads = torch.get_num_threads()
-        # One thread on a CPU: work is distributed by chunks, and sums then do not depend on the number of cores.
-        torch.set_num_threads(1)
-        try:
-            with (
-                torch.inference_mode(),
-                torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
-                self._precision(),
-            ):
-                parts = [self._forward(batch[start : start + size]) for start in range(0, len(batch), size)]
-        finally:
-            torch.set_num_threads(threads)
+        with on_one_thread(), exact(), self._precision():
+            parts = [self._forward(batch[start : start + size]) for start in range(0, len(batch), size)]
         return np.concatenate(parts)
 
     def _precision(self) -> Any:

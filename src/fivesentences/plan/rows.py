@@ -246,10 +246,10 @@ class _Cell:
     def _features(self, layout: str) -> FeatureSpec:
         scale = self.scale
         if self.features is not None:
-            return scale.further_features[self.features]
+            return scale.further_features[self.features].as_read
         features = scale.grid_features if layout == "grid" and scale.grid_features is not None else scale.features
         assert features is not None  # a scale with roles has features
-        return features
+        return features.as_read
 
 
 def _why_left_out(cell: _Cell, dataset: str | None, inference: Inference) -> LeftOut | None:

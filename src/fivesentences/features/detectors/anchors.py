@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.features.detectors.flavours import FlavourName
+from fivesentences.config.types import FlavourName
 
 STRIDE = 16
 RATIOS = (0.5, 1.0, 2.0)  # height over width

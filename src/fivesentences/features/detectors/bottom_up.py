@@ -14,19 +14,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from fivesentences.config.types import ResizeRule, SelectionRule
 from fivesentences.errors import InputError
 from fivesentences.features.detectors import anchors, boxes
-from fivesentences.features.detectors.exactness import exact
 from fivesentences.features.detectors.flavours import Flavour, flavour_named
 from fivesentences.features.detectors.network import BottomUpNetwork, Proposals, Recognised, Widths
-from fivesentences.features.detectors.resizing import Resized, ResizeRule, resize
-from fivesentences.features.detectors.selection import (
-    FLOOR,
-    SelectionRule,
-    select_class_agnostic,
-    select_per_class,
-)
+from fivesentences.features.detectors.resizing import Resized, resize
+from fivesentences.features.detectors.selection import FLOOR, select_class_agnostic, select_per_class
 from fivesentences.features.detectors.weights import fill
+from fivesentences.features.exactness import exact
 from fivesentences.features.regions import Regions
 from fivesentences.storage import sha256_of
 

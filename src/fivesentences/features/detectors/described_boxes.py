@@ -14,9 +14,10 @@ from PIL import Image
 from torch import Tensor
 from torchvision.ops import roi_align
 
+from fivesentences.config.types import ProposalRule
 from fivesentences.errors import InputError
-from fivesentences.features.detectors.exactness import exact
-from fivesentences.features.detectors.proposals import Proposals, selective_search, tiles, version_of
+from fivesentences.features.detectors.proposals import selective_search, tiles, version_of
+from fivesentences.features.exactness import exact, on_one_thread
 from fivesentences.features.networks import facts_of_weights, load
 from fivesentences.features.regions import Regions
 
@@ -34,7 +35,7 @@ class DescribedBoxesSettings:
         long: Most pixels of the longer side.
     """
 
-    proposals: Proposals = "selective_search"
+    proposals: ProposalRule = "selective_search"
     most: int = 36
     short: int = 320
     long: int = 640
@@ -104,14 +105,9 @@ class DescribedBoxes:
         width, height = (max(1, round(side * scale)) for side in image.size)
         small = image.resize((width, height), Image.Resampling.BILINEAR)
         pixels = torch.from_numpy(np.array(small)).to(self._device).permute(2, 0, 1).float()
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # sums then do not depend on the number of cores
-        try:
-            with exact():
-                last = self.module.forward_features(((pixels - self._mean) / self._std)[None])
-                features = describe(self._rows_and_columns(last), boxes, image.size)
-        finally:
-            torch.set_num_threads(threads)
+        with on_one_thread(), exact():
+            last = self.module.forward_features(((pixels - self._mean) / self._std)[None])
+            features = describe(self._rows_and_columns(last), boxes, image.size)
         return Regions(features.cpu().numpy(), boxes, image.width, image.height)
 
     def _rows_and_columns(self, last: Tensor) -> Tensor:

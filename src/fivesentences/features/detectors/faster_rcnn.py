@@ -17,9 +17,9 @@ from torchvision.models.detection import FasterRCNN_ResNet50_FPN_V2_Weights, fas
 from torchvision.ops import clip_boxes_to_image, remove_small_boxes
 
 from fivesentences.errors import InputError
-from fivesentences.features.detectors.exactness import exact
 from fivesentences.features.detectors.selection import select_class_agnostic
 from fivesentences.features.detectors.weights import fill
+from fivesentences.features.exactness import exact
 from fivesentences.features.regions import Regions
 from fivesentences.storage import sha256_of
 

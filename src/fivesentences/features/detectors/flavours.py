@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
+from fivesentences.config.types import FlavourName
 from fivesentences.errors import InputError, did_you_mean
 
-FlavourName = Literal["d2", "caffe"]
 ANCHORS = 12  # per cell
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
 
+from fivesentences.config.types import ProposalRule
 from fivesentences.errors import InputError, need
 from fivesentences.features.detectors.boxes import nms
 
-Proposals = Literal["selective_search", "tiles"]
 # Pixels of the longer side in which segments are sought. One core takes 0.1 s for 160 and 0.35 s for 300, and finds 290
 # and 740 boxes on a photograph of Flickr8k.
 SEARCHED = 160
@@ -75,7 +75,7 @@ def tiles(image: Image.Image, most: int) -> NDArray[np.float32]:
     return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 
 
-def version_of(proposals: Proposals) -> dict[str, Any]:
+def version_of(proposals: ProposalRule) -> dict[str, Any]:
     """What boxes depend on beside the image, as JSON."""
     if proposals == "tiles":
         return {"proposals": proposals}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from fivesentences.config.types import ResizeRule
 from fivesentences.errors import InputError
 
 MEANS = np.array([102.9801, 115.9465, 122.7717])  # blue, green, red
-# opencv: the Caffe code and its port to detectron2; pillow: AIRSPLAY's fork; torch: Hugging Face's single file.
-ResizeRule = Literal["opencv", "pillow", "torch"]
 
 
 @dataclass(frozen=True)

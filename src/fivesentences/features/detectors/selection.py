@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import torch
@@ -11,8 +10,6 @@ from numpy.typing import NDArray
 
 from fivesentences.features.detectors.boxes import nms
 
-# per_class: the original tools/generate_tsv.py, whose features the papers use. class_agnostic: AIRSPLAY, Hugging Face.
-SelectionRule = Literal["per_class", "class_agnostic"]
 FLOOR = 0.2  # confidence that a region needs, unless there are too few
 
 

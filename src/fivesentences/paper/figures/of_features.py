@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
+from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.formats import ImageFeatures, Source
 from fivesentences.features.neighbours import nearest_images
 from fivesentences.paper.figures.drawing import Drawing
@@ -56,8 +57,6 @@ def boxes_drawing(
         classes: Names of the detector's classes, one per line.
         attributes: Likewise of attributes.
     """
-    from fivesentences.features.detectors import read_vocabulary
-
     names = NamedPhotographs(photographs)
     records = [features.read(row) for row in rows]
     images = [BoxedImage(names.of(record), record) for record in records]

@@ -16,3 +16,14 @@ def exact() -> Iterator[None]:
         torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
     ):
         yield
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """One thread on a CPU: work is distributed by images, and sums then do not depend on the number of cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
