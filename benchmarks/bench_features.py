@@ -1,24 +1,27 @@
 """Features of Flickr8k's photographs with the mirror's MobileNetV2: the start, and images per second after it.
 
-    FIVESENTENCES_MIRROR=... uv run python benchmarks/bench_features.py [--images 512] [--workers 2] [--plain]
+    FIVESENTENCES_MIRROR=... uv run python benchmarks/bench_features.py [--images 512] [--workers 2] [--plain | --kinds]
 
 Two things are compared with the bare network, which gets the same batches of 8 as tensors that are ready, on one
 thread: images per second of wall time after the start (on a machine that does nothing else), and CPU seconds per
 image, which other programs disturb less: those of two extractions of different length are subtracted, so that the
 start cancels out. The start is what is left: the time from the call to the first finished images, and the CPU seconds
 of each worker that are not spent on images. ``--plain`` also runs what people write: one process that decodes and
-describes batches of 32 one after the other with torch's default threads, its imports not counted.
+describes batches of 32 one after the other with torch's default threads, its imports not counted. ``--kinds`` times
+each kind of features that these weights can make instead: two extractions of different length are subtracted.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import os
 import resource
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -30,13 +33,24 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from fivesentences.config import FeatureSpec
 from fivesentences.console import Bar
 from fivesentences.corpus import Photographs, decode
 from fivesentences.features import extract_features
+from fivesentences.features.by_spec import extract_as_configured
 from fivesentences.features.networks import CPU_BATCH, Network
 
 ALL = 8091  # photographs of Flickr8k
 BATCH = 32
+KINDS = {
+    "one vector": FeatureSpec(extractor="mobilenetv2_100"),
+    "one vector, ten crops": FeatureSpec(extractor="mobilenetv2_100", crops="ten"),
+    "7 x 7 grid": FeatureSpec(extractor="mobilenetv2_100", layout="grid"),
+    "36 tiles": FeatureSpec(extractor="mobilenetv2_100", layout="regions", proposals="tiles"),
+    "36 regions of selective search": FeatureSpec(
+        extractor="mobilenetv2_100", layout="regions", proposals="selective_search"
+    ),
+}
 
 
 def plain_loop(archive: Path, names: list[str], weights: Path) -> np.ndarray:
@@ -106,11 +120,43 @@ def extraction(photographs: Photographs, names: list[str], weights: Path, worker
     return Run(cpu, finished[0][0] - start, whole, rate, features)
 
 
+def seconds_of(work: Callable[[], None]) -> tuple[float, float]:
+    """CPU seconds, workers included, and seconds of the clock."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    start, before = time.perf_counter(), [resource.getrusage(process) for process in who]
+    work()
+    after = [resource.getrusage(process) for process in who]
+    cpu = sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
+    return cpu, time.perf_counter() - start
+
+
+def time_kinds(photographs: Photographs, names: list[str], weights: Path, workers: int) -> None:
+    """Print a row of a table for each kind of features."""
+    print("| features | numbers per image | ms of CPU per image | images/s | Flickr8k, minutes |")
+    print("| --- | --- | --- | --- | --- |")
+    few = names[: len(names) // 8]
+    for kind, spec in KINDS.items():
+        taken = []
+        for some in (few[:8], few, names):  # the first warms up
+            images = pd.DataFrame({"image_id": some, "filename": some})
+            with tempfile.TemporaryDirectory() as folder:
+                out = Path(folder, "f.npy")
+                extract = functools.partial(
+                    extract_as_configured, spec, photographs, images, out, workers=workers, weights=weights
+                )
+                taken.append(seconds_of(extract))
+                shape = np.load(out, mmap_mode="r").shape[1:]
+        cpu, wall = ((longer - shorter) / (len(names) - len(few)) for shorter, longer in zip(*taken[1:], strict=True))
+        size = " x ".join(f"{length:,}" for length in shape)
+        print(f"| {kind} | {size} | {1000 * cpu:.1f} | {1 / wall:.1f} | {ALL * wall / 60:.1f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--images", type=int, default=512)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--kinds", action="store_true")
     options = parser.parse_args()
     mirror = os.environ.get("FIVESENTENCES_MIRROR")
     if not mirror:
@@ -124,6 +170,9 @@ def main() -> None:
     few = names[: len(names) // 8]
     print(f"{len(names)} photographs, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
 
+    if options.kinds:
+        time_kinds(photographs, names, weights, workers)
+        return
     short, long = (extraction(photographs, some, weights, workers) for some in (few, names))
     bare = bare_seconds(archive, few, weights)
     each = (long.cpu - short.cpu) / (len(names) - len(few))
