@@ -69,6 +69,11 @@ class Program:
         finally:
             signal.signal(signal.SIGINT, before)
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def __enter__(self) -> Program:
         return self
 

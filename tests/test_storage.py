@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import subprocess
@@ -13,7 +14,18 @@ import pytest
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.storage import check_outputs, check_writable, inside, locked, replacing, sha256_of, write_json
+from fivesentences.storage import (
+    alone,
+    check_outputs,
+    check_writable,
+    inside,
+    locked,
+    remove_leftovers,
+    replacing,
+    sha256_of,
+    write_json,
+)
+from kill import Program
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
@@ -165,3 +177,82 @@ def test_an_output_that_is_an_input_or_another_output_is_refused(tmp_path: Path,
     with pytest.raises(InputError, match=r"--csv and --json would both write it; name two files"):
         check_outputs({"--csv": "new.txt", "--json": "sub/../new.txt"}, ["s.npy"])
     check_outputs({"--csv": "-", "--json": "/dev/null", "--latex": "/dev/null", "--out": "new"}, ["s.npy", "/dev/null"])
+
+
+WRITER = """
+import sys, time
+from fivesentences.storage import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    time.sleep(100)
+"""
+
+
+def test_what_a_killed_process_was_writing_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "er"
+    for name in ("kept.csv", ".kept.partial", ".a.x.partial.csv", ".a.0.partial.csv", ".1.partial.csv"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("no temporary file of ours")
+    before = set(folder.iterdir())
+    with Program(WRITER, folder / "a.b.csv") as program:
+        program.wait_for(lambda: set(folder.iterdir()) - before)
+        assert remove_leftovers(tmp_path) == []
+        (partial,) = set(folder.iterdir()) - before
+        program.kill_alone()
+    assert not (folder / "a.b.csv").exists()
+    assert remove_leftovers(tmp_path) == [partial]
+    assert set(folder.iterdir()) == before
+    assert remove_leftovers(tmp_path / "nowhere") == []
+
+
+ALONE = """
+import sys, time
+from pathlib import Path
+from fivesentences.storage import alone
+with alone(Path(sys.argv[1]), "waiting for another process") as waited:
+    Path(sys.argv[2]).write_text(str(waited))
+    while not Path(sys.argv[3]).exists():
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("end", ["killed", "finished"])
+def test_two_processes_work_one_after_the_other_however_the_first_ends(tmp_path: Path, end: str) -> None:
+    lock, go = tmp_path / "new" / "lock", tmp_path / "go"
+    with Program(ALONE, lock, tmp_path / "first", tmp_path / "first_may_end") as first:
+        first.wait_for((tmp_path / "first").exists)
+        with Program(ALONE, lock, tmp_path / "second", go) as second:
+            second.wait_for(lambda: any(f"{second.pid}" in line for line in waiting_for_locks()))
+            assert not (tmp_path / "second").exists()
+            if end == "killed":
+                first.kill_alone()
+            else:
+                (tmp_path / "first_may_end").touch()
+            second.wait_for((tmp_path / "second").exists)
+            go.touch()
+            assert "waiting for another process" in second.end().err
+    assert ((tmp_path / "first").read_text(), (tmp_path / "second").read_text()) == ("False", "True")
+    assert not lock.exists()
+
+
+def waiting_for_locks() -> list[str]:
+    """Lines of the kernel about processes that wait for a lock."""
+    return [line for line in Path("/proc/locks").read_text().splitlines() if "->" in line]
+
+
+def test_an_error_inside_a_lock_stays_what_it_is_and_ends_the_lock(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError), alone(tmp_path / "lock"):
+            (tmp_path / "nowhere").read_text()
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_a_file_system_has_no_locks_nothing_is_locked(tmp_path, monkeypatch):
+    import fcntl
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with alone(tmp_path / "lock") as waited:
+        assert not waited

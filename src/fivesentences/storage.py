@@ -8,7 +8,9 @@ import glob
 import hashlib
 import json
 import os
+import re
 import stat
+import sys
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +19,8 @@ from typing import IO, Any
 
 from fivesentences.errors import InputError
 
+_LEFTOVER = re.compile(r"\..+\.(?P<process>[1-9]\d*)\.partial(\.[^.]*)?")
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
@@ -80,6 +84,38 @@ def remove_partial(*paths: Path) -> None:
         for partial in path.parent.glob(f".{glob.escape(path.stem)}.*.partial{glob.escape(path.suffix)}"):
             if partial.is_file():
                 partial.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path | str) -> list[Path]:
+    """Remove everywhere below a folder what ``replacing`` had begun to write in processes that have ended.
+
+    No reader takes such a file for a result, since its name is another one. What a living process is writing stays, and
+    so does a file whose process has the number of one that lives now.
+
+    Args:
+        folder: The folder; it need not exist.
+
+    Returns:
+        What was removed.
+    """
+    removed = []
+    for path in Path(folder).rglob(".*.partial*"):
+        found = _LEFTOVER.fullmatch(path.name)
+        if found and path.is_file() and not _lives(int(found["process"])):
+            with contextlib.suppress(OSError):  # a file that may not be removed hurts nobody
+                path.unlink()
+                removed.append(path)
+    return removed
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def _is_stream(path: Path) -> bool:
@@ -201,7 +237,8 @@ def locked(file: IO[Any], wait: bool = False) -> bool:
         wait: Whether to wait for another process that holds it.
 
     Returns:
-        Whether the lock was obtained; always True where the system has no such locks (Windows).
+        Whether the lock was obtained; always True where the system (Windows) or the file system (some of clusters) has
+        no such locks.
     """
     try:
         import fcntl
@@ -211,7 +248,55 @@ def locked(file: IO[Any], wait: bool = False) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
     return True
+
+
+@contextmanager
+def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
+    """Work that one process at a time does. The lock ends with its process, however that ends.
+
+    Args:
+        lock: The file to lock; created, and removed afterwards.
+        waiting: What to print on standard error if another process is at work; None prints nothing. Then it waits.
+
+    Yields:
+        Whether it waited: what is to be done may be done by now.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    waited = False
+    while True:
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            file = lock.open("a")
+        except OSError as error:
+            raise _unwritable(lock, error.strerror or type(error).__name__) from None
+        with file:
+            if not locked(file):
+                if waiting and not waited:
+                    print(waiting, file=sys.stderr, flush=True)
+                waited = True
+                locked(file, wait=True)
+            if _names(lock, file):
+                try:
+                    yield waited
+                finally:
+                    with contextlib.suppress(OSError):
+                        lock.unlink()
+                return
+            # Whoever held it has removed the file, and somebody else may have locked a new one.
+
+
+def _names(path: Path, file: IO[Any]) -> bool:
+    """Whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def sha256_of(path: Path | str) -> str:

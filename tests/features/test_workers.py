@@ -36,7 +36,7 @@ def test_every_task_is_answered(count):
     [
         (1, read_json, Path("nowhere.npy"), InputError, "no such file"),
         (1, int, "seven", RuntimeError, r"in a worker process(.|\n)*ValueError"),
-        (2, os._exit, 3, RuntimeError, "ended with code 3"),
+        (2, os._exit, 3, InputError, "ended with code 3 .* run again"),
     ],
 )
 def test_an_error_arrives_with_its_sentence_or_traceback_and_a_dead_worker_is_no_hang(

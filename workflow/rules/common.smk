@@ -1,4 +1,5 @@
 # What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
+from functools import wraps
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -7,6 +8,7 @@ from fivesentences.config import Scale, check, extended, nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
+from fivesentences.workflow_lock import occupy
 
 DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
@@ -55,3 +57,21 @@ def content(rule):
 
 wildcard_constraints:
     **PLAN.constraints,
+
+
+def alone_in_folder(execute):
+    """Snakemake's ``execute``, which first takes this folder for this workflow, unless it only shows what would run."""
+
+    @wraps(execute)
+    def taking(executor_plugin, *settings, **named):
+        how = executor_plugin.common_settings
+        if workflow.is_main_process and workflow.execution_settings.lock and not how.dryrun_exec:
+            cluster = "" if how.local_exec else executor_plugin.name
+            ask(lambda: occupy(Path(".snakemake"), cluster=cluster, leftovers=[PLAN.places.results]))
+        return execute(executor_plugin, *settings, **named)
+
+    return taking
+
+
+# Here nobody knows yet whether this is a dry run, and an onstart handler is called when Snakemake has its lock, or failed.
+workflow.execute = alone_in_folder(workflow.execute)

@@ -92,8 +92,8 @@ class Workers:
         taken at any time, so a slow consumer does not fill the memory.
 
         Raises:
-            InputError: As raised by ``function``.
-            RuntimeError: If ``function`` raised anything else (with the worker's traceback) or a worker died.
+            InputError: As raised by ``function``; or if a worker process was killed.
+            RuntimeError: If ``function`` raised anything else, with the worker's traceback.
         """
         if self.count == 0:
             for task in tasks:
@@ -133,9 +133,9 @@ class Workers:
             good, answer = pickle.load(process.stdout)
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             code = process.wait()
-            raise RuntimeError(
-                f"a worker process ended with code {code} before it answered; after -9, memory may have run out: "
-                "use fewer workers"
+            raise InputError(
+                f"a worker process ended with code {code} before it answered (after -9, memory may have run out)",
+                cure="run again, which goes on from what is finished, with fewer workers if it happens again",
             ) from None
         self._idle.put(process)
         if good:

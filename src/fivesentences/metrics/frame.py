@@ -59,9 +59,9 @@ class MetricFrame(pd.DataFrame):
         """
         if options:
             need("jinja2", "workflow", f"to_latex with {', '.join(options)}")
-            made: str | None = pd.DataFrame(self).to_latex(buf, **options)
-            return made
-        text = self._shown()._tabular(self.attrs.get("notes", ()))
+            text = str(pd.DataFrame(self).to_latex(**options))
+        else:
+            text = self._shown()._tabular(self.attrs.get("notes", ()))
         if buf is None:
             return text
         if hasattr(buf, "write"):

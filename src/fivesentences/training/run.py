@@ -15,7 +15,7 @@ from fivesentences.config import check
 from fivesentences.documents import read_yaml
 from fivesentences.machine import device_named
 from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
-from fivesentences.storage import replacing
+from fivesentences.storage import remove_leftovers, replacing
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
 from fivesentences.training.events import Events
@@ -116,5 +116,4 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
     write_weights(
         folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[1:], data.concepts
     )
-    for left in folder.glob(".*.partial.*"):  # of an earlier, killed attempt
-        left.unlink(missing_ok=True)
+    remove_leftovers(folder)  # of an earlier, killed attempt

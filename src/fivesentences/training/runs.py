@@ -13,7 +13,7 @@ import torch
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.machine import device_named
 from fivesentences.plan.runs import RunSpec
-from fivesentences.storage import write_json
+from fivesentences.storage import alone, write_json
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import finished_outputs
 from fivesentences.training.run import RESUME, train_run
@@ -69,21 +69,7 @@ def train_runs(
     for number, run in enumerate(todo, start=1):
         label = f"run {number} of {len(todo)}"
         try:
-            made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
-            finished = finished_outputs(run.folder, made_from)
-            if finished is not None:
-                print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
-                shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
-                outputs[run.spec.name] = finished
-                continue
-            print(f"{label}: {run.spec.name}", file=sys.stderr, flush=True)
-            outputs[run.spec.name] = train_run(
-                *(run.spec, run.corpus, run.features, run.folder),
-                device=device,
-                label=label,
-                phi_files=run.phi_files,
-                tensorboard=tensorboard,
-            )
+            outputs[run.spec.name] = _outputs_of(run, place, label, device, tensorboard)
         except InputError as error:
             print(f"{label} failed: {error}", file=sys.stderr, flush=True)
             failed.append(error)
@@ -91,3 +77,26 @@ def train_runs(
         raise InputErrors(failed)
     if record is not None:
         write_json(record, {"runs": dict(sorted(outputs.items()))})
+
+
+def _outputs_of(run: Run, place: torch.device, label: str, device: str, tensorboard: bool) -> dict[str, str]:
+    """SHA-256 of each output of a run, which is trained if it is not finished."""
+    made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
+    finished = finished_outputs(run.folder, made_from)
+    if finished is None:
+        # A job may outlive the workflow that started it and was killed; the next workflow starts it once more.
+        waiting = f"{label}: another process is training {run.spec.name}; waiting until it ends."
+        with alone(run.folder / ".lock", waiting) as waited:
+            finished = finished_outputs(run.folder, made_from) if waited else None
+            if finished is None:
+                print(f"{label}: {run.spec.name}", file=sys.stderr, flush=True)
+                return train_run(
+                    *(run.spec, run.corpus, run.features, run.folder),
+                    device=device,
+                    label=label,
+                    phi_files=run.phi_files,
+                    tensorboard=tensorboard,
+                )
+    print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
+    shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
+    return finished

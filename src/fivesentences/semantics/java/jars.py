@@ -13,13 +13,11 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fivesentences.errors import InputError, install
-from fivesentences.storage import locked, sha256_of
+from fivesentences.storage import alone, sha256_of
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,8 @@ def _fetch(artifact: Artifact) -> Path:
     target = _place(artifact)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target.parent):
+        # Two jobs of the workflow that both find CoreNLP missing must not write to the same partial file.
+        with alone(target.parent / ".lock"):
             if _in_cache(artifact):  # another process downloaded it while this one waited
                 return target
             if target.exists():
@@ -274,11 +273,3 @@ def _download(artifact: Artifact, target: Path) -> Path:
 def _remote_repositories() -> dict[str, str] | None:
     """None for jgo's default, which is Maven Central; tests replace this."""
     return None
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lock the folder: two workflow jobs that both find CoreNLP missing must not write to the same partial file."""
-    with (folder / ".lock").open("w") as lock:
-        locked(lock, wait=True)
-        yield

@@ -1,0 +1,125 @@
+"""Workflows that are started, watched, killed and compared: what the fault campaign is made of."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+STAGES = ("corpus", "features", "semantics", "training", "evaluation", "paper")
+# Category retrieval has a rule file of its own; its scripts belong to these stages.
+OF_CATEGORIES = {"train_subspaces": "training", "evaluate_subspaces": "evaluation", "contrast_subspaces": "evaluation"}
+OF_CATEGORIES |= {"project_subspace": "evaluation", "divide_documents": "corpus", "keep_documents": "corpus"}
+COMPARED = {".csv", ".md", ".tex", ".html", ".json", ".npy", ".npz", ".safetensors", ".parquet", ".png", ".jpg"}
+
+
+def stage_of(script: str) -> str:
+    """The stage of a script of the workflow, by the rule file that names it."""
+    if script in OF_CATEGORIES:
+        return OF_CATEGORIES[script]
+    for rules in sorted((PROJECT / "workflow" / "rules").glob("*.smk")):
+        if f"../scripts/{script}.py" in rules.read_text(encoding="utf-8"):
+            return rules.stem
+    raise LookupError(script)
+
+
+@dataclass
+class Workflow:
+    """A folder in which the workflow makes one scale.
+
+    Attributes:
+        folder: Where results go.
+        scale: The configuration.
+        profile: Of Snakemake; the project's own default repeats what is incomplete.
+    """
+
+    folder: Path
+    scale: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start Snakemake in a process group of its own, so that one kill can take its jobs with it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "snakemake", *arguments, "-s", str(PROJECT / "Snakefile")]
+        command += ["--directory", str(self.folder), "--workflow-profile", "none", "--cores", "2", "--keep-going"]
+        command += ["--rerun-incomplete", "--configfile", str(self.scale)]
+        # Beside the folder: a disk that is full or may not be written must not hide what was said.
+        with self.log.open("wb") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def run(self, *arguments: str) -> int:
+        """Run to the end; the exit status."""
+        return self.start(*arguments).wait()
+
+    def finish(self) -> float:
+        """Run to the end, which must succeed; the seconds it took."""
+        started = time.monotonic()
+        if self.run() != 0:
+            raise SystemExit(f"the workflow failed:\n{self.said()[-3000:]}")
+        return time.monotonic() - started
+
+    @property
+    def log(self) -> Path:
+        """What the last start said."""
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    def said(self) -> str:
+        """What the last start said."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def scripts(self) -> Iterator[tuple[int, str]]:
+        """Process and name of every script that runs for this folder, also of a workflow that was killed."""
+        here = re.compile(re.escape(f"{self.folder}/.snakemake/scripts/tmp") + r"\w+\.(\w+)\.py")
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                found = here.search((path / "cmdline").read_bytes().decode("utf-8", "replace"))
+            except OSError:
+                continue
+            if found:
+                yield int(path.name), found[1]
+
+    def stages(self) -> list[str]:
+        """The stages that run now."""
+        return sorted({stage_of(name) for _, name in self.scripts()}, key=STAGES.index)
+
+    def copied(self, name: str) -> Workflow:
+        """A copy of the folder beside it, with the times of the files, by which Snakemake knows what is new."""
+        copy = Workflow(self.folder.with_name(name), self.scale)
+        shutil.rmtree(copy.folder, ignore_errors=True)
+        shutil.copytree(self.folder, copy.folder, symlinks=True)
+        return copy
+
+    def results(self) -> dict[str, bytes]:
+        """Everything that a reader or a later stage uses."""
+        found = sorted((self.folder / "results").rglob("*"))
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for path in found
+            if path.suffix in COMPARED and not path.name.startswith(".")
+        }
+
+    def differing(self, other: Workflow) -> list[str]:
+        """Results that two folders do not share, or that differ in a byte."""
+        ours, theirs = self.results(), other.results()
+        return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+
+    def leftovers(self) -> list[str]:
+        """Temporary files that are left."""
+        return [str(path) for path in (self.folder / "results").rglob(".*.partial*")]
+
+
+def kill(process: subprocess.Popen[bytes], alone: bool) -> None:
+    """``kill -9`` of Snakemake alone, whose jobs live on, or of everything that it started, as a power cut does."""
+    if alone:
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
