@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, Stopped
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -87,7 +87,8 @@ def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]
 def log_to(path: str | Path) -> Iterator[None]:
     """Send everything that the block prints to ``path``; an ``InputError`` ends the process with one sentence.
 
-    The sentence goes to the log and to the terminal, so that nobody needs to open the log to read it.
+    So does ``Stopped``. The sentence goes to the log and to the terminal, so that nobody needs to open the log to read
+    it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,6 +104,9 @@ def log_to(path: str | Path) -> Iterator[None]:
             print(f"Error: {error}", file=log)
             print(f"Error: {error}", file=terminal, flush=True)
             raise SystemExit(1) from None
+        except Stopped as stopped:  # Python prints it on the terminal
+            print(stopped, file=log)
+            raise
         except Exception:
             traceback.print_exc(file=log)
             raise

@@ -124,6 +124,20 @@ class InputErrors(InputError):
         return "\n".join(error.in_shell_words() for error in self.errors)
 
 
+class Stopped(SystemExit):
+    """This process was asked to end, and what it did so far is saved.
+
+    As ``SystemExit`` it passes handlers of errors and, where nothing catches it, ends Python with its sentence and exit
+    code 1: whoever started the work (Snakemake, SLURM) learns that it is not finished.
+
+    Args:
+        sentence: Who asked, what is saved, and how to go on.
+    """
+
+    def __init__(self, sentence: str):
+        super().__init__(sentence)
+
+
 def need(package: str, extra: str, what: str) -> None:
     """Ask for a package of an extra before anything costly is done.
 

@@ -34,6 +34,7 @@ from fivesentences.training.loader import Batch, Loader
 from fivesentences.training.objective import Objective
 from fivesentences.training.scoring import similarity_of
 from fivesentences.training.selection import DevScores
+from fivesentences.training.stopping import Stop
 
 DROP = 0.1  # the learning rate falls once, to this share of itself
 
@@ -100,6 +101,7 @@ class Training:
         seconds_between_saves: float,
         label: str = "train",
         on_epoch: Callable[[list[dict[str, float]]], None] = lambda history: None,
+        stop: Stop | None = None,
     ) -> None:
         """Train from the current state to the end.
 
@@ -108,10 +110,13 @@ class Training:
             seconds_between_saves: How often it is saved within an epoch.
             label: Text before the progress bar.
             on_epoch: Called with the history after each epoch.
+            stop: Asked after each batch whether to save the state and end.
 
         Raises:
             InputError: If the loss or the weights are no longer finite.
+            Stopped: If ``stop`` was asked to; the state is saved.
         """
+        stop = stop or Stop()
         saved = time.monotonic()
         done = self.epoch * self.batches + self.step
         with Bar(label, self.settings.epochs * self.batches, done) as bar:
@@ -120,13 +125,20 @@ class Training:
                 for batch in batches:
                     self._train_batch(batch)
                     bar.advance(1, self._note())
-                    if time.monotonic() - saved >= seconds_between_saves:
+                    if stop.asked or time.monotonic() - saved >= seconds_between_saves:
                         resume.save(self.state())
                         saved = time.monotonic()
+                    stop.check(self._saved(resume))
                 self._end_epoch()
                 on_epoch(self.history)
                 resume.save(self.state())
                 saved = time.monotonic()
+                if self.epoch < self.settings.epochs:  # to score dev may take a while; after the last epoch, finish
+                    stop.check(self._saved(resume))
+
+    def _saved(self, resume: ResumeFolder) -> str:
+        where = f"epoch {self.epoch + 1} of {self.settings.epochs}, batch {self.step} of {self.batches}"
+        return f"the state of {self.spec.name} ({where}) is saved in {resume.path}"
 
     def learning_rate(self) -> float:
         """The rate of the current epoch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import begin, finish
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
+from fivesentences.training.stopping import Stop, stop_on_signals
 
 RESUME = "resume"
 
@@ -48,8 +50,11 @@ def train_run(
     label: str = "train",
     phi_files: Mapping[str, Path] | None = None,
     tensorboard: bool = False,
+    stop: Stop | None = None,
 ) -> dict[str, str]:
     """Train one model; killed at any moment and started again, it ends with the same bits.
+
+    A first SIGTERM or SIGUSR1 saves the state after the current batch and ends the training.
 
     Writes into ``folder``: ``weights.safetensors`` (best dev score; see ``load_trained``), ``vocabulary.json``,
     ``run.yaml``, ``history.csv`` (one row per epoch), ``similarity_dev.npy`` and ``similarity_test.npy`` (float32
@@ -70,12 +75,14 @@ def train_run(
             of all training captions, or prepared CIDEr of its own, which is computed if it is not given. See
             ``open_phis``.
         tensorboard: Whether to write the history to ``folder/tensorboard`` too.
+        stop: Of a caller who looks out for the signals; None: this function does.
 
     Returns:
         SHA-256 of each output, by file name.
 
     Raises:
         InputError: If the inputs do not fit or contain NaN, or if training diverges.
+        Stopped: If a signal asked to end; the state is saved.
     """
     corpus, features, folder = Path(corpus), Path(features), Path(folder)
     place = torch.device(device_named(device))
@@ -89,8 +96,11 @@ def train_run(
             print(sentence, file=sys.stderr, flush=True)
         if state is not None:
             training.restore(state)
-        with Events(folder / "tensorboard" if tensorboard else None) as events:
-            training.train(resume, seconds_between_saves, label, events.add_last)
+        with (
+            Events(folder / "tensorboard" if tensorboard else None) as events,
+            stop_on_signals() if stop is None else nullcontext(stop) as looking,
+        ):
+            training.train(resume, seconds_between_saves, label, events.add_last, looking)
         begin(folder)
         _write_outputs(training, corpus, features, folder)
     outputs = finish(folder, made_from)

@@ -17,6 +17,7 @@ from fivesentences.storage import alone, write_json
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import finished_outputs
 from fivesentences.training.run import RESUME, train_run
+from fivesentences.training.stopping import Stop, stop_on_signals
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def train_runs(
 
     A run that is finished is not trained again if its settings, the content of its inputs and the code are the same;
     torch's version and the device may differ. A kill loses no finished run, and of the one under way what came after
-    its last saved state.
+    its last saved state. A first SIGTERM or SIGUSR1 loses nothing: the state of the run under way is saved.
 
     Args:
         runs: In their order.
@@ -61,25 +62,30 @@ def train_runs(
     Raises:
         InputError: If there is no such device.
         InputErrors: If runs failed, one sentence each; all the others have been trained by then.
+        Stopped: If a signal asked to end.
     """
     todo = list(runs)
     failed: list[InputError] = []
     outputs: dict[str, dict[str, str]] = {}
     place = torch.device(device_named(device))
-    for number, run in enumerate(todo, start=1):
-        label = f"run {number} of {len(todo)}"
-        try:
-            outputs[run.spec.name] = _outputs_of(run, place, label, device, tensorboard)
-        except InputError as error:
-            print(f"{label} failed: {error}", file=sys.stderr, flush=True)
-            failed.append(error)
+    with stop_on_signals() as stop:
+        for number, run in enumerate(todo, start=1):
+            stop.check(f"{number - 1} of {len(todo)} runs are finished")
+            label = f"run {number} of {len(todo)}"
+            try:
+                outputs[run.spec.name] = _outputs_of(run, place, label, device, tensorboard, stop)
+            except InputError as error:
+                print(f"{label} failed: {error}", file=sys.stderr, flush=True)
+                failed.append(error)
     if failed:
         raise InputErrors(failed)
     if record is not None:
         write_json(record, {"runs": dict(sorted(outputs.items()))})
 
 
-def _outputs_of(run: Run, place: torch.device, label: str, device: str, tensorboard: bool) -> dict[str, str]:
+def _outputs_of(
+    run: Run, place: torch.device, label: str, device: str, tensorboard: bool, stop: Stop
+) -> dict[str, str]:
     """SHA-256 of each output of a run, which is trained if it is not finished."""
     made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
     finished = finished_outputs(run.folder, made_from)
@@ -96,6 +102,7 @@ def _outputs_of(run: Run, place: torch.device, label: str, device: str, tensorbo
                     label=label,
                     phi_files=run.phi_files,
                     tensorboard=tensorboard,
+                    stop=stop,
                 )
     print(f"{label} was finished before: {run.spec.name}", file=sys.stderr, flush=True)
     shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end

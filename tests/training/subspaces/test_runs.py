@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
 from hashlib import sha256
@@ -15,7 +17,7 @@ import pytest
 from fivesentences.config import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
-from fivesentences.errors import InputErrors
+from fivesentences.errors import InputErrors, Stopped
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.finished import RECORD
 from fivesentences.training.subspaces import data
@@ -203,3 +205,21 @@ def test_a_run_that_fails_does_not_stop_the_others(files, place, tmp_path, capsy
     assert (whole.folder / RECORD).is_file()
     assert not (tmp_path / "record.json").exists()
     assert "run 1 of 2 failed" in capsys.readouterr().err
+
+
+def test_a_signal_ends_the_work_after_the_run_under_way(files, place, tmp_path, monkeypatch, fitted):
+    runs, original = [place("random"), place("fixed")], runs_module.finish
+
+    def finish(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return original(*arguments)
+
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(Stopped, match="SIGTERM: 1 of 2 runs are finished; run the same"),
+    ):
+        patch.setattr(runs_module, "finish", finish)
+        train_subspaces(runs, **files, record=tmp_path / "record.json")
+    assert fitted == [runs[0].run.method.folder] and not (tmp_path / "record.json").exists()
+    train_subspaces(runs, **files, record=tmp_path / "record.json")
+    assert fitted == [run.run.method.folder for run in runs]

@@ -28,6 +28,7 @@ from fivesentences.storage import replacing, write_json
 from fivesentences.training.fingerprint import code_of, content_of
 from fivesentences.training.finished import begin, finish, finished_outputs
 from fivesentences.training.loop import reproducible
+from fivesentences.training.stopping import stop_on_signals
 from fivesentences.training.subspaces.fit import Fit, Row
 from fivesentences.training.subspaces.fitting import fit, rounds
 
@@ -55,7 +56,8 @@ def train_subspaces(
     ``[test documents, dimensions]``, rows ascending), ``history.csv``, ``category_margins.csv`` if its margin is
     scheduled, and last ``finished.json``. A run that is finished is not trained again if its settings, its inputs and
     the code are the same. Runs with the same division and inputs should stand side by side: they share what was
-    read, and the distances between training documents.
+    read, and the distances between training documents. A first SIGTERM or SIGUSR1 ends the work after the run under
+    way, of which no state is kept: it takes seconds.
 
     Args:
         runs: In their order.
@@ -67,24 +69,27 @@ def train_subspaces(
     Raises:
         InputError: If the documents or their vectors cannot be read.
         InputErrors: If runs failed, one sentence each; all the others have been trained by then.
+        Stopped: If a signal asked to end.
     """
     shared = _Shared(documents, image, text)
     outputs: dict[str, dict[str, str]] = {}
     failed: list[InputError] = []
-    for number, placed in enumerate(runs, start=1):
-        label = f"run {number} of {len(runs)}"
-        try:
-            made_from = _fingerprint(placed, documents, image, text)
-            finished = finished_outputs(placed.folder, made_from, outputs_of_run(placed.run))
-            if finished is None:
-                print(f"{label}: {placed.run.name}", file=sys.stderr, flush=True)
-                finished = _train(placed, shared, made_from, label)
-            else:
-                print(f"{label} was finished before: {placed.run.name}", file=sys.stderr, flush=True)
-            outputs[placed.run.name] = finished
-        except InputError as error:
-            print(f"{label} failed: {error}", file=sys.stderr, flush=True)
-            failed.append(error)
+    with stop_on_signals() as stop:
+        for number, placed in enumerate(runs, start=1):
+            stop.check(f"{number - 1} of {len(runs)} runs are finished")
+            label = f"run {number} of {len(runs)}"
+            try:
+                made_from = _fingerprint(placed, documents, image, text)
+                finished = finished_outputs(placed.folder, made_from, outputs_of_run(placed.run))
+                if finished is None:
+                    print(f"{label}: {placed.run.name}", file=sys.stderr, flush=True)
+                    finished = _train(placed, shared, made_from, label)
+                else:
+                    print(f"{label} was finished before: {placed.run.name}", file=sys.stderr, flush=True)
+                outputs[placed.run.name] = finished
+            except InputError as error:
+                print(f"{label} failed: {error}", file=sys.stderr, flush=True)
+                failed.append(error)
     if failed:
         raise InputErrors(failed)
     if record is not None:
