@@ -30,6 +30,7 @@ ROOMS = (
     ("training",),
     ("evaluation",),
     ("paper",),
+    ("rehearsal",),
     ("commands",),
     ("cli",),
 )

@@ -22,6 +22,14 @@ class ScenesData(Strict):
     test: Count = 200
 
 
+class ReleasedRegions(Strict):
+    """A ``<prefix>_precomp`` folder with the regions of a dataset's images, as SCAN's successors read them."""
+
+    folder: Path
+    prefix: str | None = Field(default=None, description="null: the folder's name before '_precomp'")
+    testall: bool = Field(default=False, description="COCO: all 5,000 test images, not the first 1,000")
+
+
 class CatalogueData(Strict):
     """A public dataset whose files ``config/datasets.yaml`` lists under the dataset's own name."""
 
@@ -30,6 +38,11 @@ class CatalogueData(Strict):
         default=None, description="karpathy: the JSON file inside the zip, if it contains several"
     )
     splits: list[Split] | None = Field(default=None, min_length=1, description="the splits to read; null: all")
+    regions: ReleasedRegions | None = Field(
+        default=None,
+        description="karpathy: a precomp folder with released features of its images; the scale's grid_features are "
+        "read there",
+    )
 
 
 class PrecompData(Strict):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from fivesentences.config.types import Count, Fraction, Strict
 
@@ -18,6 +18,10 @@ class Hyperparameters(Strict):
     batch_size: int = Field(default=128, strict=True, ge=2, le=1_000_000, description="pairs of a batch")
     learning_rate: float = Field(default=2e-4, gt=0, description="of Adam, until it falls tenfold")
     drop_after: float = Field(default=0.5, gt=0, le=1, description="share of the epochs after which the rate falls")
+    drop_every: Epochs | None = Field(
+        default=None,
+        description="the rate falls tenfold after every so many epochs, as released; null: once, after drop_after",
+    )
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
     min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")
     selection: Literal["rsum", "ncs"] = Field(
@@ -48,6 +52,12 @@ class Hyperparameters(Strict):
         le=1024,
         description="CPU threads; they affect the result, since sums depend on them",
     )
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are written where they are set: the settings of earlier runs stay as they were."""
+        written: dict[str, Any] = serialise(self)
+        return {key: value for key, value in written.items() if key != "drop_every" or value is not None}
 
     @model_validator(mode="after")
     def _batches_have_one_order(self) -> Hyperparameters:

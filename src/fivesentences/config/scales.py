@@ -87,13 +87,22 @@ else:
 class TrainingException(_CellWithHyperparameters):
     """Other settings for some runs; of several exceptions that set the same thing, the last counts."""
 
+    dataset: Name | list[Name] | None = Field(default=None, description="a key of `datasets`; null: all")
     features: Layout | None = Field(default=None, description="the layout that the model reads instead of its own")
     widths: Widths = Field(default={}, description="of the models that have them")
+    options: dict[Name, Any] = Field(
+        default={},
+        description="settings of the model besides its widths, such as `label_ratio`; folders are named by them",
+    )
+
+    def holds(self, cell: Cell, dataset: str) -> bool:
+        """Whether runs of a cell on a dataset have these settings."""
+        return self.matches(*cell) and (self.dataset is None or dataset in as_list(self.dataset))
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that it sets; null is a setting too, where a hyperparameter may be null."""
-        keys = [key for key in type(self).model_fields if key not in CELL]
+        keys = [key for key in type(self).model_fields if key not in (*CELL, "dataset")]
         return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
 
     @model_serializer(mode="wrap")
@@ -103,7 +112,7 @@ class TrainingException(_CellWithHyperparameters):
 
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:
-        if self.is_every_cell:
+        if self.is_every_cell and self.dataset is None:
             raise ValueError("an exception names a model, a loss or a fraction; settings of all runs belong above it")
         if not self.settings:
             raise ValueError("an exception without a setting changes nothing; remove it")
@@ -255,6 +264,24 @@ class Scale(Strict):
         return self
 
     @model_validator(mode="after")
+    def _regions_are_grid_features(self) -> Scale:
+        given = {name for name, data in self.datasets.items() if getattr(data, "regions", None) is not None}
+        for name in given:
+            if self.datasets[name].loader != "karpathy":
+                raise ValueError(f"datasets.{name}.regions is given, but only the loader karpathy has them; remove it")
+            if self.grid_features is None:
+                raise ValueError(
+                    f"datasets.{name}.regions is given, but no grid_features, which are read there; add them"
+                )
+        lacking = sorted(set(self.roles.values()) - given)
+        if given and lacking and self.datasets[lacking[0]].loader != "precomp":
+            raise ValueError(
+                f"datasets.{lacking[0]} has no regions, but {', '.join(sorted(given))} has; grid_features are released "
+                "for all datasets that play roles, or are made of photographs for all"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _judges_know_their_dataset(self) -> Scale:
         for spec in self.judges:
             if spec.dataset not in self.datasets:
@@ -302,6 +329,17 @@ class Scale(Strict):
             raise ValueError(
                 f"datasets.{dataset}.splits has no {' and no '.join(lacking)}, but {why}; add it, or leave splits out"
             )
+
+    @model_validator(mode="after")
+    def _exceptions_have_datasets(self) -> Scale:
+        for number, exception in enumerate(self.training.exceptions):
+            for dataset in as_list(exception.dataset or []):
+                if dataset not in self.datasets:
+                    known = ", ".join(self.datasets)
+                    raise ValueError(
+                        f"training.exceptions[{number}].dataset is '{dataset}', but datasets has only: {known}"
+                    )
+        return self
 
     @model_validator(mode="after")
     def _matrices_have_captions(self) -> Scale:

@@ -8,6 +8,7 @@ which.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -19,13 +20,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.precomp import precomp_folder
+from fivesentences.corpus.precomp import load_precomp, precomp_folder
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError, install
 from fivesentences.features.files import check_kind, open_array, write_images
 from fivesentences.storage import write_json
 
 FORMAT = 1
+SHARED_WORDS = 0.5  # of an image's captions in a folder and in Karpathy's file; releases clean texts in their own ways
 DATASET = "feat"  # inside an HDF5 file
 Kind = Literal["npy", "folder", "hdf5"]
 
@@ -105,17 +107,23 @@ def describe_precomp(
 ) -> None:
     """Write what ``FeatureTable.open`` reads: which file holds which images, and the table of images beside it.
 
+    A corpus of Karpathy's file calls images otherwise than the folder, and may have more. An image of the folder is
+    found by COCO's id, or by its place in the file, and its captions must agree. Others have no features.
+
     Args:
         folder: The folder itself or, with ``prefix``, one that contains ``<prefix>_precomp``; as for ``load_precomp``.
-        corpus: What ``load_precomp`` read from the folder.
+        corpus: What ``load_precomp`` read from the folder, or ``load_karpathy`` from the file that it was made from.
         out: A ``.json``.
         prefix: Such as ``f30k`` or ``coco``.
         testall: Whether the split ``test`` of the corpus is ``testall``.
 
     Raises:
-        InputError: If a split has no features, or they are not numbers or fit neither its images nor its captions.
+        InputError: If a split has no features, or they are not numbers or fit neither its images nor its captions, or
+            an image of the folder has other captions in the corpus.
     """
-    folder = precomp_folder(folder, prefix)
+    own = load_precomp(folder, prefix, name=corpus.name, testall=testall)
+    names_in_corpus = _names_in(corpus, own, Path(folder))
+    folder, corpus = precomp_folder(folder, prefix), own
     names = [name for name in ("train", "dev", "test") if name in corpus.splits]
     parts = {name: corpus.split(name) for name in names}
     splits = [
@@ -124,8 +132,42 @@ def describe_precomp(
     if len({(*split.shape, split.dtype) for split in splits}) > 1:
         found = ", ".join(f"{name} {split.shape} {split.dtype}" for name, split in zip(names, splits, strict=True))
         raise InputError(f"{folder}: the features of the splits differ ({found}); they must have one shape and type.")
-    write_images(out, pd.concat([part.images[["image_id", "filename"]] for part in parts.values()]))
+    images = pd.concat([part.images[["image_id", "filename"]] for part in parts.values()])
+    write_images(out, images.assign(image_id=images["image_id"].map(names_in_corpus)))
     write_json(out, {"format": FORMAT, "parts": [asdict(split) for split in splits]})
+
+
+def _names_in(corpus: Corpus, own: Corpus, folder: Path) -> dict[str, str]:
+    """What a corpus calls each image of the folder.
+
+    Raises:
+        InputError: If an image is not in the corpus, or has other captions there.
+    """
+    known = corpus.images["image_id"].astype(str).tolist()
+    ours = own.images["image_id"].astype(str).tolist()
+    if set(ours) <= set(known):  # the folder's own corpus, or COCO's ids
+        named = dict(zip(ours, ours, strict=True))
+    elif all(image.isdigit() and int(image) < len(known) for image in ours):
+        named = {image: known[int(image)] for image in ours}
+    else:
+        strange = next(image for image in ours if image not in set(known))
+        raise InputError(
+            f"{folder}: image '{strange}' is not among the {len(known):,} of '{corpus.name}'; its _ids.txt must hold "
+            "COCO's ids or places in Karpathy's file, and the whole file must be read (no splits)."
+        )
+    theirs = corpus.table.groupby(corpus.table["image_id"].astype(str), sort=False)["caption"].agg(" ".join)
+    for image, captions in own.table.groupby("image_id", sort=False)["caption"].agg(" ".join).items():
+        here, there = _words(captions), _words(theirs[named[str(image)]])
+        if len(here & there) < SHARED_WORDS * max(len(here), len(there)):
+            raise InputError(
+                f"{folder}: the captions of image '{image}' are not those of '{named[str(image)]}' in '{corpus.name}'; "
+                "the folder and the captions are not of the same images: fetch both again."
+            )
+    return named
+
+
+def _words(captions: str) -> set[str]:
+    return set(re.findall(r"\w+", captions.lower()))
 
 
 def read_precomp(path: Path) -> PrecompRows:

@@ -8,7 +8,7 @@ Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text M
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from fivesentences.errors import InputError
 from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.cvse_spec import CVSESpec
-from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
+from fivesentences.models.matching import Matcher, TrainingScores, Treatment, l2_normalised, load_released, shape_of
 from fivesentences.models.words import WordStates, word_sizes
 
 EPSILON = 1e-12  # added to every length before it divides, as released
@@ -105,6 +105,13 @@ class CVSE(Matcher):
         nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.xavier_uniform_(self.text.words.weight)
+
+    def treatments(self) -> Sequence[Treatment]:
+        """The concept network, where it has a learning rate of its own or its gradients are not clipped."""
+        if self.spec.concept_drop is None and self.spec.clip_concepts:
+            return ()
+        concepts = tuple(self.concepts.parameters())
+        return [Treatment(concepts, drop=self.spec.concept_drop, clipped=self.spec.clip_concepts)]
 
     @classmethod
     def from_released(

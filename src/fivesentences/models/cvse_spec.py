@@ -47,6 +47,17 @@ class CVSESpec(ModelSpec):
         description="of the triplet loss of the fused, instance and consensus level, and of the distributions' "
         "divergence",
     )
+    concept_drop: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="share to which the concept network's learning rate falls when that of the others falls tenfold "
+        "(released: .2); null: as the others",
+    )
+    clip_concepts: bool = Field(
+        default=True,
+        description="whether the concept network's gradients are clipped (the fork with SAM leaves them out)",
+    )
     labels: Variant = Field(
         default=ConceptOptions.labels,
         description="concept labels at test: of the caption itself, or (`released`) of all captions of its image, "

@@ -42,6 +42,23 @@ class TrainingScores:
             object.__setattr__(self, "ranked", ((1.0, self.similarity),))
 
 
+@dataclass(frozen=True)
+class Treatment:
+    """How a released optimiser treats some weights otherwise than the others.
+
+    Attributes:
+        parameters: The weights.
+        times: How often they stand in its list: so often they take a step, and count in the norm of the gradient.
+        drop: To which share of itself their learning rate falls at each drop; None: as that of the others.
+        clipped: Whether their gradients are clipped with the others.
+    """
+
+    parameters: Sequence[nn.Parameter]
+    times: int = 1
+    drop: float | None = None
+    clipped: bool = True
+
+
 class Matcher(nn.Module, ABC):
     """An image-text model: two encoders and a similarity.
 
@@ -105,6 +122,10 @@ class Matcher(nn.Module, ABC):
         """
         captions = self.encode_captions(caption_tokens, caption_lengths, **extras)
         return self.similarity(self.encode_images(images), captions)
+
+    def treatments(self) -> Sequence[Treatment]:
+        """Weights that the released optimiser treats otherwise than the others; of most models there are none."""
+        return ()
 
     def training_scores(
         self, images: Tensor, caption_tokens: Tensor, caption_lengths: Tensor, **extras: Any

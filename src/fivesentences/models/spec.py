@@ -83,6 +83,14 @@ class ModelSpec(Strict):
         """Of a model that needs concepts: how they are made."""
         return ConceptOptions()
 
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """The same model with other settings.
+
+        Raises:
+            InputError: If it has no such setting, or a value is out of range.
+        """
+        return check(type(self), self.model_dump() | dict(options), f"options of {self.title}") if options else self
+
     def with_widths(self, widths: Mapping[str, int]) -> Self:
         """The same model with those of the given widths that it has; the others of its widths stay as they are.
 

@@ -6,7 +6,7 @@ Source: Li et al., "Visual Semantic Reasoning for Image-Text Matching", and its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from fivesentences.config.reading import check
 from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.captioner import Captioner, caption_labels
-from fivesentences.models.matching import Matcher, TrainingScores, l2_normalised, load_released, shape_of
+from fivesentences.models.matching import Matcher, TrainingScores, Treatment, l2_normalised, load_released, shape_of
 from fivesentences.models.vsrn_spec import VSRNSpec
 
 BLOCKS = 4
@@ -82,6 +82,12 @@ class VSRN(Matcher):
         nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
+
+    def treatments(self) -> Sequence[Treatment]:
+        """The captioner, where its weights stand in the optimiser's list twice, as released."""
+        if self.captioner is None or self.spec.captioner_steps == 1:
+            return ()
+        return [Treatment(tuple(self.captioner.parameters()), times=self.spec.captioner_steps)]
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:

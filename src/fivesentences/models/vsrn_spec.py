@@ -35,4 +35,9 @@ class VSRNSpec(ModelSpec):
     caption_longest: int = Field(
         default=60, ge=2, le=10_000, description="most words that the captioner writes, `<start>` and `<end>` included"
     )
+    captioner_steps: Literal[1, 2] = Field(
+        default=1,
+        description="how often the captioner's weights stand in the optimiser's list; the release names them twice, so "
+        "that they take two steps per batch",
+    )
     caption_dropout: Share = Field(default=0.2, description="of the input of both GRUs of the captioner")

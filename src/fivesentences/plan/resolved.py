@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
+from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.corpus.photograph_digests import Identity
+from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
@@ -141,7 +143,7 @@ class Resolved:
 
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""
-        return self.places.features(spec.dataset, spec.features, spec.dataset in self.precomp)
+        return self.places.features(spec.dataset, spec.features, self.is_described(spec.dataset, spec.features))
 
     def read_by(self, runs: Iterable[RunSpec]) -> list[Path]:
         """Every file that training the runs reads; ``fivesentences train`` needs no others."""
@@ -174,8 +176,13 @@ class Resolved:
     @property
     def extracted(self) -> list[tuple[str, str]]:
         """Each (dataset, name of the file) of features that are made of photographs for runs, before reduction."""
-        read = [(spec.dataset, spec.features.source) for spec in self.all_runs.values()]
-        return sorted({(dataset, source) for dataset, source in read if dataset not in self.precomp})
+        return sorted(
+            {
+                (spec.dataset, spec.features.source)
+                for spec in self.all_runs.values()
+                if not self.is_described(spec.dataset, spec.features)
+            }
+        )
 
     @property
     def extracted_features(self) -> dict[str, FeatureSpec]:
@@ -200,6 +207,28 @@ class Resolved:
     def precomp(self) -> list[str]:
         """Datasets whose features are in a precomp folder."""
         return [name for name, data in self.scale.datasets.items() if data.loader == "precomp"]
+
+    @property
+    def released_regions(self) -> list[str]:
+        """Datasets of photographs whose regions are in a precomp folder."""
+        datasets = self.scale.datasets.items()
+        return [name for name, data in datasets if data.loader == "karpathy" and data.regions is not None]
+
+    def folder_of_features(self, dataset: str) -> PrecompData | ReleasedRegions:
+        """The precomp folder of a dataset of ``precomp`` or ``released_regions``."""
+        data = self.scale.datasets[dataset]
+        if data.loader == "precomp":
+            return data
+        regions = data.regions if data.loader == "karpathy" else None
+        if regions is None:
+            raise InputError(f"datasets.{dataset} has no precomp folder; name one as its regions.")
+        return regions
+
+    def is_described(self, dataset: str, features: FeatureSpec) -> bool:
+        """Whether features are in a precomp folder, of which only a description is made."""
+        grid = self.scale.grid_features
+        of_folder = dataset in self.released_regions and grid is not None and features.source == grid.source
+        return of_folder or dataset in self.precomp
 
     @property
     def annotated(self) -> list[str]:

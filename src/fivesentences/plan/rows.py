@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from fivesentences.config import INFERENCES, FeatureSpec, Hyperparameters, Inference, Scale, as_list
 from fivesentences.errors import InputError
@@ -217,11 +217,13 @@ class _Cell:
         scale, model = self.scale, _model(self.study, name)
         settings = scale.training.model_dump(include=set(Hyperparameters.model_fields))
         widths, layout, of_seeds = dict(scale.training.widths), model.layout, scale.seeds
+        options: dict[str, Any] = {}
         cell = ({name, model.name}, self.loss, self.fraction, self.captions)
         for exception in scale.training.exceptions:
-            if exception.matches(*cell):
+            if exception.holds(cell, dataset):
                 settings |= exception.settings
                 widths |= settings.pop("widths", {})
+                options |= settings.pop("options", {})
                 layout = settings.pop("features", layout)
         for other in scale.other_seeds:
             if other.applies(cell, self.epochs, self.one_caption_per_image):
@@ -234,7 +236,7 @@ class _Cell:
             dataset=dataset,
             features=self._features(layout),
             features_named=self.features is not None,
-            model=model.with_widths(widths),
+            model=model.with_options(options).with_widths(widths),
             loss=self.study.losses[self.loss],
             fraction=self.fraction,
             captions_per_image=self.captions,

@@ -159,14 +159,16 @@ class Rules(SubspaceRules):
     def constraints_of(self, rule: str) -> dict[str, str]:
         """Stricter ones of one rule: of two rules that would write the same file, or for jobs that it does not know."""
         datasets = list(self.plan.scale.datasets)
-        drawn, precomp = self.plan.drawn, self.plan.precomp
+        drawn, precomp, regions = self.plan.drawn, self.plan.precomp, self.plan.released_regions
         match rule:
             case "draw_scenes":
                 return {"dataset": one_of(drawn)}
             case "load_corpus" | "label_images":
                 return {"dataset": one_of(name for name in datasets if name not in drawn)}
             case "describe_precomp":
-                return {"dataset": one_of(precomp)}
+                described = [self.plan.scale.grid_features.source] if regions and self.plan.scale.grid_features else []
+                every = list(self.plan.extracted_features) if precomp else described
+                return {"dataset": one_of([*precomp, *regions]), "extracted": one_of(every)}
             case "extract_features" | "detect_regions" | "extract_part" | "join_features" | "show_features":
                 of_rule = one_of(self._extracted_by(rule))
                 return {"dataset": one_of(name for name in datasets if name not in precomp), "extracted": of_rule}
@@ -176,7 +178,9 @@ class Rules(SubspaceRules):
 
     def _extracted_by(self, rule: str) -> list[str]:
         """The features, by the name of their file, that a rule makes or reads."""
-        specs = self.plan.extracted_features.items()
+        grid = self.plan.scale.grid_features
+        in_folders = grid.source if grid is not None and self.plan.released_regions else None
+        specs = {name: spec for name, spec in self.plan.extracted_features.items() if name != in_folders}.items()
         match rule:
             case "extract_features":
                 return [name for name, spec in specs if spec.parts == 1 and spec.layout != "regions"]
@@ -184,7 +188,7 @@ class Rules(SubspaceRules):
                 return [name for name, spec in specs if spec.parts == 1 and spec.layout == "regions"]
             case "extract_part" | "join_features":
                 return [name for name, spec in specs if spec.parts > 1]
-        return list(self.plan.extracted_features)
+        return [name for name, _ in specs]
 
     # --- corpus ---------------------------------------------------------------------------------------------
 
@@ -210,7 +214,7 @@ class Rules(SubspaceRules):
 
     def label_images(self, dataset: str) -> Step:
         """Labels of the test images, from object annotations."""
-        return Step({"corpus": self.places.corpus(dataset), "instances": self._downloaded(dataset, "instances")})
+        return Step({"corpus": self.places.corpus(dataset), "instances": self._downloaded(dataset, "instances")[0]})
 
     # --- features -------------------------------------------------------------------------------------------
 
@@ -251,14 +255,15 @@ class Rules(SubspaceRules):
     def reduce_features(self, dataset: str, reduced: str) -> Step:
         """Features with fewer regions or dimensions."""
         spec = self.plan.reduced_features[reduced]
-        source = self.places.source_of_features(dataset, spec, dataset in self.plan.precomp)
+        source = self.places.source_of_features(dataset, spec, self.plan.is_described(dataset, spec))
         sizes = spec.model_dump(include={"regions", "dimensions"})
         return Step({"corpus": self.places.corpus(dataset), "features": source}, {"sizes": sizes})
 
     def describe_precomp(self, dataset: str, extracted: str) -> Step:
         """Which files of a precomp folder hold what."""
-        data = self.plan.scale.datasets[dataset].model_dump(include={"prefix", "testall"})
-        return Step({"corpus": self.places.corpus(dataset), "folder": self._captions(dataset)}, {"data": data})
+        folder = self.plan.folder_of_features(dataset)
+        settings = folder.model_dump(include={"prefix", "testall"})
+        return Step({"corpus": self.places.corpus(dataset), "folder": [folder.folder]}, {"data": settings})
 
     # --- semantics ------------------------------------------------------------------------------------------
 

@@ -174,7 +174,9 @@ class SubspaceRules:
                 return {name: self._downloaded_file("wikipedia", name) for name in named}
             case "corpus":
                 assert plan.scale.features is not None  # the scale's check
-                features = self.places.features(spec.corpus, plan.scale.features, spec.corpus in plan.precomp)
+                features = self.places.features(
+                    spec.corpus, plan.scale.features, plan.is_described(spec.corpus, plan.scale.features)
+                )
                 return {"corpus": self.places.corpus(spec.corpus), "features": features}
             case "descriptors":
                 given: dict[str, Any] = {"table": spec.table, "images": spec.images, "texts": spec.texts}

@@ -7,7 +7,7 @@ dozen processes of a minute. The arithmetic is torch's own function; a test comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -36,9 +36,19 @@ class Adam:
             parameter.grad = None
 
     @torch.no_grad()
-    def step(self, learning_rate: float) -> None:
-        """Move every parameter against its gradient."""
-        given = [row for row, parameter in enumerate(self._parameters) if parameter.grad is not None]
+    def step(self, learning_rate: float, only: Collection[int] | None = None, without: Collection[int] = ()) -> None:
+        """Move every parameter against its gradient, or some of them, which ``id`` tells.
+
+        Args:
+            learning_rate: Of this step.
+            only: These; None: all.
+            without: Not these.
+        """
+        given = [
+            row
+            for row, parameter in enumerate(self._parameters)
+            if parameter.grad is not None and (only is None or id(parameter) in only) and id(parameter) not in without
+        ]
         adam(
             [self._parameters[row] for row in given],
             [gradient for row in given if (gradient := self._parameters[row].grad) is not None],

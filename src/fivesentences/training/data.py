@@ -14,6 +14,7 @@ from fivesentences.config import Layout
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
+from fivesentences.features.precomp import PrecompRows
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions, Encoder
@@ -164,10 +165,26 @@ class RunData:
             extras = extras_of(spec.model, concepts, part.captions, part.image_of_caption, stage)
             return Split.of(part, table, preparation, vocabulary, extras)
 
-        dev, test = whole.split("dev"), whole.split("test")
+        dev, test = with_features(whole.split("dev"), table), whole.split("test")
         return cls(
             vocabulary, preparation, concepts, whole_train, split_of(train, "training"), split_of(dev), split_of(test)
         )
+
+
+def with_features(dev: Corpus, table: FeatureTable) -> Corpus:
+    """The dev images that a released folder has features of: that of COCO has 1,000 of Karpathy's 5,000.
+
+    Features that were made here have all images, and one that lacks some is refused when its rows are looked up.
+
+    Args:
+        dev: The images of the corpus.
+        table: The features.
+    """
+    known = set(table.image_ids)
+    kept = dev.table["image_id"].astype(str).isin(known)
+    if not isinstance(table.array, PrecompRows) or kept.all() or not kept.any():
+        return dev
+    return Corpus(dev.name, dev.table[kept].reset_index(drop=True))
 
 
 def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) -> None:

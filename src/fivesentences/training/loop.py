@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
-from fivesentences.models.matching import FEW
+from fivesentences.models.matching import FEW, Treatment
 from fivesentences.models.recurrence import GRU
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.adam import Adam
@@ -36,7 +36,7 @@ from fivesentences.training.scoring import similarity_of
 from fivesentences.training.selection import DevScores
 from fivesentences.training.stopping import Stop
 
-DROP = 0.1  # the learning rate falls once, to this share of itself
+DROP = 0.1  # the learning rate falls to this share of itself
 
 
 class Training:
@@ -142,8 +142,14 @@ class Training:
 
     def learning_rate(self) -> float:
         """The rate of the current epoch."""
+        return self._rate(DROP)
+
+    def _rate(self, drop: float) -> float:
+        """The rate of the current epoch, where it falls to this share of itself at each drop."""
+        if self.settings.drop_every is not None:
+            return self.settings.learning_rate * drop ** (self.epoch // self.settings.drop_every)
         dropped = self.epoch >= self.settings.drop_after * self.settings.epochs
-        return self.settings.learning_rate * (DROP if dropped else 1.0)
+        return self.settings.learning_rate * (drop if dropped else 1.0)
 
     def _order(self) -> np.ndarray:
         """``[captions]``, the order of the current epoch."""
@@ -163,11 +169,33 @@ class Training:
             self._diverged(f"the loss is {value}")
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.gradient_clip)
-        self.optimizer.step(self.learning_rate())
+        self._clip_and_step()
         self._notice_gradients(scores.similarity.grad if self.model.few_gradients is not None else None)
         self.loss_sum += value
         self.step += 1
+
+    def _clip_and_step(self) -> None:
+        """Clip the gradients and move the weights, those that the model treats otherwise in their own way."""
+        treatments = self.model.treatments()
+        if not treatments:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.gradient_clip)
+            self.optimizer.step(self.learning_rate())
+            return
+        treatment_of = {id(weight): one for one in treatments for weight in one.parameters}
+        usual = Treatment(())
+        # As a list of parameters that names one twice is clipped: its norm counts twice, and it is scaled twice.
+        listed = [
+            weight
+            for weight in self.model.parameters()
+            for one in [treatment_of.get(id(weight), usual)]
+            for _ in range(one.times if one.clipped else 0)
+        ]
+        nn.utils.clip_grad_norm_(listed, self.settings.gradient_clip, foreach=False)
+        self.optimizer.step(self.learning_rate(), without=set(treatment_of))
+        for one in treatments:
+            apart = {id(weight) for weight in one.parameters}
+            for _ in range(one.times):
+                self.optimizer.step(self._rate(one.drop or DROP), only=apart)
 
     def _notice_gradients(self, of_similarity: Tensor | None) -> None:
         """Let the model compute the next batch as suits the share of pairs that received a gradient in this one.
