@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, read
+from fivesentences.config import Catalogue, FeatureSpec, read
 from fivesentences.corpus import fetch
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.errors import InputError
@@ -50,6 +51,15 @@ def test_every_file_has_a_path_of_its_own_and_a_way_to_get_it():
         assert file.url is None or file.url.startswith("http")
         assert (file.url is None) == (file.fetch_by_hand is not None), file.path
         assert file.version and file.licence
+
+
+def test_names_of_weights_end_in_the_beginning_of_their_checksum_where_it_is_known():
+    for name, file in CATALOGUE.datasets["weights"].files.items():
+        begin = re.search(r"-([0-9a-f]{8})$", name)
+        assert (begin is None) == (file.sha256 is None), name
+        assert begin is None or file.sha256.startswith(begin[1]), name
+        extractor = name.partition(".")[0]
+        assert FeatureSpec(extractor=extractor, weights=name).source == f"{name}-global"
 
 
 @pytest.mark.data

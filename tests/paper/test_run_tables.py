@@ -16,7 +16,7 @@ PHIS = ["tfidf", "bleu_daa", "rouge_daa", "tfidf+bleu_daa+rouge_daa"]
 PAPER = {
     "roles": {"flickr30k": "flickr30k", "coco": "coco"},
     "datasets": {name: {"loader": "karpathy"} for name in ("flickr30k", "coco")},
-    "features": {"extractor": "vgg19"},
+    "features": {"extractor": "vgg19", "weights": "vgg19.tv_in1k"},
     "training": {"epochs": 3},
 }
 
@@ -83,7 +83,7 @@ def test_the_published_number_stands_beside_ours(knn_at_paper, root):
     ("changes", "images", "differs"),
     [
         ({"roles": {"flickr30k": "coco"}}, 1000, "dataset"),
-        ({"features": {"extractor": "resnet152"}}, 1000, "features"),
+        ({"features": {"extractor": "vgg19"}}, 1000, "features"),
         ({}, 999, "gallery size"),
         ({"roles": {"flickr30k": "coco"}, "features": {"extractor": "r"}}, 7, "dataset, features and gallery size"),
     ],
@@ -98,7 +98,7 @@ def test_no_difference_is_taken_on_other_data(build, make_scale, changes, images
 def beside_row_1(edited, phi, **settings):
     """Table 2 with one row of ours (as if it were CVSE) beside a published one."""
     rows = [{"role": "flickr30k", "fraction": 0.1, "loss": "hardest", "published": "1"}]
-    setting = {"dataset": "flickr30k", "features": "vgg19-global", "images": 1000, "phi": phi}
+    setting = {"dataset": "flickr30k", "features": "vgg19.tv_in1k-global", "images": 1000, "phi": phi}
     return edited("five_sentences/table2", rows=rows, published_setting=setting, **settings)
 
 
@@ -301,8 +301,8 @@ def test_published_features_may_differ_by_row(build, make_scale):
     }
     assert all(value is not None for value in differences["flickr30k"])  # VGG19, as in the paper
     assert differences["coco"] and all(value is None for value in differences["coco"])  # the paper has ResNet152 there
-    assert "Flickr30K 1K test with vgg19-global features, as here" in notes_of(table)
-    assert "resnet152-global features. Not comparable: other features" in notes_of(table)
+    assert "Flickr30K 1K test with vgg19.tv_in1k-global features, as here" in notes_of(table)
+    assert "resnet152.tv_in1k-global features. Not comparable: other features" in notes_of(table)
 
 
 def test_published_rows_that_are_our_columns_are_found(build, scale):

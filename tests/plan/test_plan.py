@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended, read
+from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import plan_of
@@ -187,19 +188,52 @@ def test_labels_of_images_are_read_only_where_a_table_shows_pmrp(plans, metric, 
     assert bool(plan.inputs_of("evaluate", job=next(iter(plan.evaluations)))["labels"]) == read
 
 
-def test_a_mirror_or_a_download_at_hand_gives_its_weights_and_excerpts(tmp_path, monkeypatch):
-    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    scale = read(Scale, CONFIG / "flickr8k.yaml")
+def test_the_configuration_alone_says_which_weights_a_network_has(tmp_path, monkeypatch):
+    """Not a mirror: two machines would write different features under one name."""
+    content = extended(read_yaml(CONFIG / "flickr8k.yaml"), CONFIG / "flickr8k.yaml")
+    known = plan_of(check(Scale, content, "s"), CONFIG).catalogue.datasets["weights"].files
 
-    def weights(plan: Plan) -> object:
-        wildcards = {"dataset": "flickr8k", "extracted": "mobilenetv2_100-global"}
-        return plan.inputs_of("extract_features", **wildcards)["weights"]
+    def planned(weights: object) -> Plan:
+        chosen = {"weights": {"mobilenetv2_100": weights}} if weights else {"weights": {}}
+        return plan_of(check(Scale, content | chosen, "s"), CONFIG)
 
-    assert weights(plan_of(scale, CONFIG)) == []
+    def read_for(plan: Plan, extracted: str) -> object:
+        return plan.inputs_of("extract_features", dataset="flickr8k", extracted=extracted)["weights"]
+
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/mobilenetv2_100.safetensors").touch()
-    monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path))
-    assert weights(plan_of(scale, CONFIG)) == [Path("data/weights/mobilenetv2_100.safetensors")]
+    for mirror in (None, str(tmp_path)):
+        if mirror is None:
+            monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+        else:
+            monkeypatch.setenv("FIVESENTENCES_MIRROR", mirror)
+        assert read_for(planned(None), "mobilenetv2_100-global") == []
+        for name in ("mobilenetv2_100.ra_in1k-55ea4fb3", "mobilenetv2_100.coral-442e2f89"):
+            assert read_for(planned(name), f"{name}-global") == [Path("data") / known[name].path]
+            reduced = "results/features/flickr8k/" + f"{name}-grid-36regions-110d.npy"
+            assert Path(reduced) in planned(name).targets["features"]
+    own = planned(str(tmp_path / "my own.safetensors"))
+    assert read_for(own, "mobilenetv2_100@my_own-global") == [tmp_path / "my own.safetensors"]
+    with pytest.raises(InputError, match=r"no name under weights .*; did you mean 'mobilenetv2_100\.coral-442e2f89'"):
+        read_for(planned("mobilenetv2_100.coral-442e2f88"), "mobilenetv2_100.coral-442e2f88-global")
+
+
+@pytest.mark.parametrize("name", ["flickr8k", "flickr8k_gpu", "flickr8k_evidence", "flickr8k_regions", "paper"])
+def test_networks_of_the_shipped_scales_have_weights_that_everybody_can_download(plans, name):
+    plan = plans[name] if name in plans else plan_of(read(Scale, CONFIG / f"{name}.yaml"), CONFIG)
+    known = plan.catalogue.datasets["weights"].files
+    for spec in plan.extracted_features.values():
+        assert known[str(spec.weights)].url is not None, spec.source
+
+
+def test_weights_change_the_settings_of_runs_that_name_them_and_of_no_others(plans):
+    runs = plans["flickr8k"].runs.values()
+    assert {str(run.features.weights) for run in runs} == {"mobilenetv2_100.ra_in1k-55ea4fb3"}
+    assert all(run.features.weights is None for run in plans["demo"].runs.values())
+    file = FeatureSpec(extractor="vgg19", weights=Path("/somewhere/mine.safetensors"), parts=4)
+    elsewhere = FeatureSpec(extractor="vgg19", weights=Path("/elsewhere/mine.safetensors"))
+    assert file.as_read == elsewhere.as_read == file.as_read.as_read
+    assert file.stem == file.as_read.stem == "vgg19@mine-global"
 
 
 def test_a_dataset_that_the_catalogue_lacks_is_named(plans):

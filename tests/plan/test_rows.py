@@ -189,9 +189,10 @@ def test_runs_do_not_depend_on_how_their_features_are_shared_out(make_scale):
     study = study_of([{"role": "flickr30k", "loss": "a", "features": [None, "resnet152"]}])
     made = [
         rows_of(study, make_scale(further_features={"resnet152": {"extractor": "resnet152"} | more}))[1].runs
-        for more in ({}, {"parts": 4}, {"weights": "somewhere/else.safetensors"}, {"crops": "ten"})
+        for more in ({}, {"parts": 4}, {"weights": "some/a.safetensors"}, {"weights": "else/a.safetensors"})
     ]
-    assert made[0] == made[1] == made[2] != made[3]
+    assert made[0] == made[1] != made[2] == made[3]
+    assert made[2][0].name.split("/")[1] == "vsepp@resnet152@a-global"
 
 
 def test_a_scale_keeps_some_rows_and_its_complete_scale_makes_all(make_scale):

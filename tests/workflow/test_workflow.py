@@ -169,7 +169,10 @@ def test_regions_of_a_detector_and_of_tiles_are_made_trained_on_and_shown(tmp_pa
     }
     make(tmp_path, scale, [{"role": "r", "model": "scan_i2t", "features": [None, "tiles"], "loss": "sam"}])
     assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").features.dropna()) == {"tiles"}
-    for name, dim in (("faster_rcnn-regions4-48x64", 1024), ("test_resnet-regions4-tiles-48x64", 96)):
+    for name, dim in (
+        ("faster_rcnn@detector-regions4-48x64", 1024),
+        (f"test_resnet@{network.stem}-regions4-tiles-48x64", 96),
+    ):
         stem = tmp_path / "results" / "features" / "scenes" / name
         assert np.load(f"{stem}.npy").shape == (15, 4, dim)
         boxes = pd.read_parquet(f"{stem}.regions.parquet")
@@ -177,7 +180,7 @@ def test_regions_of_a_detector_and_of_tiles_are_made_trained_on_and_shown(tmp_pa
         picture = tmp_path / "results" / "paper" / "s" / "features" / "scenes" / f"{name}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "results/paper/s/index.html").read_text()
-    assert "faster_rcnn-regions4-48x64" in page
+    assert "faster_rcnn@detector-regions4-48x64" in page
 
 
 def copy_project(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,8 @@ DETECTORS = ("bottom_up", "faster_rcnn")
 REGIONS = 36  # per image, as the papers have them
 # What bottom_up alone has, and what null means.
 RULES = {"flavour": "d2", "selection": "per_class", "resize": "opencv"}
+# Endings of files of weights; what has none of them, and no folder, is a name of the catalogue.
+ENDINGS = (".safetensors", ".pth", ".pt", ".bin", ".pkl", ".npz")
 
 
 class FeatureSpec(Strict):
@@ -43,7 +46,9 @@ class FeatureSpec(Strict):
         default=None, description="principal components of the training images' features; null: all dimensions"
     )
     weights: Path | None = Field(
-        default=None, description="a file; null: the mirror's, or what timm or torchvision downloads"
+        default=None,
+        description="a name under weights in config/datasets.yaml, such as mobilenetv2_100.ra_in1k-55ea4fb3, or a file "
+        "of your own; null: what timm or torchvision downloads",
     )
     crops: Crops = Field(default="centre", description="ten: the mean over corners, centre and their mirror images")
     precision: Precision = Field(default="float32", description="what a network computes in")
@@ -63,14 +68,37 @@ class FeatureSpec(Strict):
     parts: Count = Field(default=1, description="jobs that share the images, for several GPUs or machines")
 
     @property
+    def weights_name(self) -> str | None:
+        """What file names call the weights: their name in the catalogue, or that of a file; None: a library's own."""
+        if self.weights is None:
+            return None
+        name = self.weights.name
+        ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", name.removesuffix(ending))
+
+    @property
+    def from_catalogue(self) -> bool:
+        """Whether ``weights`` is a name of the catalogue, and not a file."""
+        return self.weights is not None and len(self.weights.parts) == 1 and self.weights.suffix not in ENDINGS
+
+    @property
+    def network(self) -> str:
+        """The extractor with its weights, such as ``mobilenetv2_100.ra_in1k-55ea4fb3`` or ``vgg19@mine``."""
+        weights = self.weights_name
+        if weights is None:
+            return self.extractor
+        of_this = weights.startswith(f"{self.extractor}.") or ("." in self.extractor and weights == self.extractor)
+        return weights if of_this else f"{self.extractor}@{weights}"
+
+    @property
     def source(self) -> str:
-        """File name, without its suffix, of the features before reduction, such as ``mobilenetv2_100-global``."""
+        """File name, without its suffix, of the features before reduction, such as ``vgg19.tv_in1k-global``."""
         kind = f"regions{self.regions or REGIONS}" if self.layout == "regions" else self.layout
         rules = [getattr(self, key) for key, usual in RULES.items() if getattr(self, key) != usual]
         sizes = "x".join(str(size) for size in (self.short, self.long) if size is not None)
         crops = "ten_crops" if self.crops == "ten" else None
         precision = self.precision if self.precision != "float32" else None
-        return "-".join(filter(None, (self.extractor, kind, self.proposals, *rules, sizes, crops, precision)))
+        return "-".join(filter(None, (self.network, kind, self.proposals, *rules, sizes, crops, precision)))
 
     @property
     def extraction(self) -> FeatureSpec:
@@ -80,12 +108,13 @@ class FeatureSpec(Strict):
 
     @property
     def as_read(self) -> FeatureSpec:
-        """What a run that reads them depends on: not from which file and in how many jobs they were made."""
-        return self.model_copy(update={"weights": None, "parts": 1})
+        """What a run that reads them depends on: which weights, but not in which folder, nor in how many jobs."""
+        name = self.weights_name
+        return self.model_copy(update={"weights": None if name is None else Path(name), "parts": 1})
 
     @property
     def stem(self) -> str:
-        """File name of the features without its suffix, such as ``mobilenetv2_100-grid-36regions-110d``."""
+        """File name of the features without its suffix, such as ``vgg19.tv_in1k-grid-36regions-110d``."""
         pooled = self.regions is not None and self.layout == "grid"
         regions = f"-{self.regions}regions" if pooled else ""
         return self.source + regions + ("" if self.dimensions is None else f"-{self.dimensions}d")

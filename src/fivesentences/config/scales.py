@@ -200,6 +200,9 @@ class Scale(Strict):
     further_features: dict[Name, FeatureSpec] = Field(
         default={}, description="for rows that name features, such as resnet152; rows of missing ones are left out"
     )
+    weights: dict[Name, Path] = Field(
+        default={}, description="which weights a network has where its features name none, by extractor"
+    )
     evaluation_phi: PhiName = "cider"
     evaluation_phis: list[EvaluationPhi] = Field(default=[], description="further phi with which runs are evaluated")
     matrices: list[PhiName] = Field(default=[], description="further phi matrices of every dataset's test split")
@@ -246,6 +249,35 @@ class Scale(Strict):
     def shows(self, phi: str) -> bool:
         """Whether tables of agreement and figures at the scale show a phi."""
         return phi not in self.leave_out.phis
+
+    @model_validator(mode="before")
+    @classmethod
+    def _weights_of_networks(cls, given: Any) -> Any:
+        """Features with the weights of their network, so that one line changes those of all blocks."""
+        chosen = given.get("weights") if isinstance(given, dict) else None
+        if not isinstance(chosen, dict):
+            return given  # nothing is chosen, or what the fields complain of
+
+        def weighted(features: Any) -> Any:
+            known = isinstance(features, dict) and features.get("weights") is None
+            named = features.get("extractor") if known else None
+            return features | {"weights": chosen[named]} if isinstance(named, str) and named in chosen else features
+
+        blocks = {key: weighted(given[key]) for key in ("features", "grid_features") if key in given}
+        further = given.get("further_features")
+        if isinstance(further, dict):
+            blocks["further_features"] = {name: weighted(features) for name, features in further.items()}
+        return given | blocks
+
+    @model_validator(mode="after")
+    def _weights_are_read(self) -> Scale:
+        read = {spec.extractor for spec in (self.features, self.grid_features, *self.further_features.values()) if spec}
+        for extractor in self.weights:
+            if extractor not in read:
+                raise ValueError(
+                    f"weights.{extractor} is given, but the features are of {', '.join(sorted(read)) or 'nothing'}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _runs_have_features(self) -> Scale:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from fivesentences.config.features import FeatureSpec
+from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.scales import JUDGEMENTS
 from fivesentences.config.types import Judge, Split
-from fivesentences.corpus.catalogue import at_hand, files_to_read
+from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, did_you_mean
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
@@ -242,15 +242,28 @@ class Rules(SubspaceRules):
         return Step({"parts": [self.places.feature_part(dataset, extracted, str(part)) for part in parts]})
 
     def _read_for_features(self, dataset: str, spec: FeatureSpec) -> Files:
-        # Weights come from the mirror if it has them; otherwise timm downloads its own.
-        file = f"weights/{spec.extractor}.safetensors"
-        known = file in self._downloads and at_hand(file, self._folders)
-        weights = [spec.weights] if spec.weights is not None else [self.places.data / file] if known else []
         return {
             "corpus": self.places.corpus(dataset),
             "photographs": self._photographs(dataset),
-            "weights": weights,
+            "weights": self._weights(spec),
         }
+
+    def _weights(self, spec: FeatureSpec) -> list[Path]:
+        """The file of an extractor's weights; none if a library fetches its own, whatever a mirror has."""
+        if spec.weights is None:
+            return []
+        if not spec.from_catalogue:
+            return [spec.weights]
+        known = self.plan.catalogue.datasets.get("weights")
+        files = {} if known is None else known.files
+        name = str(spec.weights)
+        if name not in files:
+            hint = did_you_mean(name, sorted(files)) or f"there are: {', '.join(files) or 'none'}."
+            raise InputError(
+                f"weights is '{name}', which is no name under weights in config/datasets.yaml (a file would end in "
+                f"{ENDINGS[0]}, for example); {hint}"
+            )
+        return [self.places.data / files[name].path]
 
     def reduce_features(self, dataset: str, reduced: str) -> Step:
         """Features with fewer regions or dimensions."""
