@@ -26,6 +26,7 @@ from fivesentences.commands.glossary import glossary
 from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
+from fivesentences.commands.plan import plan
 from fivesentences.commands.rehearse import rehearse
 from fivesentences.commands.rescore import rescore
 from fivesentences.commands.schema import schema
@@ -41,7 +42,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
+    *(plan, train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
     *(doctor, download, captions, phi, jars, fill, schema, rehearse),
 ):
     app.command(epilog=given.WORDS)(command)

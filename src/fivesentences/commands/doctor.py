@@ -155,7 +155,7 @@ def examine(data: Path, mirror: Path | None, catalogue: Path | None = None) -> l
     parts: list[Callable[[], Iterator[Finding]]] = [
         _core,
         _extras,
-        lambda: _java(mirror),
+        lambda: java_findings(mirror),
         lambda: _data(data, mirror, catalogue),
         lambda: _machine(data),
     ]
@@ -213,7 +213,8 @@ def _satisfies(installed: str, specifier: SpecifierSet) -> bool:
         return False
 
 
-def _java(mirror: Path | None) -> Iterator[Finding]:
+def java_findings(mirror: Path | None) -> Iterator[Finding]:
+    """Java, and the jars of SPICE's parser."""
     from fivesentences.semantics.java import jars
 
     try:

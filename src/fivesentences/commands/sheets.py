@@ -157,8 +157,10 @@ def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
         width: Columns of the terminal; default its own width, and unlimited in a pipe or a file.
     """
     room = width or (Console().width if sys.stdout.isatty() else ENDLESS)
-    for sheet in sheets:
+    for number, sheet in enumerate(sheets):
         if sheet.title:
+            if number:
+                print()
             _console(room).print(Text(sheet.title, style="bold"))
         for part in fitting(sheet, room):
             # Only text is folded, which loses nothing; a row of numbers stays on its line.

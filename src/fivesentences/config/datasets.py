@@ -83,6 +83,10 @@ class CatalogueEntry(Strict):
     """A dataset of the catalogue."""
 
     title: str
+    images: dict[Split, Count] | None = Field(
+        default=None, description="images of each split, for `fivesentences plan`; null: it has none, or they vary"
+    )
+    captions_per_image: Count = Field(default=5, description="about; for `fivesentences plan`")
     files: dict[Name, CatalogueFile]
 
 

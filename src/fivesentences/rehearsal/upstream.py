@@ -14,7 +14,7 @@ from fivesentences.rehearsal.weights import write_weights
 from fivesentences.storage import sha256_of, write_lines
 
 MIRROR, BY_HAND = "mirror", "data"
-NETWORKS = ("vgg19", "resnet152")
+WEIGHTS = {"vgg19": "vgg19.tv_in1k", "resnet152": "resnet152.tv_in1k"}  # names of the catalogue
 SUMS = "SHA256SUMS"
 
 
@@ -65,8 +65,8 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
     write_vocabulary(mirror / "coco" / "coco_precomp_vocab.json", coco)
     write_wikipedia(mirror / "wikipedia", *sizes.wikipedia, seed=seed + 2)
     write_pascal_sentences(mirror / "pascal_sentences", sizes.pascal, seed=seed + 3)
-    for number, network in enumerate(NETWORKS):
-        write_weights(mirror / "weights" / f"{network}.safetensors", network, seed + number)
+    for number, (network, weights) in enumerate(WEIGHTS.items()):
+        write_weights(mirror / "weights" / f"{weights}.safetensors", network, seed + number)
     write_precomp(by_hand / "f30k_precomp", flickr30k)
     write_precomp(by_hand / "coco_precomp", coco, test=sizes.coco["test"] // 5)
     write_nus_wide(by_hand / "nus_wide", sizes.nus_wide, seed=seed + 4)
