@@ -1,6 +1,6 @@
 """How fast this machine describes images, trains and scores: the rates from which ``fivesentences plan`` reckons.
 
-    uv run python benchmarks/bench_rates.py config/paper.yaml [--device cuda] [--out config/rates.yaml]
+    uv run python benchmarks/bench_rates.py config/paper.yaml [--device cuda] [--out config/machines/rates.yaml]
 
 Every kind of features, model (with its widths, features and batches) and phi of the scale is timed: networks with
 random weights, models on drawn scenes whose features are random numbers of the right shape, phi on the scenes'
@@ -54,7 +54,7 @@ from fivesentences.training.scoring import similarity_of
 
 IMAGES = {"train": 200, "dev": 128, "test": 400}  # of the drawn scenes
 STEPS, LEAST = 4, 3.0  # steps of training at most, and seconds after which there are no more
-OUT = Path("config/rates.yaml")
+OUT = Path("config/machines/rates.yaml")
 
 
 def timed(work: Callable[[], object], device: str = "cpu") -> float:

@@ -54,7 +54,7 @@ def test_more_gpus_are_faster_until_the_longest_chain(in_checkout, run, tmp_path
 
 def test_every_model_of_the_papers_scale_has_a_rate(in_checkout):
     made = plan_of(read(Scale, "config/paper.yaml"))
-    costs = Costs(made, read(Rates, "config/rates.yaml"))
+    costs = Costs(made, read(Rates, "config/machines/rates.yaml"))
     missing = costs.missing(costs.of(job) for job in graph_of(made, made.targets["page"]).jobs)
     assert [one for one in missing if not one.startswith("train_subspaces")] == []
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fivesentences.plan.graph import PlannedJob
     from fivesentences.plan.plan import Plan
 
-RATES = "rates.yaml"
+RATES = "machines/rates.yaml"
 STAGES = ("data", "corpus", "features", "semantics", "training", "evaluation", "paper")
 
 
@@ -53,7 +53,7 @@ def plan(
     """What a scale takes: jobs, hours, disk and downloads, by stage and table, and what is missing here.
 
     Nothing is started or fetched. Hours come from the rates of a machine in
-    config/rates.yaml, which benchmarks/bench_rates.py writes; what has no rate is
+    config/machines/rates.yaml, which benchmarks/bench_rates.py writes; what has no rate is
     named and counted as nothing. Jobs whose files are here are left out of the
     hours; whether they are up to date, snakemake -n says.
 

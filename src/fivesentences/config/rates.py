@@ -1,4 +1,4 @@
-"""How fast stages are on a machine: ``config/rates.yaml``, which ``benchmarks/bench_rates.py`` writes."""
+"""How fast stages are on a machine: ``config/machines/rates.yaml``, which ``benchmarks/bench_rates.py`` writes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CoreRates(MachineRates):
 
 
 class Rates(Strict):
-    """``config/rates.yaml``.
+    """``config/machines/rates.yaml``.
 
     Attributes:
         core: One core.
