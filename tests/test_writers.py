@@ -40,6 +40,8 @@ ELSEWHERE = {
     "semantics/java/ptb_tokenizer.py:_tokenise": "a temporary folder",
     "features/networks.py:save_weights": "a temporary folder, which workers read",
     # These are no results.
+    # These are no results.
+    "rehearsal/images.py:jpeg_of": "bytes in memory",
     "storage.py:_into": "a device or a pipe, which cannot be replaced",
     "features/workers.py:Workers._ask": "a pipe",
     "features/workers.py:serve": "a pipe",
