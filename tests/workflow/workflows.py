@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
@@ -38,12 +38,12 @@ class Workflow:
     Attributes:
         folder: Where results go.
         scale: The configuration.
-        profile: Of Snakemake; the project's own default repeats what is incomplete.
+        name: Of the log, beside the folder.
     """
 
     folder: Path
     scale: Path
-    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    name: str = "snakemake"
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start Snakemake in a process group of its own, so that one kill can take its jobs with it."""
@@ -69,7 +69,7 @@ class Workflow:
     @property
     def log(self) -> Path:
         """What the last start said."""
-        return self.folder.with_name(f"{self.folder.name}.log")
+        return self.folder.with_name(f"{self.folder.name}.{self.name}.log")
 
     def said(self) -> str:
         """What the last start said."""

@@ -1,0 +1,281 @@
+"""Damage what the workflow stands on, and check that it says in one sentence what to do, and that doing so is enough.
+
+Not part of `uv run pytest`, since it takes many minutes. Each fault is done to a copy of a finished folder, of which
+some results are removed. It writes faults.md, from which `fivesentences fill docs/reliability.md --results FOLDER`
+makes the page. Disks that are full or may not be written are mounted, for which it must be root:
+
+    uv run python tests/workflow/fault_campaign.py --out results/reliability
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workflows import PROJECT, Workflow
+
+RUN = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0"
+WORKER = b"workers"  # in the command line of a worker process
+TRAINING = ("results/training", "results/evaluation", "results/paper")
+PAPER = ("results/paper",)
+
+
+class Failure(Exception):
+    """A fault that ended otherwise than it should."""
+
+
+def without(workflow: Workflow, name: str, removed: tuple[str, ...]) -> Workflow:
+    """A copy of a finished folder in which some results are to be made again."""
+    copy = workflow.copied(name)
+    for folder in removed:
+        shutil.rmtree(copy.folder / folder)
+    return copy
+
+
+def sentence(workflow: Workflow, status: int, *parts: str) -> str:
+    """The one line of what was said that holds every part; there must be no traceback of Python's.
+
+    Raises:
+        Failure: If the workflow succeeded, or there is no such line.
+    """
+    said = workflow.said()
+    if status == 0:
+        raise Failure(f"the workflow succeeded:\n{said[-2000:]}")
+    if "Traceback (most recent call last)" in said:
+        raise Failure(f"there is a traceback:\n{said[-4000:]}")
+    lines = [line.strip() for line in said.splitlines() if all(part in line for part in parts)]
+    if not lines:
+        raise Failure(f"no line holds {parts}:\n{said[-4000:]}")
+    return lines[0].removeprefix("Error: ").replace(f"{workflow.folder}/", "")
+
+
+def same(workflow: Workflow, calm: Workflow) -> None:
+    """Run to the end and compare.
+
+    Raises:
+        Failure: If a result differs, or a temporary file is left.
+    """
+    workflow.finish()
+    if different := workflow.differing(calm):
+        raise Failure("different: " + ", ".join(different))
+    if left := workflow.leftovers():
+        raise Failure("left: " + ", ".join(left))
+
+
+def size_of(folder: Path) -> int:
+    """Kilobytes on the disk."""
+    return int(subprocess.run(["du", "-sk", folder], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+@contextmanager
+def mounted(target: Path, *arguments: str) -> Iterator[None]:
+    """Mount something over a folder for a while."""
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", *arguments, str(target)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(target)], check=True)
+
+
+# --- the faults: each returns what the workflow said ---------------------------------------------------------
+
+
+def disk_full(calm: Workflow, removed: tuple[str, ...], room: int) -> str:
+    """The disk of the results has few kilobytes left, and later enough."""
+    copy = without(calm, "full", removed)
+    whole = copy.folder / "results"
+    kept = whole.rename(copy.folder / "kept")
+    with mounted(whole, "-t", "tmpfs", "-o", f"size={size_of(kept) + room}k", "tmpfs"):
+        shutil.copytree(kept, whole, dirs_exist_ok=True)
+        said = sentence(copy, copy.run(), "No space left on device", "cannot be written")
+        subprocess.run(["mount", "-o", "remount,size=1g", str(whole)], check=True)
+        same(copy, calm)
+    return said
+
+
+def read_only(calm: Workflow) -> str:
+    """The folder of the results may not be written."""
+    copy = without(calm, "read_only", PAPER)
+    results = copy.folder / "results"
+    with mounted(results, "--bind", str(results)):
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(results)], check=True)
+        said = sentence(copy, copy.run(), "results", "cannot be written")
+    same(copy, calm)
+    return said
+
+
+def two_at_once(calm: Workflow) -> str:
+    """A second workflow begins in the folder of a first."""
+    copy = without(calm, "two", PAPER)
+    first = copy.start()
+    until = time.monotonic() + 300
+    while not list((copy.folder / ".snakemake" / "workflows").glob("*.json")) and time.monotonic() < until:
+        time.sleep(0.05)
+    second = Workflow(copy.folder, copy.scale, "second")
+    said = sentence(second, second.run(), f"process {first.pid} has been making results in this folder", "wait until")
+    if first.wait() != 0:
+        raise Failure(copy.said()[-3000:])
+    same(copy, calm)
+    return said
+
+
+def killed_job(calm: Workflow) -> str:
+    """The process of a training job is killed."""
+    copy = without(calm, "job", TRAINING)
+    process = copy.start()
+    victim = None
+    while victim is None and process.poll() is None:
+        victim = next((pid for pid, name in copy.scripts() if name == "train"), None)
+        time.sleep(0.05)
+    assert victim is not None
+    time.sleep(5)
+    os.kill(victim, signal.SIGKILL)
+    status = process.wait()
+    said = sentence(copy, status, "SIGKILL")
+    same(copy, calm)
+    return "Snakemake: " + said[:160]
+
+
+def killed_worker(calm: Workflow) -> str:
+    """A worker process that extracts features is killed."""
+    copy = without(calm, "worker", ("results/features", *TRAINING))
+    process = copy.start()
+    killed = False
+    while not killed and process.poll() is None:
+        for parent, name in list(copy.scripts()):
+            if name == "extract_features":
+                for child in children(parent):
+                    os.kill(child, signal.SIGKILL)
+                    killed = True
+                    break
+        time.sleep(0.02)
+    status = process.wait()
+    if not killed:
+        raise Failure("no worker was seen")
+    said = sentence(copy, status, "a worker process ended with code -9", "run again")
+    same(copy, calm)
+    return said
+
+
+def children(process: int) -> list[int]:
+    """Worker processes that a process has started."""
+    try:
+        pids = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        return [int(pid) for pid in pids if WORKER in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    except OSError:
+        return []
+
+
+def truncated(calm: Workflow, pattern: str, removed: tuple[str, ...], *parts: str) -> str:
+    """A file is cut to half its length; the cure is to remove it and run again."""
+    copy = without(calm, "cut", removed)
+    path = next(iter(sorted((copy.folder / "results").glob(pattern))))
+    os.truncate(path, path.stat().st_size // 2)
+    status = copy.run()
+    said = sentence(copy, status, path.name, *parts)
+    path.unlink()
+    same(copy, calm)
+    return said
+
+
+def cut_again(calm: Workflow, pattern: str) -> str:
+    """An output of a finished run is cut: the run is trained again, without a word."""
+    copy = calm.copied("cut_again")
+    path = next(iter(sorted((copy.folder / "results").glob(pattern))))
+    os.truncate(path, path.stat().st_size // 2)
+    if copy.run("-R", "train") != 0:
+        raise Failure(copy.said()[-3000:])
+    same(copy, calm)
+    return ""
+
+
+def cut_checkpoint(calm: Workflow) -> str:
+    """The saved state of a run that was killed is cut."""
+    copy = without(calm, "state", TRAINING)
+    process = copy.start()
+    state: Path | None = None
+    while state is None and process.poll() is None:
+        state = next(iter((copy.folder / "results").rglob("resume/state.pt")), None)
+    assert state is not None, copy.said()[-2000:]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    os.truncate(state, state.stat().st_size // 2)
+    same(copy, calm)
+    logs = "".join(path.read_text() for path in (copy.folder / "logs" / "training").rglob("*.log"))
+    found = re.search(r"^\S*state\.pt is not used, because .*$", logs, re.MULTILINE)
+    if not found:
+        raise Failure("the log does not say that the state is not used")
+    return found[0]
+
+
+FAULTS: dict[str, Callable[[Workflow], str]] = {
+    "two workflows in one folder": two_at_once,
+    "the results may not be written": read_only,
+    "the disk is full when a table is written": lambda calm: disk_full(calm, PAPER, 40),
+    "the disk is full when a run is written": lambda calm: disk_full(calm, TRAINING, 100),
+    "a training job is killed": killed_job,
+    "a worker process of an extraction is killed": killed_worker,
+    "the saved state of a killed run is cut": cut_checkpoint,
+    "weights of a finished run are cut": lambda calm: cut_again(calm, f"{RUN[8:]}/weights.safetensors"),
+    "features (.npy) are cut": lambda calm: truncated(
+        calm, "features/scenes/grid_descriptors-global.npy", TRAINING, "it is cut"
+    ),
+    "a phi matrix (.npy) is cut": lambda calm: truncated(
+        calm, "semantics/scenes/test/cider.npy", TRAINING[1:], "it is cut"
+    ),
+    "a similarity (.npy) is cut": lambda calm: truncated(
+        calm, f"{RUN[8:]}/similarity_test.npy", TRAINING[1:], "it is cut"
+    ),
+    "the corpus (.parquet) is cut": lambda calm: truncated(calm, "corpus/scenes.parquet", TRAINING, "not a readable"),
+    "the table of numbers (.parquet) is cut": lambda calm: truncated(
+        calm, "evaluation/tiny.parquet", PAPER, "not a readable"
+    ),
+    "the numbers of a job (.json) are cut": lambda calm: truncated(
+        calm, "evaluation/jobs/scenes/vsepp/*.json", ("results/paper",), "not JSON"
+    ),
+}
+
+
+def main() -> None:
+    """Run the campaign."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=Path, default=PROJECT / "tests" / "workflow" / "tiny.yaml")
+    parser.add_argument("--only", help="faults whose name holds this text")
+    parser.add_argument("--calm", type=Path, help="a finished folder of this scale; default it is made")
+    parser.add_argument("--out", type=Path, default=Path("results/reliability"))
+    arguments = parser.parse_args()
+    rows, failed = [], 0
+    with tempfile.TemporaryDirectory() as temporary:
+        calm = Workflow(Path(temporary, "calm"), arguments.scale.resolve())
+        if arguments.calm:
+            shutil.copytree(arguments.calm, calm.folder, symlinks=True)
+        calm.finish()
+        for name, fault in FAULTS.items():
+            if arguments.only and arguments.only not in name:
+                continue
+            try:
+                said = fault(calm)
+                rows.append((name, f"`{said}`" if said else "nothing: it is made again"))
+                print(f"{name}: {said}", flush=True)
+            except Failure as error:
+                failed += 1
+                print(f"FAILED {name}: {error}", flush=True)
+        lines = ["| fault | what the workflow says |", "| --- | --- |"]
+        lines += [f"| {name} | {said.replace(temporary, '')} |" for name, said in rows]
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        (arguments.out / "faults.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    raise SystemExit(failed)
+
+
+if __name__ == "__main__":
+    main()
