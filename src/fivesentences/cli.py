@@ -24,9 +24,12 @@ from fivesentences.commands.features import features
 from fivesentences.commands.fill import fill
 from fivesentences.commands.glossary import glossary
 from fivesentences.commands.leaderboard import leaderboard
+from fivesentences.commands.manifest import manifest
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.plan import plan
+from fivesentences.commands.pointers import pointers
+from fivesentences.commands.redraw import redraw
 from fivesentences.commands.rehearse import rehearse
 from fivesentences.commands.rescore import rescore
 from fivesentences.commands.schema import schema
@@ -43,11 +46,12 @@ app = typer.Typer(
 )
 for command in (
     *(plan, train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
-    *(doctor, download, captions, phi, jars, fill, schema, rehearse),
+    *(doctor, download, captions, phi, jars, redraw, pointers, fill, schema, rehearse),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
 app.add_typer(features, name="features")
+app.add_typer(manifest, name="manifest")
 
 
 def _version(asked: bool) -> None:

@@ -273,7 +273,11 @@ def read_yaml(path: Path | str) -> Any:
             nested more than ``DEEPEST`` levels, holds more than ``MOST_NODES`` values once aliases are replaced, an
             integer beyond ``LARGEST_INTEGER``, or half of a surrogate pair.
     """
-    text = text_of(read_bytes(path, LARGEST_YAML), path)
+    return parse_yaml(text_of(read_bytes(path, LARGEST_YAML), path), path)
+
+
+def parse_yaml(text: str, path: Path | str) -> Any:
+    """Plain data from the text of a YAML file; ``path`` is what an error names. See ``read_yaml``."""
     try:
         loader = _Loader(text)
         try:

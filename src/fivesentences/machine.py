@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from fivesentences.errors import Argument, InputError
 
@@ -15,6 +18,28 @@ def processors() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))  # a scheduler or a container may have left it some of them
     return os.cpu_count() or 1
+
+
+def hardware() -> dict[str, Any]:
+    """What numbers and times may depend on, as plain data: system, processor, cores, memory in GB, and GPU if any."""
+    found: dict[str, Any] = {"system": platform.system(), "machine": platform.machine(), "cores": processors()}
+    cpu = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
+    memory = re.search(r"^MemTotal:\s*(\d+) kB$", _text("/proc/meminfo"), flags=re.MULTILINE)
+    found["processor"] = cpu[1].strip() if cpu else platform.processor() or None
+    found["memory_gb"] = round(int(memory[1]) / 2**20) if memory else None
+    found["gpu"] = None
+    if best_device() == "cuda":
+        import torch
+
+        found["gpu"] = torch.cuda.get_device_name()
+    return found
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return ""
 
 
 def best_device() -> str:

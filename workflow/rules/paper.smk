@@ -120,3 +120,25 @@ rule make_page:
         "The page of scale {wildcards.scale}"
     script:
         "../scripts/make_page.py"
+
+
+rule write_manifest:
+    input:
+        unpack(read_by("write_manifest")),
+    output:
+        **made_by("write_manifest"),
+    log:
+        "logs/paper/{scale}/manifest.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/manifest.tsv"
+    resources:
+        mem_mb=2000,
+        runtime="1h",
+    params:
+        scale=param("write_manifest", "scale"),
+        config=param("write_manifest", "config"),
+        benchmarks={rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark},
+    message:
+        "What the numbers of scale {wildcards.scale} were made of"
+    script:
+        "../scripts/write_manifest.py"

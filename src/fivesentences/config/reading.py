@@ -75,19 +75,20 @@ def _extended(content: Any, path: Path, seen: tuple[Path, ...]) -> Any:
     found = _extended(read_yaml(other), other, seen)
     if not isinstance(found, dict):
         raise InputError(f"{path}: extends is '{base}', but that file holds no mapping of keys to values.")
-    return _merged(found, {key: value for key, value in content.items() if key != "extends"})
+    return merged(found, {key: value for key, value in content.items() if key != "extends"})
 
 
-def _merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
-    merged = dict(base)
+def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    """Mappings merged key by key; anything else is replaced, and a key with the value null is removed."""
+    result = dict(base)
     for key, value in changes.items():
         if value is None:
-            merged.pop(key, None)
-        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = _merged(merged[key], value)
+            result.pop(key, None)
+        elif isinstance(value, dict) and isinstance(result.get(key), dict):
+            result[key] = merged(result[key], value)
         else:
-            merged[key] = value
-    return merged
+            result[key] = value
+    return result
 
 
 def _deepest(mistakes: list[tuple[list[str], Any]]) -> list[tuple[list[str], list[Any]]]:

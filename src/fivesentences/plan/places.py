@@ -179,6 +179,10 @@ class Places:
         """The page of a scale."""
         return self.results / "paper" / scale / "index.html"
 
+    def manifest(self, scale: str, file: Literal["manifest", "headline", "settings"] = "manifest") -> Path:
+        """What a scale's numbers were made of; beside it its headline numbers and its settings, which DVC compares."""
+        return self.results / "paper" / scale / f"{file}.json"
+
 
 def captions_of(spec: RunSpec) -> str:
     """Which training captions a run has, for a file name."""

@@ -95,8 +95,8 @@ class Plan(Resolved):
             ],
             "tables": list(tables.values()),
             "figures": list(figures.values()),
-            "page": [places.page(name)],
-            "complete": [places.page(self.scale.complete.scale)],
+            "page": [places.page(name), places.manifest(name)],
+            "complete": [places.page(self.scale.complete.scale), places.manifest(self.scale.complete.scale)],
         }
 
 

@@ -118,6 +118,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
         },
         "make_page": {"page": places.page("{scale}")},
+        "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     } | subspace_outputs(places)
 
 
@@ -531,6 +532,31 @@ class Rules(SubspaceRules):
                 "studies": [self._study_file(study) for study in plan.studies],
             },
             {"scale": self._settings(scale)},
+        )
+
+    def write_manifest(self, scale: str) -> Step:
+        """What the numbers of a scale were made of.
+
+        It comes after the tables and figures, whose seconds it lists, but drawing one again says nothing new.
+        """
+        plan, places = self.plan, self.places
+        steps = [self.make_table(scale, table) for table in plan.tables]
+        steps += [self.plot_figure(scale, figure) for figure in plan.figures]
+
+        def read(name: str) -> list[Path]:
+            files = (step.inputs.get(name, []) for step in steps)
+            return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
+
+        tidy = [places.tidy(scale)] if plan.all_runs else []
+        return Step(
+            {
+                "numbers": sorted({*read("numbers"), *tidy}),
+                "studies": read("study"),
+                "published": read("published"),
+                "page": [places.page(scale)],
+            },
+            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
+            frozenset({"page"}),
         )
 
     # --- what several rules read ----------------------------------------------------------------------------

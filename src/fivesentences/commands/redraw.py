@@ -1,0 +1,106 @@
+"""`fivesentences redraw`: tables and figures from numbers that somebody else made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fivesentences.commands import arguments as given
+from fivesentences.errors import InputError, need
+
+NOTHING = "Nothing to be done"
+CHECKSUMS = Path("logs/checksums.json")
+LAST_LINES = 2000  # characters of Snakemake's output that an error shows
+
+
+def redraw(
+    what: Annotated[Path, typer.Argument(metavar="SCALE", help="a scale, config/*.yaml")] = Path("config/demo.yaml"),
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="settings that were changed on Snakemake's command line; repeat for more"
+        ),
+    ] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="processes at once; default: one per processor")] = None,
+    quiet: given.Quiet = False,
+) -> None:
+    """Draw all tables and figures of a scale again, from results that `dvc pull` fetched.
+
+    It needs no GPU, no training and no downloads. First it checks by SHA-256 that
+    the numbers and the configuration are those of results/paper/SCALE/manifest.json;
+    if not, it changes nothing. Then Snakemake is told that what was fetched is up to
+    date, since neither git nor DVC keeps times, and draws. From then on
+    `snakemake -n` lists exactly what depends on a change of yours.
+
+    What shows photographs that are not here stays as it was fetched.
+
+    Examples:
+
+        fivesentences redraw
+
+        fivesentences redraw config/flickr8k.yaml
+    """
+    from fivesentences.config import Scale, check
+    from fivesentences.machine import processors
+    from fivesentences.paper.comparing_manifests import check_as_pushed
+    from fivesentences.paper.digests import Digests
+    from fivesentences.paper.manifest import drawn_of, graph_of_page, read_manifest
+    from fivesentences.paper.studies import plan_of
+
+    need("snakemake", "workflow", "drawing")
+    plan = plan_of(check(Scale, _content(what, config or []), str(what)), what.parent)
+    scale, digests = plan.scale.scale, Digests(CHECKSUMS)
+    check_as_pushed(plan, read_manifest(plan.places.manifest(scale)), digests)
+    digests.save()
+    drawn = drawn_of(graph_of_page(plan, scale))
+    if drawn.missing:
+        raise InputError(
+            f"{drawn.missing[0]} is not here, and neither is what it is drawn from ({drawn.reason})",
+            cure="fetch the results: dvc pull",
+        )
+    before = {path: digests.of(path) for path in drawn.files}
+    common = ["--configfile", str(what), *(["--config", *config] if config else [])]
+    page = [str(path) for path in plan.targets["page"]]
+    _snakemake("mark what was fetched as up to date", "--touch", "--forceall", "--cores", "1", *common, "--", *page)
+    targets = [str(path) for path in drawn.targets]
+    _snakemake("draw", "--force", "--cores", str(cores or processors()), *common, "--", *targets, show=not quiet)
+    said = _snakemake("look what is left", "--dry-run", "--cores", "1", *common, "--", *page)
+    if NOTHING not in said:
+        raise InputError(f"after drawing, Snakemake still finds work to do:\n{said[-LAST_LINES:]}")
+    equal = sum(digests.of(path) == known for path, known in before.items())
+    print(
+        f"{len(targets)} tables, figures and pages drawn; {equal} of their {len(before)} files equal what was fetched."
+    )
+    for path in drawn.kept:
+        print(f"kept as fetched, since its photographs or features are not here: {path}")
+    print(f"{plan.places.page(scale)}; snakemake has nothing else to do.")
+
+
+def _content(what: Path, config: list[str]) -> Any:
+    """A scale's settings, with those of the command line over them, merged as Snakemake does."""
+    from fivesentences.config import extended
+    from fivesentences.config.reading import merged
+    from fivesentences.documents import parse_yaml, read_yaml
+
+    content = read_yaml(what)
+    for item in config:
+        key, equals, value = item.partition("=")
+        if not equals or not isinstance(content, dict):
+            raise InputError(f"--config is '{item}'; it is KEY=VALUE, as for snakemake.")
+        new, old = parse_yaml(value, f"--config {key}"), content.get(key)
+        content = content | {key: merged(old, new) if isinstance(old, dict) and isinstance(new, dict) else new}
+    return extended(content, what)
+
+
+def _snakemake(purpose: str, *arguments: str, show: bool = False) -> str:
+    """Run Snakemake; returns what it said, unless that is shown."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    done = subprocess.run(command, text=True, stdout=None if show else subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        said = "" if show else f":\n{done.stdout[-LAST_LINES:]}"
+        raise InputError(f"Snakemake could not {purpose} (exit code {done.returncode}){said or '; see above.'}")
+    return "" if show else done.stdout

@@ -1,0 +1,239 @@
+"""The manifest of a scale: what its numbers were made of, so that two results can be compared.
+
+It has no dates and no times of files: made again of the same on the same machine, it differs in its seconds alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from packaging.requirements import Requirement
+
+from fivesentences.config import Scale, as_list
+from fivesentences.documents import read_formatted
+from fivesentences.features.files import read_source
+from fivesentences.machine import hardware
+from fivesentences.paper.digests import Digests
+from fivesentences.paper.headline import headline_of
+from fivesentences.plan.graph import Graph, PlannedJob, graph_of
+from fivesentences.plan.plan import Plan
+from fivesentences.storage import write_json
+
+FORMAT = "fivesentences.manifest 1"
+CURE = "make it with the workflow, or fetch it with dvc pull"
+KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
+DRAWING = ("make_table", "plot_figure", "show_examples", "show_features", "make_page")
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a scale, by what they are.
+
+    Attributes:
+        inputs: What nobody here made: downloads, a user's own files, studies and published numbers.
+        made: Corpora and features that were made of them.
+        numbers: What tables and figures are drawn from.
+    """
+
+    inputs: list[Path]
+    made: list[Path]
+    numbers: list[Path]
+
+
+def graph_of_page(plan: Plan, scale: str) -> Graph:
+    """Every job that the page of the scale, or of its complete form, takes."""
+    return graph_of(plan, [plan.places.page(scale)])
+
+
+def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
+    """The files of a scale, or of its complete form, each once and in order."""
+    downloads = {path for job in _jobs_of(graph, "download") for path in job.outputs}
+    corpora = {plan.places.corpus(name) for name in plan.scale.datasets}
+    features = {plan.features_of(plan.all_runs[name]) for name in plan.trained_at(scale)}
+    numbers = {
+        Path(path)
+        for job in _jobs_of(graph, "make_table", "plot_figure")
+        for path in as_list(plan.inputs_of(job.rule, **job.wildcards)["numbers"])
+    }
+    numbers |= {plan.places.tidy(scale)} if plan.trained_at(scale) else set()
+    return Files(sorted({*graph.given, *downloads}), sorted(corpora | features), sorted(numbers))
+
+
+def _jobs_of(graph: Graph, *rules: str) -> list[PlannedJob]:
+    return [job for job in graph.jobs if job.rule in rules]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn from numbers, and can be drawn here.
+
+    Attributes:
+        targets: One file of each job whose inputs are here or are drawn too.
+        files: All files of these jobs.
+        kept: One file of each other job, whose outputs are here all the same.
+        missing: One file of each job that has neither.
+        reason: An input of the first of these.
+    """
+
+    targets: list[Path]
+    files: list[Path]
+    kept: list[Path]
+    missing: list[Path]
+    reason: Path | None
+
+
+def drawn_of(graph: Graph) -> Drawn:
+    """Sort the drawing jobs of a page by whether their inputs are here."""
+    jobs = _jobs_of(graph, *DRAWING)
+    drawn = {path for job in jobs for path in job.outputs}
+
+    def lacks(job: PlannedJob) -> list[Path]:
+        return [path for path in job.inputs if path not in drawn and not path.exists()]
+
+    able = [job for job in jobs if not lacks(job)]
+    others = [job for job in jobs if lacks(job)]
+    lacking = [job for job in others if not job.is_made]
+    return Drawn(
+        targets=sorted(job.outputs[-1] for job in able),
+        files=sorted(path for job in able for path in job.outputs),
+        kept=sorted(job.outputs[-1] for job in others if job.is_made),
+        missing=sorted(job.outputs[-1] for job in lacking),
+        reason=lacks(lacking[0])[0] if lacking else None,
+    )
+
+
+def settings_of(scale: Scale) -> dict[str, Any]:
+    """Everything that a scale says, defaults included, but for where a machine has its mirror."""
+    return scale.model_dump(mode="json", exclude={"mirror"})
+
+
+def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: Path, cache: Path) -> None:
+    """Write ``manifest.json`` and beside it ``headline.json`` and ``settings.json``.
+
+    Args:
+        plan: Of the scale.
+        scale: Its name, or that of its complete form.
+        benchmarks: Where each rule leaves its seconds, with wildcards in braces.
+        out: The manifest. If it exists already, checksums of files that are not here any more are taken from it: who
+            draws figures from numbers that others sent has none of their downloads.
+        cache: Where checksums are kept between calls.
+
+    Raises:
+        InputError: If a table of numbers is damaged.
+    """
+    graph = graph_of_page(plan, scale)
+    files, digests = files_of(plan, graph, scale), Digests(cache)
+    earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
+
+    def checksums(paths: Iterable[Path], kind: str) -> dict[str, str | None]:
+        before = earlier.get(kind, {})
+        return {str(path): digests.of(path) or before.get(str(path)) for path in paths}
+
+    tidy = plan.places.tidy(scale)
+    headline = headline_of(pd.read_parquet(tidy)) if tidy in files.numbers else {}
+    content = {
+        "format": FORMAT,
+        "scale": scale,
+        "git": revision(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "seeds": seeds_of(plan, scale),
+        "settings": settings_of(plan.scales[scale]),
+        "inputs": checksums(files.inputs, "inputs"),
+        "made": checksums(files.made, "made"),
+        "weights": _weights(plan, scale) or earlier.get("weights", {}),
+        "numbers": checksums(files.numbers, "numbers"),
+        "headline": headline,
+        "seconds": _seconds(graph, benchmarks) or earlier.get("seconds", {}),
+    }
+    digests.save()
+    write_json(out.with_name("headline.json"), headline)
+    write_json(out.with_name("settings.json"), content["settings"])
+    write_json(out, content)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest; a folder stands for the ``manifest.json`` in it.
+
+    Raises:
+        InputError: If it is missing or is no manifest.
+    """
+    return read_formatted(path / "manifest.json" if path.is_dir() else path, FORMAT, CURE)
+
+
+def revision() -> dict[str, Any]:
+    """The revision of git in the working folder, and which files in it were changed; null where there is no git."""
+
+    def said(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, timeout=60)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout
+
+    head, changed = said("rev-parse", "HEAD"), said("status", "--porcelain", "--untracked-files=no")
+    return {
+        "revision": None if head is None else head.strip(),
+        "changed": None if changed is None else sorted(line[3:] for line in changed.splitlines()),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of this package and of what it is installed with."""
+    found = {"python": platform.python_version(), "fivesentences": importlib.metadata.version("fivesentences")}
+    for line in importlib.metadata.requires("fivesentences") or []:
+        name = Requirement(line).name
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # of an extra that is not installed
+    return dict(sorted(found.items()))
+
+
+def seeds_of(plan: Plan, scale: str) -> dict[str, list[int]]:
+    """The seeds of each kind of run, by the name of the run without its seed."""
+    found: dict[str, list[int]] = {}
+    seeds = {name: plan.all_runs[name].seed for name in plan.trained_at(scale)}
+    for name, seed in (seeds | {name: run.seed for name, run in plan.subspaces.runs.items()}).items():
+        found.setdefault(name.rpartition("/seed=")[0], []).append(seed)
+    return {kind: sorted(seeds) for kind, seeds in found.items()}
+
+
+def _weights(plan: Plan, scale: str) -> dict[str, Any]:
+    """Which weights made the features that runs read, of those that say so."""
+    found = {}
+    specs = [plan.all_runs[name] for name in plan.trained_at(scale)]
+    sources = {plan.places.source_of_features(spec.dataset, spec.features) for spec in specs}
+    for path in sorted(sources):
+        source = read_source(path)
+        if source is not None:
+            found[str(path)] = {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
+    return found
+
+
+def _seconds(graph: Graph, benchmarks: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """How many jobs of each rule left their seconds, and how many these are together."""
+    found: dict[str, dict[str, float]] = {}
+    for job in graph.jobs:
+        pattern = benchmarks.get(job.rule)
+        path = None if pattern is None else Path(pattern.format(**job.wildcards))
+        if path is None or not path.is_file():
+            continue
+        with path.open(encoding="utf-8") as file:
+            seconds = [float(line["s"]) for line in csv.DictReader(file, delimiter="\t") if _is_number(line.get("s"))]
+        of_rule = found.setdefault(job.rule, {"jobs": 0, "seconds": 0.0})
+        of_rule["jobs"] += 1
+        of_rule["seconds"] = round(of_rule["seconds"] + sum(seconds), 2)
+    return dict(sorted(found.items()))
+
+
+def _is_number(text: str | None) -> bool:
+    return text is not None and text.replace(".", "", 1).isdigit()
