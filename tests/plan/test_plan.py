@@ -191,15 +191,17 @@ def test_a_mirror_or_a_download_at_hand_gives_its_weights_and_excerpts(tmp_path,
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
     scale = read(Scale, CONFIG / "flickr8k.yaml")
 
-    def weights(plan: Plan) -> object:
+    def weights(plan: Plan) -> tuple[object, object]:
         wildcards = {"dataset": "flickr8k", "extracted": "mobilenetv2_100-global"}
-        return plan.inputs_of("extract_features", **wildcards)["weights"]
+        read = plan.inputs_of("extract_features", **wildcards)
+        return read["weights"], read["fetched"]
 
-    assert weights(plan_of(scale, CONFIG)) == []
+    # Without them timm downloads its own, ahead of the extraction: its node may have no network.
+    assert weights(plan_of(scale, CONFIG)) == ([], [Path("data/fetched/networks/mobilenetv2_100.json")])
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/mobilenetv2_100.safetensors").touch()
     monkeypatch.setenv("FIVESENTENCES_MIRROR", str(tmp_path))
-    assert weights(plan_of(scale, CONFIG)) == [Path("data/weights/mobilenetv2_100.safetensors")]
+    assert weights(plan_of(scale, CONFIG)) == ([Path("data/weights/mobilenetv2_100.safetensors")], [])
 
 
 def test_a_dataset_that_the_catalogue_lacks_is_named(plans):
@@ -215,7 +217,8 @@ def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_r
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders/test_rows.py, test_by_spec.py
-    assert set(jobs) == set(plan.rules) - real - slow - with_weights
+    fetched = {"fetch_network", "fetch_encoder", "fetch_parser"}
+    assert set(jobs) == set(plan.rules) - real - slow - with_weights - fetched
 
 
 def spice_on_flickr8k(plans: dict[str, Plan], fractions: list[float], **training: object) -> Plan:
