@@ -67,6 +67,15 @@ def device_named(name: str) -> str:
     return best
 
 
+def stay_offline() -> None:
+    """Let the libraries of this process and its children take models from their caches, without asking the Hub.
+
+    To be called before huggingface_hub is imported, which reads this once. Nodes of a cluster often have no network,
+    and the attempt to reach one takes a while; others stay with what was fetched.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"
+
+
 def _has_driver() -> bool:
     """Whether NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
     if sys.platform != "linux" or Path("/dev/kfd").exists():

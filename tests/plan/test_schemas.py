@@ -16,6 +16,7 @@ from fivesentences.plan.schemas import schema_texts
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "config").glob("*.yaml"), *(ROOT / "config" / "studies").glob("*.yaml")])
+FILES.append(ROOT / "profiles" / "slurm" / "cluster.yaml")
 FEATURES = {"extractor": "e"}
 RUN = {"dataset": "d", "features": FEATURES, "model": {"name": "vsepp"}}
 SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in schema_texts(PaperStudy).items()}
@@ -75,6 +76,7 @@ def test_the_first_line_of_a_file_names_a_schema_that_accepts_it(path: Path) -> 
             SCALE | {"training": {"exceptions": [{"model": "sgr", "epochs": None}]}},
         ),
         ("datasets", {"datasets": {}}, {"datasets": {"d": {"title": 1}}}),
+        ("cluster", {"partitions": {"a": {"max_runtime": "24h"}}}, {"partitions": {"a": {"max_runtime": 24}}}),
     ],
 )
 def test_a_schema_accepts_what_the_code_accepts_and_refuses_a_mistake(kind: str, good: Any, bad: Any) -> None:

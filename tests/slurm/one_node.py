@@ -59,8 +59,8 @@ KillWait=10
 OverTimeLimit=0
 GresTypes=gpu
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} CoresPerSocket={cores} RealMemory={memory} Gres=gpu:1 State=UNKNOWN
-PartitionName=cpu Nodes={host} Default=YES MaxTime=01:00:00 DefMemPerCPU=500 State=UP
-PartitionName=gpu Nodes={host} MaxTime=02:00:00 DefMemPerCPU=500 State=UP
+PartitionName=cpu Nodes={host} Default=YES MaxTime=24:00:00 DefMemPerCPU=500 State=UP
+PartitionName=gpu Nodes={host} MaxTime=24:00:00 DefMemPerCPU=500 State=UP
 """
 DEVICE = "NodeName={host} Name=gpu File=/dev/null\n"
 GROUPS = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"

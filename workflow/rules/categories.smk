@@ -54,6 +54,7 @@ rule divide_documents:
         "logs/corpus/documents/{documents}/{division},seed={seed}.log",
     benchmark:
         "logs/benchmarks/corpus/documents/{documents}/{division},seed={seed}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="5m",

@@ -8,6 +8,7 @@ rule download:
         "logs/corpus/download/{file}.log",
     benchmark:
         "logs/benchmarks/corpus/download/{file}.tsv"
+    localrule: True
     resources:
         mem_mb=500,
         runtime="8h",

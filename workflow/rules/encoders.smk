@@ -1,6 +1,25 @@
 # Photographs and captions -> vectors by a dual encoder -> the similarity of every image and caption.
 
 
+rule fetch_encoder:
+    output:
+        **made_by("fetch_encoder"),
+    log:
+        "logs/encoders/{encoder}.log",
+    benchmark:
+        "logs/benchmarks/encoders/{encoder}.tsv"
+    localrule: True
+    resources:
+        mem_mb=8000,
+        runtime="2h",
+    params:
+        encoder=param("fetch_encoder", "encoder"),
+    message:
+        "{wildcards.encoder}, which its library downloads"
+    script:
+        "../scripts/fetch_encoder.py"
+
+
 rule embed:
     input:
         unpack(read_by("embed")),

@@ -33,6 +33,7 @@ rule collect_metrics:
         "logs/evaluation/{scale}.log",
     benchmark:
         "logs/benchmarks/evaluation/{scale}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",

@@ -1,6 +1,24 @@
 # Photographs -> arrays, one row per image.
 
 
+# Nodes of a cluster may have no network: what is downloaded is fetched where Snakemake runs.
+rule fetch_network:
+    output:
+        **made_by("fetch_network"),
+    log:
+        "logs/features/networks/{network}.log",
+    benchmark:
+        "logs/benchmarks/features/networks/{network}.tsv"
+    localrule: True
+    resources:
+        mem_mb=4000,
+        runtime="1h",
+    message:
+        "Weights of {wildcards.network}, which timm or torchvision downloads"
+    script:
+        "../scripts/fetch_network.py"
+
+
 rule extract_features:
     input:
         unpack(read_by("extract_features")),

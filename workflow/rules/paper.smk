@@ -18,6 +18,7 @@ rule make_table:
         "logs/paper/{scale}/{table}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/{table}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",
@@ -47,6 +48,7 @@ rule plot_figure:
         "logs/paper/{scale}/{figure}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/{figure}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",
@@ -69,6 +71,7 @@ rule show_examples:
         "logs/paper/{scale}/examples/{dataset}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/examples/{dataset}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",
@@ -111,6 +114,7 @@ rule make_page:
         "logs/paper/{scale}/page.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/page.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",

@@ -1,6 +1,25 @@
 # Captions -> phi[caption, image]: how well a caption says what an image's captions say.
 
 
+rule fetch_parser:
+    output:
+        **made_by("fetch_parser"),
+    log:
+        "logs/semantics/parser.log",
+    benchmark:
+        "logs/benchmarks/semantics/parser.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="2h",
+    params:
+        mirror=param("fetch_parser", "mirror"),
+    message:
+        "The Java classes of SPICE's parser, from the mirror or downloaded"
+    script:
+        "../scripts/fetch_parser.py"
+
+
 rule parse_captions:
     input:
         unpack(read_by("parse_captions")),

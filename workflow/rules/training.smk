@@ -37,6 +37,7 @@ rule average_similarities:
         "logs/training/{ensemble}.log",
     benchmark:
         "logs/benchmarks/training/{ensemble}.tsv"
+    localrule: True
     resources:
         mem_mb=1000,
         runtime="15m",

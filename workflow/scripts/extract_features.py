@@ -6,8 +6,10 @@ from fivesentences.config import FeatureSpec, check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.features.by_spec import extract_as_configured, part_of
+from fivesentences.machine import stay_offline
 
 with log_to(snakemake.log[0]):
+    stay_offline()  # a rule that is local to the submitting machine has fetched what is needed
     spec = check(FeatureSpec, snakemake.params.spec, snakemake.wildcards.extracted)
     images = Corpus.read(snakemake.input.corpus).images
     extract_as_configured(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, field_validator
 
 from fivesentences.config.types import Count, Precision, Sha256, Strict
@@ -25,6 +27,12 @@ class EncoderSpec(Strict):
     def title(self) -> str:
         """What tables call it: the model as its library does."""
         return self.encoder.partition(":")[2]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its weights are files of the user, so that nothing needs to be fetched."""
+        name = parse_encoder(self.encoder)
+        return Path(name.model).is_dir() or (name.weights is not None and Path(name.weights).is_file())
 
     def settings(self, device: str) -> Settings:
         """How it is loaded to compute on a device."""

@@ -26,6 +26,10 @@ class Places:
     results: Path = Path("results")
     data: Path = Path("data")
 
+    def fetched(self, what: str) -> Path:
+        """The record that something is in a library's own cache on this machine, such as ``networks/vgg19``."""
+        return self.data / "fetched" / f"{what}.json"
+
     # --- corpus and features --------------------------------------------------------------------------------
 
     def corpus(self, dataset: str) -> Path:

@@ -18,6 +18,7 @@ from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.features.recipe import GRID_DESCRIPTORS
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
@@ -31,6 +32,9 @@ from fivesentences.semantics.registry import needs_tuples
 TEST = "test"
 ON_DISK = {"features": ".npy", "images": ".images.parquet", "source": ".source.json"}  # of features, by their suffixes
 EMBEDDED = {"images": IMAGES, "captions": CAPTIONS, "note": NOTE}  # of a folder of embeddings
+# The record that something was fetched; what it is follows from the settings of the job that uses it.
+FETCHED = frozenset({"fetched"})
+WITHOUT_DOWNLOADS = (GRID_DESCRIPTORS, "bottom_up")  # an extractor without weights, and one that no library offers
 SETTINGS_OF_CONTENT = {
     "load_corpus": ["photographs", "needs"],
     "extract_features": ["photographs"],
@@ -57,6 +61,9 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
     )
     return {
         "download": {"file": places.data / "{file}"},
+        "fetch_network": {"record": places.fetched("networks/{network}")},
+        "fetch_encoder": {"record": places.fetched("encoders/{encoder}")},
+        "fetch_parser": {"record": places.fetched("parser")},
         "draw_scenes": {
             "corpus": places.corpus(dataset),
             "photographs": places.beside_corpus(dataset, "photographs.zip"),
@@ -143,6 +150,7 @@ class Rules(SubspaceRules):
             "extracted": one_of(plan.extracted_features),
             "part_of_images": "[0-9]+",
             "reduced": one_of(plan.reduced_features),
+            "network": one_of(dict.fromkeys(spec.extractor for spec in plan.extracted_features.values())),
             "phi": "[a-z0-9_]+(-[a-z]+)?",
             "captions": "fraction=[^/]+",
             "part": f"({one_of(get_args(Split))})/tuples(,fraction=[^/]+)?",
@@ -222,11 +230,16 @@ class Rules(SubspaceRules):
     def extract_features(self, dataset: str, extracted: str) -> Step:
         """Features of photographs by a network."""
         spec = self.plan.extracted_features[extracted]
+        inputs = self._read_for_features(dataset, spec)
         return Step(
-            self._read_for_features(dataset, spec),
+            inputs,
             {"spec": spec.model_dump(mode="json", exclude_defaults=True), **self._content(dataset)},
-            self._by_content(dataset),
+            self._by_content(dataset) | (FETCHED if inputs["fetched"] else frozenset()),
         )
+
+    def fetch_network(self, network: str) -> Step:
+        """Weights that timm or torchvision downloads."""
+        return Step()
 
     def detect_regions(self, dataset: str, extracted: str) -> Step:
         """Features of regions that a detector finds."""
@@ -243,10 +256,13 @@ class Rules(SubspaceRules):
         return Step({"parts": [self.places.feature_part(dataset, extracted, str(part)) for part in parts]})
 
     def _read_for_features(self, dataset: str, spec: FeatureSpec) -> Files:
+        weights = self._weights(spec)
+        fetches = not weights and spec.extractor not in WITHOUT_DOWNLOADS
         return {
             "corpus": self.places.corpus(dataset),
             "photographs": self._photographs(dataset),
-            "weights": self._weights(spec),
+            "weights": weights,
+            "fetched": [self.places.fetched(f"networks/{spec.extractor}")] if fetches else [],
         }
 
     def _weights(self, spec: FeatureSpec) -> list[Path]:
@@ -283,19 +299,27 @@ class Rules(SubspaceRules):
 
     def parse_captions(self, dataset: str) -> Step:
         """Scene-graph tuples of all captions."""
-        return Step({"corpus": self.places.corpus(dataset)}, {"mirror": self._mirror})
+        return Step(self._read_for_parsing(dataset), {"mirror": self._mirror}, FETCHED)
+
+    def fetch_parser(self) -> Step:
+        """The Java classes of SPICE's parser."""
+        return Step(params={"mirror": self._mirror})
+
+    def _read_for_parsing(self, dataset: str) -> Files:
+        return {"corpus": self.places.corpus(dataset), "fetched": [self.places.fetched("parser")]}
 
     def parse_some_captions(self, dataset: str, part: str) -> Step:
         """Scene-graph tuples of the captions of a split, or of the training captions of some runs."""
         split, _, name = part.partition("/")
         captions = name.partition(",")[2]
         return Step(
-            {"corpus": self.places.corpus(dataset)},
+            self._read_for_parsing(dataset),
             {
                 "split": split,
                 "part": self._training_part(dataset, captions) if captions else None,
                 "mirror": self._mirror,
             },
+            FETCHED,
         )
 
     def score_captions(self, dataset: str, split: str, phi: str) -> Step:
@@ -347,10 +371,19 @@ class Rules(SubspaceRules):
         """Vectors of the images and captions of a test split."""
         spec = self.plan.all_encoded[EncodedRun.named(dataset, encoder)].encoder
         return Step(
-            {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)},
+            {
+                "corpus": self.places.corpus(dataset),
+                "photographs": self._photographs(dataset),
+                "fetched": [] if spec.is_local else [self.places.fetched(f"encoders/{encoder}")],
+            },
             {"encoder": spec.model_dump(mode="json"), **self._content(dataset)},
-            self._by_content(dataset),
+            self._by_content(dataset) | FETCHED,
         )
+
+    def fetch_encoder(self, encoder: str) -> Step:
+        """An encoder as a study names it; whatever dataset it embeds, it is the same."""
+        spec = next(run.encoder for run in self.plan.all_encoded.values() if run.model == encoder)
+        return Step(params={"encoder": spec.model_dump(mode="json")})
 
     def compare_embeddings(self, dataset: str, encoder: str) -> Step:
         """The similarity of every image and caption by an encoder."""

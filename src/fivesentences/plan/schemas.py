@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from fivesentences.config import Catalogue, Scale
+from fivesentences.config.cluster import Cluster
 from fivesentences.models import MODELS
 from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.plan.studies import Study
@@ -22,7 +23,10 @@ def schema_texts(study: type[Study]) -> dict[str, str]:
     Args:
         study: The class that studies are read into; it knows the kinds of tables and figures.
     """
-    blocks: dict[str, Any] = {"scale": Scale, "study": study, "datasets": Catalogue, "run": RunFile | RunSpec}
+    blocks: dict[str, Any] = {
+        **{"scale": Scale, "study": study, "datasets": Catalogue, "run": RunFile | RunSpec},
+        "cluster": Cluster,
+    }
     return {
         f"{kind}.json": json.dumps(schema_of(kind, block), indent=1, ensure_ascii=False) + "\n"
         for kind, block in blocks.items()

@@ -1,0 +1,108 @@
+"""What Snakemake's SLURM executor is told of a cluster, for the profile ``profiles/slurm``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fivesentences.config import read
+from fivesentences.config.cluster import Cluster
+from fivesentences.errors import InputError, did_you_mean
+from fivesentences.plan.places import Places
+from fivesentences.plan.rules import outputs
+
+FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
+# Rules that compute on a GPU where the scale's training does.
+GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
+# Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
+# array has none: these rules are in no array.
+RESUMED_RULES = ("train",)
+# Rules of many short jobs that become ready together and ask for the same: SLURM schedules an array of them as one.
+ARRAY_RULES = (
+    *("extract_part", "parse_some_captions", "score_captions", "score_training_captions", "prepare_cider"),
+    *("compare_embeddings", "train_subspaces", "evaluate_subspaces"),
+)
+
+
+@dataclass(frozen=True)
+class SlurmSettings:
+    """What the profile says of a cluster.
+
+    Attributes:
+        cluster: What the user wrote.
+        file: Where; the executor reads the partitions there.
+    """
+
+    cluster: Cluster
+    file: str
+
+    @property
+    def jobs(self) -> int | str:
+        """At most so many jobs at a time.
+
+        The executor (2.8) hands jobs of an array rule to SLURM only if no more of them are ready than it may submit,
+        and otherwise forgets them: arrays and a limit exclude each other.
+        """
+        return self.cluster.jobs or "unlimited"
+
+    @property
+    def array_jobs(self) -> str | None:
+        """Rules whose jobs are submitted as arrays; None: one by one."""
+        return ",".join(ARRAY_RULES) if self.cluster.jobs is None else None
+
+    @property
+    def default_resources(self) -> dict[str, Any]:
+        """What every job asks for unless its rule says otherwise; texts are Python, in which Snakemake takes them."""
+        given = {"slurm_account": self.cluster.account, "qos": self.cluster.qos, "slurm_extra": self.cluster.sbatch}
+        return {"mem_mb": 1000, "runtime": 10} | {name: repr(value) for name, value in given.items() if value}
+
+    @property
+    def set_resources(self) -> dict[str, dict[str, Any]]:
+        """What jobs of single rules ask for."""
+        found: dict[str, dict[str, Any]] = {}
+        for rule in GPU_RULES if self.cluster.gpu_model else ():
+            found.setdefault(rule, {})["gpu_model"] = repr(self.cluster.gpu_model)
+        for rule in RESUMED_RULES:
+            options = [f"--signal=TERM@{self.cluster.seconds_to_save}", self.cluster.sbatch or ""]
+            found.setdefault(rule, {})["slurm_extra"] = repr(" ".join(options).strip())
+        for rule, changes in self.cluster.rules.items():
+            its = found.setdefault(rule, {})
+            if changes.mem_mb is not None:
+                its["mem_mb"] = f"{changes.mem_mb} * attempt"
+            if changes.runtime is not None:
+                its["runtime"] = repr(changes.runtime)
+            if changes.partition is not None:
+                its["slurm_partition"] = repr(changes.partition)
+            if changes.cpus is not None:
+                its["cpus_per_task"] = changes.cpus
+        return found
+
+
+def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
+    """Read what a user tells about a cluster.
+
+    Args:
+        file: By default the one that FIVESENTENCES_CLUSTER names, or ``profiles/slurm/cluster.yaml``.
+
+    Raises:
+        InputError: If the file is missing or wrong, or names a rule that the workflow does not have.
+    """
+    path = Path(file or os.environ.get(VARIABLE) or FILE)
+    if not path.is_file():
+        raise InputError(
+            "there is no such file, which tells your account and partitions",
+            where=path,
+            cure=f"run Snakemake in the root of the checkout, or name the file by {VARIABLE}",
+        )
+    cluster = read(Cluster, path)
+    known = list(outputs(Places()))
+    for rule in cluster.rules:
+        if rule not in known:
+            raise InputError(
+                f"rules.{rule} is no rule of the workflow",
+                where=path,
+                cure=did_you_mean(rule, known) or "docs/cluster.md lists those that are submitted",
+            )
+    return SlurmSettings(cluster, str(path.resolve()))
