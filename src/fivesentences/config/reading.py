@@ -45,7 +45,8 @@ def read(kind: type[Block], path: Path | str) -> Block:
 def extended(content: Any, path: Path | str) -> Any:
     """Plain data merged into that of the file which its key ``extends`` names.
 
-    Mappings are merged key by key, anything else is replaced, and a key with the value null is removed.
+    Mappings are merged key by key, anything else is replaced, a key with the value null is removed, and a list under
+    ``<key>+`` is added to that of the key.
 
     Args:
         content: Of the file at ``path``, perhaps changed by the caller.
@@ -83,6 +84,8 @@ def _merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
     for key, value in changes.items():
         if value is None:
             merged.pop(key, None)
+        elif isinstance(key, str) and key.endswith("+") and isinstance(value, list):
+            merged[key[:-1]] = [*(merged.get(key[:-1]) or []), *value]
         elif isinstance(value, dict) and isinstance(merged.get(key), dict):
             merged[key] = _merged(merged[key], value)
         else:
