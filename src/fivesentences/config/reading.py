@@ -45,7 +45,8 @@ def read(kind: type[Block], path: Path | str) -> Block:
 def extended(content: Any, path: Path | str) -> Any:
     """Plain data merged into that of the file which its key ``extends`` names.
 
-    Mappings are merged key by key, anything else is replaced, and a key with the value null is removed.
+    Mappings are merged key by key, anything else is replaced, a key with the value null is removed, and a list under
+    ``<key>+`` is added to that of the key.
 
     Args:
         content: Of the file at ``path``, perhaps changed by the caller.
@@ -84,6 +85,8 @@ def merged(base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
     for key, value in changes.items():
         if value is None:
             result.pop(key, None)
+        elif isinstance(key, str) and key.endswith("+") and isinstance(value, list):
+            result[key[:-1]] = [*(result.get(key[:-1]) or []), *value]
         elif isinstance(value, dict) and isinstance(result.get(key), dict):
             result[key] = merged(result[key], value)
         else:

@@ -242,7 +242,7 @@ class Scorer:
                 progress()
         named = () if self.protocol is None else (self.protocol.name, self.protocol.words)
         about = {**about_of(self.whole.shape, sizes, *named), "phis": list(self.whole.phis)}
-        values = list(_averaged([one.values for one in found]))
+        values = list(averaged([one.values for one in found]))
         return Evaluation(values, about, _joined(found), self.scored if queries else {})
 
     def galleries(self, similarity: Similarity) -> Iterator[Gallery]:
@@ -287,7 +287,7 @@ def _part(
     return np.asarray(array[part])
 
 
-def _averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> Iterator[MetricValue]:
+def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> Iterator[MetricValue]:
     """The mean over galleries of each number."""
     for same in zip(*of_galleries, strict=True):
         mean = same[0].copy()

@@ -16,11 +16,13 @@ from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.evaluation.per_image import contributions, frame_of_run, write_per_image
+from fivesentences.evaluation.protocols import averaged
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
 from fivesentences.plan.encoded import EncodedRun, Scored
 from fivesentences.plan.ensembles import EnsembleRun
+from fivesentences.plan.readings import method_and_folds
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery
@@ -51,7 +53,8 @@ class Evaluated:
     Attributes:
         spec: Its settings.
         similarity: ``[images, captions]`` of the split, as ``.npy``.
-        inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``.
+        inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds; see
+            ``plan.readings``.
     """
 
     spec: Scored
@@ -94,6 +97,8 @@ class RunEvaluator:
         )
         self._of_others = Evaluator({name: phis[name] for name in others}, ms=(), **options) if others else None
         self._main, self._image_of_caption = main, image_of_caption
+        self._phis, self._labels = dict(phis), labels
+        self._of_folds: dict[tuple[int, int], RunEvaluator] = {}
         self._gallery: Gallery | None = None
 
     def __call__(
@@ -103,7 +108,7 @@ class RunEvaluator:
 
         Args:
             similarity: ``[images, captions]``, larger is more similar.
-            inferences: Names of ``fivesentences.retrieval.INFERENCE``.
+            inferences: How it is read: names of ``fivesentences.retrieval.INFERENCE``, perhaps in folds.
             name: What messages call the similarity.
 
         Raises:
@@ -116,7 +121,11 @@ class RunEvaluator:
         values: list[RunValue] = []
         hubs: Hubs = {}
         per_image = None
-        for method in inferences:
+        for reading in inferences:
+            method, folds = method_and_folds(reading)
+            if folds > 1:
+                values += self._in_folds(gallery, method, folds, reading)
+                continue
             for directions, read in rescored(gallery, method):
                 if method == "naive":
                     found = self._of_main.with_queries(read, directions)
@@ -132,6 +141,33 @@ class RunEvaluator:
         # Sums come last: those of two directions may come from two matrices.
         totals = [total for total in sums_of(values) if metric_of(total["metric"]).of_runs]
         return Numbers(values + totals, hubs, per_image)
+
+    def _in_folds(self, gallery: Gallery, method: str, folds: int, reading: str) -> list[RunValue]:
+        """Means over folds of every number, without counts of hubs and contributions of images.
+
+        Raises:
+            InputError: If there are fewer images than folds.
+        """
+        if gallery.n_images < folds:
+            raise InputError(f"{gallery.name} has {gallery.n_images} images, which are no {folds} folds.")
+        of_folds = []
+        for number in range(folds):
+            images = _fold(gallery.n_images, folds, number)
+            if (folds, number) not in self._of_folds:  # what depends on phi alone is computed once for all runs
+                phis = gallery.with_phis(self._phis).part(images).phis
+                part = gallery.part(images)
+                labels = None if self._labels is None else np.asarray(self._labels)[images]
+                self._of_folds[folds, number] = RunEvaluator(phis, part.image_of_caption, labels)
+            part = gallery.part(images)
+            of_folds.append(self._of_folds[folds, number](np.asarray(part.similarity), [method], part.name).values)
+        means = averaged([[value for value in values if value["direction"]] for values in of_folds])
+        return [RunValue(**{**value, "inference": reading}) for value in means]
+
+
+def _fold(images: int, folds: int, number: int) -> slice:
+    """The images of one of several galleries of equal size, in file order; a remainder is in none."""
+    size = images // folds
+    return slice(number * size, (number + 1) * size)
 
 
 def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]:

@@ -6,7 +6,7 @@ Each kind of table or figure is a subclass in ``fivesentences.paper``.
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,7 @@ from fivesentences.config.types import Count
 from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
 
+Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
@@ -72,18 +73,23 @@ class SettingSpec(Strict):
 
 
 SETTINGS = tuple(key for key in SettingSpec.model_fields if key != "role")  # in the order in which lists are multiplied
-AXES = (*SETTINGS, "loss", "inference")
+AXES = (*SETTINGS, "loss", "inference", "folds")
 
 
 class RowSpec(SettingSpec):
     """One row of a table or figure of runs, or several: lists are multiplied out, the last key fastest.
 
     The order of the keys is features, model, fraction, captions_per_image, epochs, one_caption_per_image, loss,
-    inference.
+    inference, folds.
     """
 
     loss: Name | list[Name] | None = Field(default=None, description="null only for encoders, which are not trained")
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
+    folds: Folds | list[Folds | None] | None = Field(
+        default=None,
+        description="into how many equal galleries the test split is cut in file order; numbers are means over them. "
+        "MS-COCO 1K has 5; null: the whole split is one gallery",
+    )
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 
     @model_validator(mode="after")

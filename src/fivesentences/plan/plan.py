@@ -86,7 +86,7 @@ class Plan(Resolved):
             "features": [self.features_of(spec) for spec in self.runs.values()],
             "training_inputs": self.read_by(self.runs.values()),
             "semantics": [
-                places.phi(dataset, "test", f"{phi}.npy") for dataset in self.scale.datasets for phi in self.matrices
+                places.phi(dataset, "test", f"{phi}.npy") for dataset in self.with_parts for phi in self.matrices
             ],
             "documents": [places.documents(documents) for documents in self.subspaces.documents],
             "runs": [

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fivesentences.config import Catalogue, FeatureSpec, Inference, References, Scale
+from fivesentences.config import Catalogue, FeatureSpec, References, Scale
 from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
@@ -57,7 +57,7 @@ class Resolved:
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
         evaluations: Evaluation jobs, by name: one for each training job, and some for ensembles and encoders.
         subspaces: Runs of category retrieval and their jobs.
-        inferences: By which inference methods each run or ensemble is evaluated.
+        inferences: How each run or ensemble is read, see ``readings``.
         tables: Every table that the scale makes, by ``study/name``, in the order of the page.
         figures: Every figure, likewise.
 
@@ -87,7 +87,7 @@ class Resolved:
         self.all_ensembles: dict[str, EnsembleRun] = ensembles_of_rows(all_rows)
         self.encoded: dict[str, EncodedRun] = encoded_of_rows(rows)
         self.all_encoded: dict[str, EncodedRun] = encoded_of_rows(all_rows)
-        self.inferences: dict[str, list[Inference]] = inferences_of_rows(all_rows)
+        self.inferences: dict[str, list[str]] = inferences_of_rows(all_rows)
         further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
         per_job = scale.training.runs_per_job
         self.jobs: dict[str, Job] = training_jobs(self.runs, per_job) | training_jobs(further, per_job, COMPLETE)
@@ -209,6 +209,11 @@ class Resolved:
         return [name for name, data in self.scale.datasets.items() if data.loader == "precomp"]
 
     @property
+    def with_parts(self) -> list[str]:
+        """Datasets that are published in parts: images of the others are divided for category retrieval alone."""
+        return [name for name, data in self.scale.datasets.items() if data.loader != "pascal_sentences"]
+
+    @property
     def released_regions(self) -> list[str]:
         """Datasets of photographs whose regions are in a precomp folder."""
         datasets = self.scale.datasets.items()
@@ -262,7 +267,7 @@ class Resolved:
     @property
     def with_training_captions(self) -> list[str]:
         """Datasets whose training captions the scale reads, among them those that no model is trained on."""
-        splits = {name: getattr(data, "splits", None) for name, data in self.scale.datasets.items()}
+        splits = {name: getattr(self.scale.datasets[name], "splits", None) for name in self.with_parts}
         return [name for name, read in splits.items() if read is None or "train" in read]
 
     def margins_of_captions(self, dataset: str) -> list[tuple[float, LossSpec]]:

@@ -16,6 +16,7 @@ from fivesentences.plan.checks import check_scale
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun
 from fivesentences.plan.exhibits import AXES, Exhibit, RowSpec
+from fivesentences.plan.readings import method_and_folds, reading_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
 
@@ -51,6 +52,12 @@ class Row:
     features: str | None = None
     epochs: int | None = None
     one_caption_per_image: bool | None = None
+    folds: int | None = None
+
+    @property
+    def reading(self) -> str:
+        """How its runs are read, as an evaluation calls it."""
+        return reading_of(self.inference, self.folds)
 
 
 def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row]:
@@ -62,7 +69,7 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
     expanded = []
     for row in rows:
         for values in itertools.product(*(as_list(getattr(row, axis)) for axis in AXES)):
-            features, model, fraction, captions, epochs, one_caption, loss, inference = values
+            features, model, fraction, captions, epochs, one_caption, loss, inference, folds = values
             cell = _Cell(study, scale, features, model, fraction, captions, loss or "", epochs, one_caption)
             dataset = scale.roles.get(row.role)
             left_out = _why_left_out(cell, dataset, inference)
@@ -83,6 +90,7 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
                     features=features,
                     epochs=epochs,
                     one_caption_per_image=one_caption,
+                    folds=folds,
                 )
             )
     return expanded
@@ -142,16 +150,21 @@ def encoded_of_rows(rows: Iterable[Row]) -> dict[str, EncodedRun]:
     return _union(run for row in rows for run in row.runs if isinstance(run, EncodedRun))
 
 
-def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[Inference]]:
-    """By which inference methods everything in the rows is evaluated: as it is, and what the rows ask for besides."""
-    found: dict[str, set[Inference]] = {}
+def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """How everything in the rows is read: as it is, and what the rows ask for besides; see ``reading_of``."""
+    found: dict[str, set[str]] = {}
     for row in rows:
         for run in row.runs:
             for scored in (run, *members_of(run)):
                 found.setdefault(scored.name, {"naive"})
-            found[run.name].add(row.inference)
+            found[run.name].add(row.reading)
     # In the order of the configuration, so that an evaluation does not depend on the order of tables.
-    return {run: [method for method in INFERENCES if method in asked] for run, asked in found.items()}
+    return {run: sorted(asked, key=_place_of) for run, asked in found.items()}
+
+
+def _place_of(reading: str) -> tuple[int, int]:
+    method, folds = method_and_folds(reading)
+    return folds, INFERENCES.index(method)
 
 
 def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:

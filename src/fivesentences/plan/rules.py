@@ -722,7 +722,7 @@ class Rules(SubspaceRules):
                 return [places.agreement(one.dataset, one.judge, "parquet") for one in judges]
             case "phi_statistics":
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
-                return [places.phi_statistics(dataset) for dataset in plan.scale.datasets if shown]
+                return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
         return self.subspace_files(scale, name, exhibit)

@@ -97,6 +97,8 @@ def _extending(schema: Schema) -> Schema:
     extends = {"type": "string", "description": "a scale that this one extends: null removes one of its keys"}
     training = schema["$defs"]["TrainingScale"]
     training["properties"] = {name: _or_null(one) for name, one in training["properties"].items()}
+    more = {"description": "added to those of the scale that this one extends; of equal settings the last counts"}
+    training["properties"]["exceptions+"] = schema["$defs"]["TrainingScale"]["properties"]["exceptions"] | more
     properties = {name: _or_null(one) for name, one in schema["properties"].items()}
     needed = {"if": {"required": ["extends"]}, "then": {}, "else": {"required": schema["required"]}}
     others = {key: value for key, value in schema.items() if key != "required"}

@@ -17,7 +17,9 @@ SPLITS = {"train": ("train", "restval"), "dev": ("val",), "test": ("test",)}
 NOISE = 0.5  # beside a direction of length about 1 per number
 
 
-def write_precomp(folder: Path, images: Sequence[UpstreamImage], test: int | None = None) -> None:
+def write_precomp(
+    folder: Path, images: Sequence[UpstreamImage], dev: int | None = None, test: int | None = None
+) -> None:
     """Write ``{train,dev,test}_{ims.npy,caps.txt,ids.txt}``.
 
     As in the releases, train has one row per image, the other splits repeat each row five times, ids are COCO's or the
@@ -26,10 +28,12 @@ def write_precomp(folder: Path, images: Sequence[UpstreamImage], test: int | Non
     Args:
         folder: Such as ``coco_precomp``.
         images: All images of the dataset.
+        dev: ``dev`` has so many first images; None: all. That of COCO has 1,000 of 5,000.
         test: ``test`` has so many first test images, and ``testall`` all of them; None: ``test`` has all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts = {split: [image for image in images if image.split in names] for split, names in SPLITS.items()}
+    parts["dev"] = parts["dev"][:dev]
     if test is not None:
         parts = parts | {"test": parts["test"][:test], "testall": parts["test"]}
     directions = np.random.default_rng(0).normal(size=(len(KINDS) + 1, DIM)).astype(np.float32)

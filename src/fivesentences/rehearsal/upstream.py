@@ -68,7 +68,7 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
     for number, (network, weights) in enumerate(WEIGHTS.items()):
         write_weights(mirror / "weights" / f"{weights}.safetensors", network, seed + number)
     write_precomp(by_hand / "f30k_precomp", flickr30k)
-    write_precomp(by_hand / "coco_precomp", coco, test=sizes.coco["test"] // 5)
+    write_precomp(by_hand / "coco_precomp", coco, dev=sizes.coco["val"] // 2, test=sizes.coco["test"] // 5)
     write_nus_wide(by_hand / "nus_wide", sizes.nus_wide, seed=seed + 4)
     return _summed(mirror)
 

@@ -104,7 +104,7 @@ class CurvesFigure(RunsFigure):
         lines: list[tuple[Any, ...]] = []
         for column in evaluated_columns(self.columns, scale):
             measure = Measure.of_column(column, scale.evaluation_phi)
-            of_rows = [{run.seed: results.value(run.name, measure, row.inference) for run in row.runs} for row in rows]
+            of_rows = [{run.seed: results.value(run.name, measure, row.reading) for run in row.runs} for row in rows]
             baselines = {
                 self._beside(row): values for row, values in zip(rows, of_rows, strict=True) if self._is_baseline(row)
             }

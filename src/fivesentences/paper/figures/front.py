@@ -104,7 +104,7 @@ class FrontFigure(RunsFigure):
                     line |= families[row.loss] | {"seeds": len(row.runs)}
                     for axis, shown in (("x", self.x), ("y", column)):
                         measure = Measure.of_column(shown, scale.evaluation_phi)
-                        values = [results.value(run.name, measure, row.inference) for run in row.runs]
+                        values = [results.value(run.name, measure, row.reading) for run in row.runs]
                         line |= {f"{axis}_metric": self._label(shown, context), axis: float(np.mean(values))}
                         line |= {f"{axis}_low": min(values), f"{axis}_high": max(values)}
                     lines.append(line)

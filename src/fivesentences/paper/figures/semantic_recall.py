@@ -78,7 +78,7 @@ class SemanticRecallFigure(RunsFigure):
             start = (label, row.role, row.dataset, row.model, row.loss, row.fraction)
             for measure, m in itertools.product(measures, counts):
                 at_m = replace(measure, m=m)
-                values = pd.Series([results.value(run.name, at_m, row.inference) for run in row.runs])
+                values = pd.Series([results.value(run.name, at_m, row.reading) for run in row.runs])
                 spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
                 point = (measure.direction, measure.style, self.k, m, float(values.mean()), spread, len(values))
                 lines.append((*start, *point))

@@ -21,13 +21,20 @@ class PublishedSetting(Strict):
         default=None, description="null if no published metric is semantic; a list if its columns have several"
     )
     images: int | dict[Name, int] | None = Field(
-        default=None, description="images of the test gallery, or one number for each role"
+        default=None,
+        description="images of the test gallery, or one number for each role; of its folds as `coco_folds`",
     )
 
     def of_role(self, key: Literal["dataset", "images"], role: str) -> Any:
         """The dataset or the number of images of a role; None if the paper has none."""
         value = getattr(self, key)
         return value.get(role) if isinstance(value, dict) else value
+
+    def images_of(self, role: str, folds: int | None) -> int | None:
+        """The images of a gallery of a role, or of one of its folds: ``{coco: 5000, coco_folds: 1000}``."""
+        of_folds = self.of_role("images", f"{role}_folds") if folds is not None else None
+        found: int | None = of_folds or self.of_role("images", role)
+        return found
 
     def features_of(self, role: str, features: str | None = None) -> str | None:
         """The features that the paper's models read; None where the study does not say.
@@ -56,8 +63,8 @@ def differing_settings(
     read = {member.features.stem for run in row.runs for member in members_of(run)}
     if read - {setting.features_of(row.role, row.features)}:
         differs.append("features")
-    images = setting.of_role("images", row.role)
-    if images is not None and any(results.gallery(run.name).images != images for run in row.runs):
+    images = setting.images_of(row.role, row.folds)
+    if images is not None and any(results.gallery(run.name).images // (row.folds or 1) != images for run in row.runs):
         differs.append("gallery size")
     if measure is not None and measure.phi and measure.phi not in as_list(setting.phi):
         differs.append("phi")

@@ -54,8 +54,14 @@ class Measure:
 
 
 def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:
-    """The columns that a scale can fill: it evaluates with their phi."""
-    return [column for column in columns if column.phi is None or column.phi in scale.phis]
+    """The columns that a scale can fill: it evaluates with their phi, which no other column has that names none."""
+    named = [column for column in columns if column.phi is None or column.phi in scale.phis]
+    by_scale = {Measure.of_column(column, scale.evaluation_phi) for column in named if column.phi is None}
+    return [
+        column
+        for column in named
+        if column.phi is None or Measure.of_column(column, scale.evaluation_phi) not in by_scale
+    ]
 
 
 @dataclass(frozen=True)

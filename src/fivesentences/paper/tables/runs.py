@@ -99,11 +99,13 @@ class GroupKey(NamedTuple):
     captions_per_image: int | None
     epochs: int | None
     one_caption_per_image: bool | None
+    folds: int | None
 
     @classmethod
     def of(cls, row: Row) -> GroupKey:
         """The group that a row belongs to."""
-        return cls(row.role, row.features, row.fraction, row.captions_per_image, row.epochs, row.one_caption_per_image)
+        captions, one_caption = row.captions_per_image, row.one_caption_per_image
+        return cls(row.role, row.features, row.fraction, captions, row.epochs, one_caption, row.folds)
 
     def fits(self, row: PublishedRow) -> bool:
         """Whether a published row was trained on the group's part of the training captions."""
@@ -121,7 +123,8 @@ class GroupKey(NamedTuple):
         played = "" if dataset == self.role else f" in the role of {study.label_of(self.role)}"
         features = "" if self.features is None else f", {study.label_of(self.features)}"
         training = training_in_words(self.epochs, self.one_caption_per_image)
-        return ", ".join([f"{study.label_of(dataset)}{played}{features}", captions, *training])
+        galleries = [] if self.folds is None else [f"mean of {self.folds} folds of the test split"]
+        return ", ".join([f"{study.label_of(dataset)}{played}{features}", captions, *training, *galleries])
 
 
 @dataclass(frozen=True)
@@ -183,14 +186,15 @@ class _Filling:
             if measure.metric == "PMRP" and not all(results.gallery(run.name).labels for run in row.runs):
                 cells.append(Cell(published=published))
                 continue
-            values = [results.value(run.name, measure, row.inference) for run in row.runs]
+            values = [results.value(run.name, measure, row.reading) for run in row.runs]
             mean = statistics.fmean(values)
             spread = statistics.stdev(values) if len(values) > 1 else None
             comparable = published is not None and not differing_settings(row, setting, results, measure)
             difference = mean - published if comparable and published is not None else None
             cells.append(Cell(mean, spread, count=len(values), published=published, difference=difference))
-        keys = {"model": row.model, "loss": row.loss, "inference": row.inference}
-        labels = tuple(label_of(self.context.study, part, keys[part]) for part in PARTS if part in keys)
+        keys = {"model": row.model, "loss": row.loss, "inference": row.reading}
+        named = keys | {"inference": row.inference}
+        labels = tuple(label_of(self.context.study, part, named[part]) for part in PARTS if part in named)
         same_data = beside is not None and not differing_settings(row, setting, results)
         return TableRow("ours", labels[: len(self.stub)], keys, row.published or "", same_data, tuple(cells))
 

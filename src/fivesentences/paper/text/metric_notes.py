@@ -59,7 +59,7 @@ def notes_on_metrics(
             "N₁ of an item is the number of queries whose nearest item it is. Columns 0 to ≥ 10: percent of the "
             "items of the gallery (captions for image queries, images for caption queries)."
         )
-    dropped = unique(column.phi or "" for column in columns if column not in shown)
+    dropped = unique(column.phi for column in columns if column.phi is not None and column.phi not in scale.phis)
     if dropped:
         named = ", ".join(phi_label(study, phi) for phi in dropped)
         notes.append(f"Columns left out at the scale {scale.scale}, which does not evaluate with their φ: {named}.")
