@@ -5,13 +5,14 @@
 Every kind of features, model (with its widths, features and batches) and phi of the scale is timed: networks with
 random weights, models on drawn scenes whose features are random numbers of the right shape, phi on the scenes'
 captions. One core, or with ``--device cuda`` the GPU for networks and models. What the file has already of other
-settings of the same machine stays. It takes minutes, and other work on the machine disturbs it. A step is that of the
+settings of the same machine stays. It takes minutes. Seconds of a core are CPU seconds of one thread. A step is that of the
 loss of a setting's first run, the fastest of some.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -58,12 +59,16 @@ OUT = Path("config/machines/rates.yaml")
 
 
 def timed(work: Callable[[], object], device: str = "cpu") -> float:
-    """Seconds that some work takes, until the device has done it."""
-    start = time.perf_counter()
+    """Seconds that some work takes: of a core, which other programs disturb less than the clock, or of the device."""
+    if device == "cpu":
+        start = sum(os.times()[:4])  # with child processes
+        work()
+        return sum(os.times()[:4]) - start
+    torch.cuda.synchronize()
+    begun = time.perf_counter()
     work()
-    if device != "cpu":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
+    torch.cuda.synchronize()
+    return time.perf_counter() - begun
 
 
 def extractor_rate(spec: FeatureSpec, device: str, folder: Path) -> ExtractorRate:
