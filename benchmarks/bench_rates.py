@@ -5,8 +5,8 @@
 Every kind of features, model (with its widths, features and batches) and phi of the scale is timed: networks with
 random weights, models on drawn scenes whose features are random numbers of the right shape, phi on the scenes'
 captions. One core, or with ``--device cuda`` the GPU for networks and models. What the file has already of other
-settings of the same machine stays. It takes minutes. Seconds of a core are CPU seconds of one thread. A step is that of the
-loss of a setting's first run, the fastest of some.
+settings of the same machine stays. It takes minutes. Seconds of a core are CPU seconds of one thread. A step is that
+of the loss of a setting's first run, the fastest of some.
 """
 
 from __future__ import annotations
