@@ -174,4 +174,7 @@ def _range(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", text)
     if not found:
         raise InputError(f"--regions is '{text}'; give a number such as 36, or two such as 10-100.")
-    return int(found[1]), int(found[2] or found[1])
+    fewest, most = int(found[1]), int(found[2] or found[1])
+    if not 1 <= fewest <= most:
+        raise InputError(f"--regions is '{text}'; give at least 1, and the smaller number first, such as 10-100.")
+    return fewest, most

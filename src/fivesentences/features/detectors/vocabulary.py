@@ -20,7 +20,8 @@ def read_vocabulary(path: Path | str, count: int | None = None) -> tuple[str, ..
         count: Number of classes of the detector; None where it is unknown.
 
     Raises:
-        InputError: If it is no text file, has another number of lines, or a line without a name.
+        InputError: If it is no text file, has another number of lines, or a line without a name or with a control
+            character.
     """
     path = Path(path)
     text = text_of(read_bytes(path, LARGEST), path)
@@ -34,6 +35,13 @@ def read_vocabulary(path: Path | str, count: int | None = None) -> tuple[str, ..
             cure="give the vocabulary that it was trained with, one class per line",
         )
     names = tuple(line.split(",")[0].strip().lower() for line in lines)
+    for line, name in enumerate(names, start=1):
+        if not name.isprintable():
+            raise InputError(
+                f"line {line} holds a control character ({name[:40]!r})",
+                where=path,
+                cure="give a file with one class per line",
+            )
     if "" in names:
         raise InputError(
             f"line {names.index('') + 1} has no name", where=path, cure="give a file with one class per line"

@@ -1,0 +1,253 @@
+"""Edges of what others left: results for a leaderboard, embeddings, names of encoders, vocabularies, detectors."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+
+from edge_cases import ids, refused, right
+from fivesentences.config import check
+from fivesentences.config.features import FeatureSpec
+from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
+from fivesentences.encoders.naming import parse_encoder
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.features.detectors import read_vocabulary
+from fivesentences.features.detectors.weights import read_state
+from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
+from fivesentences.storage import sha256_of
+
+KEYS = {"metric": "R@1", "direction": "i2t", "formula": "", "ground_truth": "", "m": 0, "style": "", "weighting": ""}
+KEYS |= {"discount": "", "phi": ""}
+DEEP = "[" * 5000
+
+
+def evaluated(**changed: Any) -> dict[str, Any]:
+    """What `evaluate --json` writes, as far as a leaderboard reads it."""
+    gallery = {"protocol": "whole", "protocol_words": "whole", "tie_rule": "index", "images": 4, "captions": 20}
+    gallery |= {"file_images": 4, "file_captions": 20}
+    return {**gallery, "similarity": "s.npy", "values": [{**KEYS, "value": 50.0}], **changed}
+
+
+def embedded(folder: Path, **changed: Any) -> None:
+    """A folder of embeddings as `embed` writes it, with something changed in its note."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    captions = [f"a dog {number}" for number in range(20)]
+    pairing = np.repeat(range(4), 5)
+    for name, rows in (("images", 4), ("captions", 20)):
+        array = rng.normal(size=(rows, 3)).astype(np.float32)
+        np.save(folder / f"{name}.npy", array / np.linalg.norm(array, axis=1, keepdims=True))
+    (folder / "captions.txt").write_text("".join(f"{caption}\n" for caption in captions))
+    (folder / PAIRING).write_text("".join(f"{number}\n" for number in pairing))
+    names = ("images.npy", "captions.npy", PAIRING, "captions.txt")
+    note = {
+        "format": "fivesentences.embeddings 1", "model": "m", "captions_file": "c", "image_ids": list("abcd"),
+        "captions": 20, "captions_sha256": captions_sha256(captions), "dim": 3, "truncated": None, "dataset": None,
+        "image_of_caption_sha256": pairing_sha256(pairing), "texts": "captions.txt", "split": None, "identity": "i",
+        "files": {name: sha256_of(folder / name) for name in names},
+    }  # fmt: skip
+    (folder / "embed.json").write_text(json.dumps(note | changed))
+
+
+class Program:
+    """What a pickle would run if it were unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch ran",)
+
+
+def queries(path: Path, label: bytes | None, **changed: Any) -> None:
+    """Values of queries with a label in the schema."""
+    frame = pd.DataFrame({"file": "s", "query": [0, 1, 2, 3], **KEYS, "value": 1.0, **changed})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    pq.write_table(table.replace_schema_metadata(label and {b"fivesentences.queries": label}), path)
+
+
+def write_files(folder: Path) -> None:
+    """What the cases read."""
+    results = {
+        "good": evaluated(),
+        "empty_object": {},
+        "no_values": evaluated(values=[]) | {"models": []},
+        "values_text": evaluated(values="many"),
+        "value_text": evaluated(values=[{**KEYS, "value": "50"}]),
+        "value_true": evaluated(values=[{**KEYS, "value": True}]),
+        "value_list": evaluated(values=[[1]]),
+        "metric_number": evaluated(values=[{**KEYS, "metric": 3, "value": 1.0}]),
+        "metric_unknown": evaluated(values=[{**KEYS, "metric": "R@0", "value": 1.0}]),
+        "images_text": evaluated(images="4"),
+        "models_number": evaluated(models=3),
+        "model_list": evaluated(models=[[]]),
+        "phis_list": evaluated(scored={"phis": [1]}),
+    }
+    for name, content in results.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    (folder / "deep.json").write_text('{"a": ' + DEEP)
+    (folder / "cut.json").write_text(json.dumps(evaluated())[:-40])
+    about = json.dumps({"about": evaluated(), "format": "fivesentences.queries 1", "image_of_caption": [0] * 20})
+    for name, label in {
+        "unlabelled": None, "label_cut": about[:-9].encode(), "label_list": b"[]", "label_deep": DEEP.encode(),
+        "label_pairing": about.replace("[0,", '["0",').encode(), "label_format": about.replace("s 1", "s 9").encode(),
+    }.items():  # fmt: skip
+        queries(folder / f"{name}.parquet", label)
+    queries(folder / "one_side.parquet", about.encode())
+    queries(folder / "beyond.parquet", about.encode(), query=[0, 1, 2, 9])
+    queries(folder / "text_values.parquet", about.encode(), value="1")
+    queries(folder / "odd_metric.parquet", about.encode(), metric="accuracy")
+    (folder / "cut.parquet").write_bytes((folder / "beyond.parquet").read_bytes()[:-30])
+    heading = "dataset,model,pretrained,image_retrieval_recall@5,text_retrieval_recall@5\n"
+    for name, rows in {
+        "recall_text": "flickr8k,ViT,a,much,0.5\n", "recall_percent": "flickr8k,ViT,a,50,0.5\n",
+        "recall_none": "flickr8k,ViT,a,,\n", "recall_twice": "flickr8k,ViT,a,0.5,0.5\n" * 2,
+        "recall_nameless": "flickr8k,,,0.5,0.5\n", "recall_nan": "flickr8k,ViT,a,nan,0.5\n",
+    }.items():  # fmt: skip
+        (folder / f"{name}.csv").write_text(heading + rows)
+    (folder / "recall_odd.csv").write_text(heading.replace("recall@5", "recall@0") + "flickr8k,ViT,a,0.5,0.5\n")
+    (folder / "recall_bytes.csv").write_bytes(heading.encode() + b"flickr8k,\xff,a,0.5,0.5\n")
+
+    embedded(folder / "good")
+    for name, changed in {
+        "e_dim": {"dim": 4}, "e_bool": {"captions": True}, "e_outside": {"texts": "../captions.txt"},
+        "e_root": {"texts": "/etc/passwd"}, "e_ids": {"image_ids": [1, 2, 3, 4]}, "e_files": {"files": {}},
+        "e_files_list": {"files": []}, "e_digest": {"files": {"images.npy": 3}}, "e_format": {"format": "x"},
+        "e_encoder": {"encoder": [1]}, "e_captions": {"captions_sha256": "0" * 64}, "e_few": {"image_ids": ["a"]},
+    }.items():  # fmt: skip
+        embedded(folder / name, **changed)
+    embedded(folder / "e_cut")
+    os.truncate(folder / "e_cut" / "images.npy", 100)
+    embedded(folder / "e_gone")
+    (folder / "e_gone" / "captions.npy").unlink()
+    embedded(folder / "e_note")
+    (folder / "e_note" / "embed.json").write_text(DEEP)
+    embedded(folder / "e_nan")
+    array = np.load(folder / "e_nan" / "captions.npy")
+    array[7, 1] = np.nan
+    np.save(folder / "e_nan" / "captions.npy", array)
+    note = json.loads((folder / "e_nan" / "embed.json").read_text())
+    note["files"]["captions.npy"] = sha256_of(folder / "e_nan" / "captions.npy")
+    (folder / "e_nan" / "embed.json").write_text(json.dumps(note))
+
+    (folder / "vocabulary_long.txt").write_bytes(b"yolk\n" * 300_000)
+    (folder / "vocabulary_nul.txt").write_bytes(b"yolk\ngo\0al\n")
+    (folder / "vocabulary_empty.txt").write_bytes(b"")
+    Image.new("RGB", (40, 30), (200, 10, 10)).save(folder / "red.png")
+    with zipfile.ZipFile(folder / "red.zip", "w") as archive:
+        archive.write(folder / "red.png", "red.png")
+    torch.save({"model": {"a": Program()}}, folder / "program.pth")
+    (folder / "program.pkl").write_bytes(pickle.dumps({"model": {"a": Program()}}))
+    (folder / "deep.pkl").write_bytes(b"\x80\x04" + b"(" * 200_000)
+    (folder / "header.safetensors").write_bytes((1 << 60).to_bytes(8, "little") + b"{}")
+    (folder / "json.safetensors").write_bytes((9999).to_bytes(8, "little") + DEEP.encode() + b" " * 5000)
+
+
+def encoder(**content: Any) -> Any:
+    return lambda folder: check(EncoderSpec, content, "encoders.clip")
+
+
+def features(**content: Any) -> Any:
+    return lambda folder: check(FeatureSpec, content, "features")
+
+
+RESULTS = [
+    right("leaderboard good.json --csv new.csv -q", makes=("new.csv",)),
+    *(
+        refused(f"leaderboard {name}.json", f"{name}.json: this is no result of an evaluation")
+        for name in (
+            *("empty_object", "no_values", "values_text", "value_text", "value_true", "value_list", "metric_number"),
+            *("images_text", "models_number", "model_list"),
+        )
+    ),
+    refused("leaderboard metric_unknown.json", "R@0"),
+    right("leaderboard phis_list.json -q --csv new.csv", makes=("new.csv",)),
+    refused("leaderboard deep.json", "deep.json", "nested more than 100 levels deep"),
+    refused("leaderboard cut.json", "cut.json"),
+    refused("leaderboard unlabelled.parquet", "it does not say which images and captions were scored"),
+    *(refused(f"leaderboard {name}.parquet", f"{name}.parquet", "again")
+      for name in ("label_cut", "label_list", "label_pairing", "label_format", "text_values", "cut")),
+    refused("leaderboard label_deep.parquet", "label_deep.parquet, label: it is nested more than 100 levels deep"),
+    refused("leaderboard beyond.parquet", "the queries of R@1 are not those of the others"),
+    refused("leaderboard one_side.parquet", "it does not hold both directions"),
+    refused("leaderboard odd_metric.parquet", "accuracy"),
+    *(refused(f"leaderboard good.json {name}.csv --csv-dataset flickr8k", f"{name}.csv", said) for name, said in (
+        ("recall_text", "'much'; a recall is a number from 0 to 1"), ("recall_percent", "'50'; a recall"),
+        ("recall_nan", "'nan'; a recall"), ("recall_none", "it holds no recall of retrieval"),
+        ("recall_twice", "two rows of 'ViT a'"), ("recall_nameless", "a row without a model"),
+        ("recall_bytes", "is not UTF-8"))),
+    refused("leaderboard good.json recall_odd.csv --csv-dataset flickr8k", "R@0"),
+    refused("leaderboard good.json recall_text.csv --csv-dataset flickr9k",
+            "no retrieval on 'flickr9k'; did you mean 'flickr8k'"),
+    refused("leaderboard good.json --csv good.json", "--csv would overwrite good.json"),
+]  # fmt: skip
+EMBEDDINGS = [
+    right("evaluate good -q --json new.json", makes=("new.json",)),
+    refused("evaluate e_dim", "images.npy: it is [4, 3], but embed.json says [4, 4]"),
+    refused("evaluate e_few", "images.npy: it is [4, 3], but embed.json says [1, 3]"),
+    *(refused(f"evaluate {name}", f"{name}/embed.json", "embed again")
+      for name in ("e_bool", "e_ids", "e_files_list", "e_digest", "e_format", "e_encoder")),
+    refused("evaluate e_outside", "would leave the folder"),
+    refused("evaluate e_root", "would leave the folder"),
+    refused("evaluate e_files", "it is not the file of which embed.json beside it speaks; embed again"),
+    refused("evaluate e_cut", "it is not the file of which embed.json beside it speaks; embed again"),
+    refused("evaluate e_gone", "captions.npy: there is no such file", "embed again"),
+    refused("evaluate e_captions", "captions.txt: these are not the captions of which embed.json speaks"),
+    refused("evaluate e_note", "e_note/embed.json", "nested more than 100 levels"),
+    refused("evaluate e_nan", "e_nan"),
+    right(lambda folder: EmbeddingFolder.open(folder / "good").subject, "20 captions of 4 images", name="a folder"),
+]  # fmt: skip
+ENCODERS = [
+    *(refused(lambda folder, text=text: parse_encoder(text), said, name=f"encoder {text!r}") for text, said in (
+        ("", "names no library"), ("clip", "names no library"), ("open_clpi:ViT-B-32/a", "open_clip"),
+        ("open_clip:", "names no model"), ("open_clip:ViT-B-32", "names no weights"),
+        ("open_clip:/a", "names no weights"), ("open_clip:ViT-B-32/", "names no weights"))),
+    refused(encoder(encoder="open_clip:ViT-B-32"), "encoders.clip", "names no weights", name="without weights"),
+    refused(encoder(encoder="st:x", prompt="{} and {}"), "it has 2 places for a caption", name="two places"),
+    refused(encoder(encoder="st:x", prompt="photo"), "it has 0 places for a caption", name="no place"),
+    refused(encoder(encoder="st:x", max_length=2), "max_length is 2", name="a length of 2"),
+    refused(encoder(encoder="st:x", sha256="abc"), "sha256", name="half a digest"),
+    refused(encoder(encoder="st:x", batch_size=0), "batch_size is 0", name="an empty batch"),
+    refused(encoder(encoder="st:x", precision="float8"), "precision is 'float8'", name="a precision"),
+    refused(encoder(encoder="st:x", promt="{}"), "promt is not a known key", "prompt", name="a key"),
+]  # fmt: skip
+FEATURES = [
+    *(refused(features(**content), *said, name=f"features {list(content)}") for content, said in (
+        ({"extractor": "../x"}, ("extractor", "../x")),
+        ({"extractor": "resnet18", "layout": "regions"}, ("proposals not given",)),
+        ({"extractor": "bottom_up", "layout": "regions", "proposals": "tiles"}, ("proposals tiles",)),
+        ({"extractor": "resnet18", "proposals": "tiles"}, ("layout: global does not have",)),
+        ({"extractor": "resnet18", "layout": "regions", "proposals": "boxes"}, ("proposals is 'boxes'",)),
+        ({"extractor": "resnet18", "layout": "grid", "regions": 7}, ("regions is 7",)),
+        ({"extractor": "resnet18", "parts": 0}, ("parts is 0",)),
+        ({"extractor": "resnet18", "crops": "ten", "layout": "grid"}, ("crops is 'ten'",)),
+        ({"extractor": "faster_rcnn", "layout": "regions", "flavour": "d2"}, ("only bottom_up has",)))),
+]  # fmt: skip
+DETECTORS = [
+    refused(lambda folder: read_vocabulary(folder / "vocabulary_long.txt"), "at most 1,048,576", name="a long one"),
+    refused(lambda folder: read_vocabulary(folder / "vocabulary_empty.txt", 3), "0 lines", name="an empty vocabulary"),
+    refused(lambda folder: read_vocabulary(folder / "vocabulary_nul.txt"), "vocabulary_nul.txt", name="a NUL"),
+    *(refused(lambda folder, file=file: read_state(folder / file), file, name=f"weights {file}")
+      for file in ("program.pth", "program.pkl", "deep.pkl", "header.safetensors", "json.safetensors", "red.png")),
+    refused("features regions red.zip -o new.npy", "--weights"),
+    refused("features regions red.zip --weights nowhere.pkl -o new.npy", "nowhere.pkl: there is no such file"),
+    refused("features regions red.zip --weights program.pth -o new.npy", "program.pth"),
+    refused("features regions red.zip --weights program.pth --regions 0 -o new.npy", "--regions"),
+    refused("features regions red.zip --weights program.pth --regions 9-3 -o new.npy", "--regions"),
+    refused("features regions red.zip --weights program.pth --part 3/2 -o new.npy", "--part"),
+    refused("features regions red.zip --network faster_rcnn --flavour d2 -o new.npy", "faster_rcnn has no --flavour"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [*RESULTS, *EMBEDDINGS, *ENCODERS, *FEATURES, *DETECTORS], ids=ids)
+def test_results_and_embeddings(case, carry_out):
+    carry_out(case)
