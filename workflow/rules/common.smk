@@ -3,6 +3,7 @@ from functools import wraps
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import strip_wildcard_constraints
 
 from fivesentences.config import Scale, check, extended, nearby
 from fivesentences.documents import read_yaml
@@ -53,6 +54,11 @@ def param(rule, name):
 def content(rule):
     """Parameters that tell the content of a user's own photographs; none at other scales."""
     return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
+
+
+def benchmarks():
+    """Where each rule that was declared before leaves its seconds."""
+    return {rule.name: strip_wildcard_constraints(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark}
 
 
 wildcard_constraints:

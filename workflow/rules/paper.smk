@@ -141,7 +141,7 @@ rule write_manifest:
     params:
         scale=param("write_manifest", "scale"),
         config=param("write_manifest", "config"),
-        benchmarks={rule.name: str(rule.benchmark) for rule in workflow.rules if rule.benchmark},
+        benchmarks=benchmarks(),
     message:
         "What the numbers of scale {wildcards.scale} were made of"
     script:

@@ -14,24 +14,30 @@ from fivesentences.errors import InputError
 def pointers(
     data: given.Data = Path("data"),
     catalogue: given.Catalogue = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="also write size and MD5 of files that are here into their pointers")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="write nothing; fail if a pointer is not up to date")] = False,
 ) -> None:
     """Write a pointer of DVC, data/PATH.dvc, for each file of config/datasets.yaml.
 
     Pointers are for git: they name the address, the version and, once a file was
-    there and `dvc commit` was called, its MD5. The files themselves are neither
-    fetched nor shared. Run this after a change of the catalogue. The names of
-    the files that are written are printed.
+    here and was recorded, its MD5, by which `dvc status` in data/ tells whether
+    it is still the same. The files themselves are neither fetched nor shared.
+    Run this after a change of the catalogue. The names of the files that are
+    written are printed.
 
-    Example:
+    Examples:
 
         fivesentences pointers --check
+
+        fivesentences pointers --record
     """
     from fivesentences.config import Catalogue, read
     from fivesentences.config.files import CATALOGUE, config_file
     from fivesentences.config.pointers import pointers_of, stale_pointers, write_pointers
 
-    texts = pointers_of(read(Catalogue, catalogue or config_file(CATALOGUE, Path("config"))), data)
+    texts = pointers_of(read(Catalogue, catalogue or config_file(CATALOGUE, Path("config"))), data, record)
     stale = stale_pointers(texts)
     if check and stale:
         named = ", ".join(map(str, stale[:3])) + (f" and {len(stale) - 3} more" if len(stale) > 3 else "")

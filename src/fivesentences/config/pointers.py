@@ -1,12 +1,14 @@
 """Pointers of DVC: a ``.dvc`` file for each file of the catalogue, so that git knows what a result was made of.
 
 The bytes stay with their hosts: licences forbid most of them to be passed on, and nobody who wants to redraw a figure
-should fetch 20 GB. So outputs are neither cached nor pushed, and a bare ``dvc pull`` passes them over. Until a file has
-been on somebody's disk its MD5, which DVC goes by, is unknown; ``dvc commit`` writes it into the pointer.
+should fetch 20 GB. So outputs are neither cached nor pushed, and the folder of downloads is a DVC project of its own:
+``dvc pull`` and ``dvc status`` of the results pass it over. Until a file has been on somebody's disk its MD5, which DVC
+goes by, is unknown; then it is recorded in the pointer.
 """
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,11 @@ from fivesentences.documents import read_yaml
 from fivesentences.storage import inside, replacing
 
 ENDING = ".dvc"
-_HEAD = "# Written by `fivesentences pointers` from config/datasets.yaml; `dvc commit` adds size and MD5 of the file.\n"
+_HEAD = "# Written by `fivesentences pointers` from config/datasets.yaml; with --record it adds size and MD5.\n"
 _RECORDED = ("md5", "size")  # of an output, by DVC
 
 
-def pointers_of(catalogue: Catalogue, data: Path) -> dict[Path, str]:
+def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[Path, str]:
     """The text of every pointer, by its path; what DVC has recorded in an existing one is kept.
 
     A pointer starts again, without size and MD5, if the address or the version in the catalogue is another.
@@ -29,6 +31,7 @@ def pointers_of(catalogue: Catalogue, data: Path) -> dict[Path, str]:
     Args:
         catalogue: The list of downloads.
         data: The folder of downloads.
+        record: Take size and MD5 of files that are here, as ``dvc commit`` does, which also asks the host.
 
     Raises:
         InputError: If a path of the catalogue would leave the folder, or an existing pointer is no YAML mapping.
@@ -40,6 +43,8 @@ def pointers_of(catalogue: Catalogue, data: Path) -> dict[Path, str]:
             pointer = target.with_name(target.name + ENDING)
             known = read_yaml(pointer) if pointer.is_file() else None
             content = _with_records(_pointer(entry, file), known if isinstance(known, dict) else {})
+            if record and target.is_file():
+                content["outs"][0] |= {"md5": _md5_of(target), "size": target.stat().st_size}
             found[pointer] = _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     return found
 
@@ -60,6 +65,11 @@ def stale_pointers(texts: dict[Path, str]) -> list[Path]:
         for path, text in texts.items()
         if not path.is_file() or _content(path.read_text("utf-8")) != _content(text)
     ]
+
+
+def _md5_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _content(text: str) -> Any:

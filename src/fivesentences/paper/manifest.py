@@ -214,7 +214,7 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
     sources = {plan.places.source_of_features(spec.dataset, spec.features) for spec in specs}
     for path in sorted(sources):
         source = read_source(path)
-        if source is not None:
+        if source is not None and "weights" in source:
             found[str(path)] = {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
     return found
 
