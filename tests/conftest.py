@@ -164,6 +164,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     project's own gate.
     """
     report = yield
+    # Not by report.keywords, among which are names of folders too.
+    report.user_properties += [("marker", marker) for marker in COUNTED if item.get_closest_marker(marker)]
     for marker, variable, demanded in (
         ("data", "FIVESENTENCES_MIRROR", bool(os.environ.get("FIVESENTENCES_MIRROR"))),
         *((name, variable, os.environ.get(variable) == "required") for name, variable in COUNTED.items()),
@@ -185,7 +187,7 @@ class Cases:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a case, in whichever process it ran."""
-        self.ran += report.when == "call" and self.marker in report.keywords
+        self.ran += report.when == "call" and ("marker", self.marker) in map(tuple, report.user_properties)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say how many there were."""
