@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fivesentences.paper.studies import PaperStudy
 
 ROOT = Path(__file__).parents[1]
+# Markers whose cases are counted, and the variable that demands them.
+COUNTED = {"java": "FIVESENTENCES_JAVA", "slurm": "FIVESENTENCES_SLURM"}
 # As training sets it, but before any test uses oneDNN: it reads this only once.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
@@ -158,12 +160,15 @@ def java_jars() -> list[Path]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure.
 
-    Likewise nothing that needs Java where FIVESENTENCES_JAVA is ``required``, as in the project's own gate.
+    Likewise nothing that needs Java or SLURM where FIVESENTENCES_JAVA or FIVESENTENCES_SLURM is ``required``, as in the
+    project's own gate.
     """
     report = yield
+    # Not by report.keywords, among which are names of folders too.
+    report.user_properties += [("marker", marker) for marker in COUNTED if item.get_closest_marker(marker)]
     for marker, variable, demanded in (
         ("data", "FIVESENTENCES_MIRROR", bool(os.environ.get("FIVESENTENCES_MIRROR"))),
-        ("java", "FIVESENTENCES_JAVA", os.environ.get("FIVESENTENCES_JAVA") == "required"),
+        *((name, variable, os.environ.get(variable) == "required") for name, variable in COUNTED.items()),
     ):
         if report.skipped and demanded and item.get_closest_marker(marker):
             report.outcome = "failed"
@@ -171,33 +176,34 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-class JavaCases:
-    """Counts the cases that ran the original Java classes, and demands one where Java is required.
+class Cases:
+    """Counts the cases of a marker that ran, and demands one where its variable is ``required``.
 
     It belongs to the process that reports: workers of pytest-xdist run only some of the cases each.
     """
 
-    def __init__(self) -> None:
-        self.ran = 0
+    def __init__(self, marker: str, variable: str) -> None:
+        self.marker, self.variable, self.ran = marker, variable, 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a case, in whichever process it ran."""
-        self.ran += report.when == "call" and "java" in report.keywords
+        self.ran += report.when == "call" and ("marker", self.marker) in map(tuple, report.user_properties)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say how many there were."""
-        terminalreporter.write_line(f"java cases that ran: {self.ran}")
+        terminalreporter.write_line(f"{self.marker} cases that ran: {self.ran}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Where Java is required, a session without a single case is a failure."""
-        required = os.environ.get("FIVESENTENCES_JAVA") == "required"
+        """Where they are required, a session without a single case is a failure."""
+        required = os.environ.get(self.variable) == "required"
         if required and not self.ran and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count java cases where results come together, and let all workers order sets alike."""
+    """Count cases where results come together, and let all workers order sets alike."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(JavaCases())
+        for marker, variable in COUNTED.items():
+            config.pluginmanager.register(Cases(marker, variable))
         # Some parameters of tests come out of sets, and workers of pytest-xdist must collect them in one order.
         os.environ.setdefault("PYTHONHASHSEED", "0")

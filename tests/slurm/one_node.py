@@ -4,7 +4,7 @@
     python tests/slurm/one_node.py stop FOLDER
 
 Nothing is written to /etc: slurmd gets its configuration from slurmctld, and offers it to commands in /run/slurm. The
-node has a GPU in name only, and says that it has more processors than it may have, so that some jobs run at a time.
+node has two GPUs in name only, and says that it has more processors than it may have, so that some jobs run at a time.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ MinJobAge=3600
 KillWait=10
 OverTimeLimit=0
 GresTypes=gpu
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} CoresPerSocket={cores} RealMemory={memory} Gres=gpu:1 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} CoresPerSocket={cores} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
 PartitionName=cpu Nodes={host} Default=YES MaxTime=24:00:00 DefMemPerCPU=500 State=UP
 PartitionName=gpu Nodes={host} MaxTime=24:00:00 DefMemPerCPU=500 State=UP
 """
-DEVICE = "NodeName={host} Name=gpu File=/dev/null\n"
+DEVICES = "NodeName={host} Name=gpu File=/dev/null,/dev/zero\n"
 GROUPS = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
@@ -94,7 +94,7 @@ def start(folder: Path) -> None:
     host = socket.gethostname().partition(".")[0]
     ports = dict(zip(("controller_port", "node_port"), _free_ports(2), strict=True))
     settings = {"host": host, "folder": folder, "cores": CORES, "memory": MEMORY, **ports}
-    for name, text in (("slurm", CONFIGURATION), ("gres", DEVICE), ("cgroup", GROUPS)):
+    for name, text in (("slurm", CONFIGURATION), ("gres", DEVICES), ("cgroup", GROUPS)):
         (folder / f"{name}.conf").write_text(text.format(**settings))
     try:
         _start_munge(folder)

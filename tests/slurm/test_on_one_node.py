@@ -1,0 +1,137 @@
+"""The workflow on a real SLURM cluster, of one node: what succeeds, what fails, and what is stopped half-way.
+
+A job takes some 12 seconds of SLURM and of two nested Snakemakes before it does anything, so there are few of them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from at_work import HERE, PROJECT, Snakemake, states
+
+# Another scale, with a table or a figure, may be tried: FIVESENTENCES_SLURM_SCALE=config/mine.yaml.
+SCALE = Path(os.environ.get("FIVESENTENCES_SLURM_SCALE", HERE / "small.yaml")).resolve()
+MISHAPS = ("-s", str(HERE / "mishaps.smk"))
+
+pytestmark = [pytest.mark.slurm, pytest.mark.usefixtures("cluster")]
+
+
+def workflow(scale: Path) -> tuple[str, ...]:
+    return ("-s", str(PROJECT / "Snakefile"), "--configfile", str(scale))
+
+
+def tables(folder: Path, scale: Path) -> dict[str, bytes]:
+    """Every table and the data of every figure, by file."""
+    paper = folder / "results" / "paper" / yaml.safe_load(scale.read_text())["scale"]
+    found = [path for path in sorted(paper.rglob("*")) if path.suffix in {".csv", ".md", ".tex", ".json"}]
+    return {str(path.relative_to(paper)): path.read_bytes() for path in found}
+
+
+def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(snakemake, tmp_path) -> None:
+    there = snakemake(tmp_path / "slurm", *workflow(SCALE))
+    here = snakemake(tmp_path / "local", *workflow(SCALE), cluster=None)
+    for one in (there, here):
+        ended = one.end()
+        assert ended.code == 0, ended.text[-6000:]
+    ours = tables(tmp_path / "slurm", SCALE)
+    assert ours and ours == tables(tmp_path / "local", SCALE)
+
+    jobs = states(*there.submitted())
+    assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
+    text = re.sub(r"\s+", " ", there.text)  # a long line may have been broken
+    chosen = re.findall(r"Auto-selected partition '(\w+)' for job (\w+)", text)
+    partitions = {rule: partition for partition, rule in chosen}
+    assert partitions["train"] == "gpu" and partitions["score_captions"] == "cpu"
+    assert not {"make_table", "collect_metrics", "make_page", "download"} & set(partitions)  # they stay here
+    assert re.search(r"Submitted array job .* individual task IDs are 1-2", text)  # extract_part
+
+
+def test_others_finish_a_log_is_shown_and_memory_is_raised(snakemake, tmp_path) -> None:
+    working = snakemake(tmp_path, *MISHAPS, "--config", "what=fine,greedy,failing", "--retries", "1")
+    ended = working.end()
+    assert ended.code == 1, ended.text[-4000:]
+    made = {path.stem: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert made == {"fine": "fine at attempt 1\n", "greedy": "greedy at attempt 2\n"}
+    assert "the disk of the moon is full" in ended.text
+    assert len(working.submitted()) == 5  # two of them twice
+    assert (tmp_path / "logs" / "failing.log").read_text().count("attempt") == 1  # Snakemake does not retry in a job
+
+
+def test_a_job_cancelled_from_outside_is_noticed(snakemake, tmp_path) -> None:
+    working = snakemake(tmp_path, *MISHAPS, "--config", "what=endless", "--retries", "0")
+    job = begun(working)
+    subprocess.run(["scancel", job], check=True)
+    ended = working.end()
+    assert ended.code == 1 and "CANCELLED" in ended.text, ended.text[-4000:]
+    assert states(job) == {job: "CANCELLED"}
+
+
+def test_ctrl_c_cancels_the_jobs(snakemake, tmp_path) -> None:
+    working = snakemake(tmp_path, *MISHAPS, "--config", "what=endless", "--retries", "0")
+    job = begun(working)
+    working.interrupt()
+    assert working.end().code != 0
+    until = time.monotonic() + 60
+    while states(job) != {job: "CANCELLED"}:
+        assert time.monotonic() < until, states(job)
+        time.sleep(0.5)
+
+
+def begun(working: Snakemake) -> str:
+    """The number of the only job, once it does its work."""
+    working.wait_for(lambda: (working.folder / "logs" / "endless.log").is_file())
+    (job,) = set(working.submitted())
+    return job
+
+
+def test_a_training_beyond_its_time_limit_goes_on_from_its_state(
+    snakemake, tmp_path, seconds_per_epoch: Callable[[Path], float]
+) -> None:
+    # The shortest limit is a minute, of which Snakemake needs 10 seconds or more; SLURM asks to stop 25 seconds before
+    # its end, or somewhat later.
+    content = yaml.safe_load((HERE / "small.yaml").read_text())
+    content["training"] |= {"minutes": 1, "gpu": False, "runs_per_job": 1}
+    content["keep"] = [{"model": "vsepp", "loss": "hardest"}]
+    content["training"]["epochs"] = math.ceil(60 / seconds_per_epoch(tmp_path / "probe"))
+    scale = tmp_path / "long.yaml"
+    scale.write_text(yaml.safe_dump(content))
+    (tmp_path / "studies").symlink_to(HERE / "studies")
+    there = snakemake(tmp_path / "slurm", *workflow(scale), "--retries", "8")
+    here = snakemake(tmp_path / "local", *workflow(scale), cluster=None)
+    for one in (there, here):
+        ended = one.end()
+        assert ended.code == 0, ended.text[-6000:]
+    logs = sorted((tmp_path / "slurm" / ".snakemake" / "slurm_logs" / "rule_train").rglob("*.log"))
+    stopped = [path.read_text() for path in logs]
+    assert any("stopped by SIGTERM: the state of scenes/vsepp" in text for text in stopped), stopped
+    (log,) = (tmp_path / "slurm" / "logs" / "training").rglob("*.log")
+    assert "Continuing from" in log.read_text()
+    assert tables(tmp_path / "slurm", scale) == tables(tmp_path / "local", scale)
+    similarity = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0/similarity_test.npy"
+    assert (tmp_path / "slurm" / similarity).read_bytes() == (tmp_path / "local" / similarity).read_bytes()
+
+
+@pytest.fixture
+def seconds_per_epoch(snakemake) -> Callable[[Path], float]:
+    """How long an epoch of the small scale takes on this machine as busy as it is."""
+
+    def measured(folder: Path) -> float:
+        from fivesentences.training import read_run, train_run
+
+        ended = snakemake(folder, *workflow(HERE / "small.yaml"), "runs", cluster=None).end()
+        assert ended.code == 0, ended.text[-4000:]
+        spec, corpus, features = read_run(next((folder / "results" / "training").rglob("run.yaml")))
+        spec = spec.model_copy(update={"training": spec.training.model_copy(update={"epochs": 30})})
+        before = time.monotonic()
+        train_run(spec, folder / corpus, folder / features, folder / "timed")
+        return (time.monotonic() - before) / 30
+
+    return measured

@@ -1,0 +1,141 @@
+"""The SLURM profile and the rules of the workflow fit together, and a user's file about a cluster is checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from snakemake.profiles import ProfileConfigFileParser
+from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_partition_file
+
+from fivesentences.config.cluster import Partition
+from fivesentences.errors import InputError
+from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, VARIABLE, slurm_settings
+from fivesentences.plan.places import Places
+from fivesentences.plan.rules import outputs
+
+PROJECT = Path(__file__).parents[2]
+PROFILE = PROJECT / "profiles" / "slurm"
+# Rules that need the network, and those that take a moment: they are not submitted.
+NETWORK = {"download", "fetch_network", "fetch_encoder", "fetch_parser"}
+LIGHT = {"divide_documents", "average_similarities", "collect_metrics", "make_table", "plot_figure", "show_examples"}
+LIGHT |= {"make_page"}
+
+
+@pytest.fixture(scope="module")
+def rules() -> dict[str, str]:
+    """The text of each rule; of one that another refines, with the other's."""
+    found: dict[str, str] = {}
+    for path in sorted((PROJECT / "workflow" / "rules").glob("*.smk")):
+        for text in re.split(r"\n(?=(?:use )?rule )", path.read_text())[1:]:
+            if refined := re.match(r"use rule (\w+) as (\w+)", text):
+                found[refined[2]] = found[refined[1]] + text
+            else:
+                found[text.split(":")[0].removeprefix("rule ")] = text
+    return found
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    """A user's file: ``write(partitions={...}, account="lab")``."""
+
+    def written(**content: Any) -> Path:
+        path = tmp_path / "cluster.yaml"
+        path.write_text(yaml.safe_dump({"partitions": {"cpu": {}, "gpu": {"max_gpu": 4}}} | content))
+        return path
+
+    return written
+
+
+@pytest.fixture
+def profile(monkeypatch: pytest.MonkeyPatch):
+    """What Snakemake reads of the profile with a user's file."""
+
+    def parsed(file: Path) -> dict[str, Any]:
+        monkeypatch.setenv(VARIABLE, str(file))
+        with (PROFILE / "config.yaml").open() as stream:
+            return dict(ProfileConfigFileParser().parse(stream))
+
+    return parsed
+
+
+def test_every_rule_says_what_a_job_needs_and_leaves_retries_to_the_profile(rules) -> None:
+    assert set(rules) == set(outputs(Places()))
+    for name, text in rules.items():
+        assert "mem_mb=" in text and "runtime=" in text, name
+        assert "retries:" not in text, name  # it would apply within a job, and again outside it
+    assert {name for name, text in rules.items() if "localrule: True" in text} == NETWORK | LIGHT
+
+
+def test_rules_that_the_profile_names_exist_and_are_submitted(rules) -> None:
+    assert set(ARRAY_RULES) | set(RESUMED_RULES) <= set(rules) - NETWORK - LIGHT
+    assert {name for name, text in rules.items() if "gpu=" in text} == set(GPU_RULES)
+    # SLURM's signal reaches the steps of a job, which a task of an array does not have.
+    assert not set(ARRAY_RULES) & set(RESUMED_RULES)
+    for name in ARRAY_RULES:  # tasks of an array get what the first of them asks for
+        asked = re.search(r"resources:\n(.*?)\n    \w", rules[name], re.DOTALL)
+        assert asked is not None
+        own_to_a_job = re.sub(r"PLAN\.scale\.\w+\.\w+|lambda wildcards(, attempt)?", "", asked[1])
+        assert "wildcards" not in own_to_a_job and "PLAN" not in own_to_a_job, name
+
+
+def test_limits_of_partitions_are_called_as_the_executor_has_them(write) -> None:
+    assert set(Partition.model_fields) <= {field.name for field in fields(PartitionLimits)}
+    its = slurm_settings(PROFILE / "cluster.yaml")
+    known = {partition.name: partition.limits for partition in read_partition_file(Path(its.file))}
+    assert known["cpu"].max_gpu == 0 and known["cpu"].max_runtime == 24 * 60 and known["gpu"].max_gpu == 1
+
+
+def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None:
+    plain = profile(write())
+    assert plain["jobs"] == "unlimited" and set(plain["slurm-array-jobs"].split(",")) == set(ARRAY_RULES)
+    assert sorted(plain["default-resources"]) == ["mem_mb=1000", "runtime=10"]
+    assert plain["set-resources"] == ["train:slurm_extra='--signal=TERM@120'"]
+    told = {"account": "lab", "gpu_model": "a100", "sbatch": "--constraint=ib", "seconds_to_save": 60, "jobs": 40}
+    changes = {"train": {"mem_mb": 16000, "runtime": "36h", "partition": "gpu", "cpus": 8}}
+    full = profile(write(**told, rules=changes))
+    # The executor forgets jobs of an array that it may not submit at once: a limit excludes arrays.
+    assert full["jobs"] == "40" and "slurm-array-jobs" not in full
+    assert {"slurm_account='lab'", "slurm_extra='--constraint=ib'"} <= set(full["default-resources"])
+    assert {one for one in full["set-resources"] if one.startswith("train:")} == {
+        "train:gpu_model='a100'",
+        "train:slurm_extra='--signal=TERM@60 --constraint=ib'",
+        "train:mem_mb=16000 * attempt",
+        "train:runtime='36h'",
+        "train:slurm_partition='gpu'",
+        "train:cpus_per_task=8",
+    }
+    assert {one.split(":")[0] for one in full["set-resources"]} == set(GPU_RULES)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"partitions": {}}, "partitions is {}; expected at least 1 entry"),
+        ({"partitions": {"cpu": {"max_runtime": "1-00"}}}, "expected a time such as 90m, 48h or 7d"),
+        ({"partitions": {"cpu": {"max_mem": 3}}}, "Did you mean 'max_mem_mb'?"),
+        ({"account": "lab; rm -rf"}, "account is 'lab; rm -rf'; expected one word"),
+        ({"gpu_model": "a100", "partitions": {"cpu": {}}}, "gpu_model is 'a100', but no partition with max_gpu"),
+        ({"sbatch": "--comment=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
+        ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60, which seconds_to_save sets"),
+        ({"rules": {"trian": {"mem_mb": 3}}}, "rules.trian is no rule of the workflow; did you mean 'train'?"),
+        ({"rules": {"train": {"partition": "big"}}}, "rules.train.partition is 'big', which is not among partitions"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_sentence(write, content, sentence) -> None:
+    path = write(**content)
+    with pytest.raises(InputError) as error:
+        slurm_settings(path)
+    assert sentence in str(error.value) and str(error.value).startswith(str(path))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_missing_file_is_named_with_its_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(InputError, match=r"profiles/slurm/cluster\.yaml: there is no such file.*root of the checkout"):
+        slurm_settings()
