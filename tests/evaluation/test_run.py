@@ -88,6 +88,45 @@ def test_every_number_is_that_of_an_evaluator_of_the_rescored_matrix(files: dict
     assert tidy["labels"].all() and (tidy.run == SPEC.name).all()
 
 
+def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(files: dict[str, Path]) -> None:
+    evaluate(files, ("cider", "tfidf"), ("naive", "csls", "naive, 3 folds", "csls, 2 folds"), labels=files["labels"])
+    tidy = collect([files["out"]], "tiny")
+    image_of_caption = np.asarray(Corpus.read(files["made"]).split("test").image_of_caption)
+    similarity, cider = (np.load(files[name]) for name in ("similarity", "cider"))
+    labels = (
+        pd.read_parquet(files["labels"]).set_index("image_id").loc[[f"test{image}" for image in range(6)]].to_numpy()
+    )
+    keys = [name for name in VALUE_COLUMNS if name not in ("value", "inference")]
+    for reading, method, folds in (("naive, 3 folds", "naive", 3), ("csls, 2 folds", "csls", 2)):
+        found = tidy[tidy.inference == reading].set_index(keys)["value"]
+        of_folds = []
+        for images in np.array_split(np.arange(6), folds):
+            own = np.isin(image_of_caption, images)
+            gallery = Gallery.of(similarity[images][:, own], image_of_caption[own] - images[0])
+            evaluator = Evaluator({"cider": cider[own][:, images]}, ms=(1, 2, 3, 4, 5), asp_ties=("index", "average"),
+                                  formulas=("released", "paper"), styles=("recall", "vse_recall"), hubness=True,
+                                  labels=labels[images])  # fmt: skip
+            values = evaluator(gallery.with_similarity(rescore(gallery, method, "i2t")), ("i2t",)).values
+            values += evaluator(gallery.with_similarity(rescore(gallery, method, "t2i")), ("t2i",)).values
+            totals = [total for total in sums_of(values) if total["metric"] != "mR"]
+            of_folds.append({tuple(one[key] for key in keys): one["value"] for one in [*values, *totals]})
+        wanted = {key: np.mean([values[key] for values in of_folds]) for key in of_folds[0]}
+        assert {key: found[key] for key in wanted} == pytest.approx(wanted)
+        by_tfidf = found[[key[keys.index("phi")] == "tfidf" for key in found.index]]
+        assert (len(by_tfidf) > 0) == (method == "naive")
+    whole = tidy[tidy.inference == "naive"].set_index(keys)["value"]
+    evaluate(files, ("cider", "tfidf"), ("naive",), labels=files["labels"])
+    alone = collect([files["out"]], "tiny").set_index(keys)["value"]
+    pd.testing.assert_series_equal(whole, alone)
+
+
+def test_more_folds_than_images_are_refused(files: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="6 images, which are no 7 folds"):
+        evaluate(files, inferences=("naive, 7 folds",))
+    with pytest.raises(InputError, match="no way to read a similarity"):
+        evaluate(files, inferences=("guessing",))
+
+
 def test_the_json_says_protocol_gallery_tie_rule_and_phi(files: dict[str, Path]) -> None:
     evaluate(files)
     (content,) = read_json(files["out"])

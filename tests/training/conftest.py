@@ -95,8 +95,14 @@ SMALL = {
 }
 
 
-def small_model(name: str) -> ModelSpec:
-    return model_spec(name, embedding=12, word=8, **SMALL[name])
+def small_model(name: str, **options) -> ModelSpec:
+    return model_spec(name, embedding=12, word=8, **SMALL[name] | options)
+
+
+@pytest.fixture(scope="session")
+def small():
+    """A model of the registry, small, with some options."""
+    return small_model
 
 
 @pytest.fixture
@@ -104,7 +110,7 @@ def model_spec_of():
     """A run's settings for a model of the registry, and what it reads."""
 
     def spec(name: str, **changes) -> RunSpec:
-        model = small_model(name)
+        model = changes.pop("model", small_model(name))
         features = FeatureSpec(extractor="counts", layout=model.layout)
         return make_spec(model=model, features=features, **changes)
 

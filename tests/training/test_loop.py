@@ -107,3 +107,71 @@ def test_a_temperature_that_the_loss_learns_is_trained_and_shows_in_the_history(
     again.restore(state)
     assert again.objective.learned() == training.objective.learned()
     assert "temperature" not in training_of("vsepp", loss=LossSpec()).objective.learned()
+
+
+def rates(training: Training) -> list[float]:
+    found = []
+    for epoch in range(training.settings.epochs):
+        training.epoch = epoch
+        found.append(training.learning_rate())
+    return found
+
+
+def test_the_rate_falls_once_or_after_every_so_many_epochs(training_of):
+    once = training_of("vsepp", epochs=6, learning_rate=0.5)
+    assert rates(once) == pytest.approx([0.5] * 3 + [0.05] * 3)
+    often = training_of("vsepp", epochs=6, learning_rate=0.5, drop_every=2)
+    assert rates(often) == pytest.approx([0.5, 0.5, 0.05, 0.05, 0.005, 0.005])
+
+
+def test_settings_of_runs_without_later_options_are_written_as_before(training_of):
+    written = training_of("vsepp").spec.model_dump(mode="json")
+    assert "drop_every" not in written["training"]
+    written = training_of("vsepp", drop_every=3).spec.model_dump(mode="json")
+    assert written["training"]["drop_every"] == 3
+
+
+def stepped_by_torch(training: Training, groups, listed) -> dict[str, torch.Tensor]:
+    """Weights after one batch by torch's optimiser and clipping, which are given a list as the releases give theirs."""
+    batch = next(training.loader.batches(iter([range_of(training, 0)])))
+    training.model.train()
+    torch.manual_seed(5)
+    scores = training.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
+    training.objective(scores, batch.rows).backward()
+    torch.nn.utils.clip_grad_norm_(listed, training.settings.gradient_clip, foreach=False)
+    torch.optim.Adam(groups, lr=training.learning_rate(), foreach=False).step()
+    return {name: weight.detach().clone() for name, weight in training.model.named_parameters()}
+
+
+def stepped_by_us(training: Training) -> dict[str, torch.Tensor]:
+    torch.manual_seed(5)
+    train_batches(training, 1)
+    return {name: weight.detach().clone() for name, weight in training.model.named_parameters()}
+
+
+def assert_close(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> None:
+    for name, weight in ours.items():
+        torch.testing.assert_close(
+            weight, theirs[name], atol=1e-6, rtol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
+        )
+
+
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")
+def test_a_captioner_that_the_optimiser_lists_twice_takes_two_steps_and_counts_twice_in_the_norm(training_of, small):
+    spec = small("vsrn", captioner_steps=2)
+    ours, theirs = (training_of("vsrn", model=spec, gradient_clip=0.5) for _ in range(2))
+    twice = [*theirs.model.parameters(), *theirs.model.captioner.parameters()]
+    assert_close(stepped_by_us(ours), stepped_by_torch(theirs, twice, twice))
+    once = training_of("vsrn", gradient_clip=0.5)
+    assert not torch.allclose(stepped_by_us(once)["words.weight"], ours.model.words.weight)
+
+
+def test_the_concept_network_has_a_rate_of_its_own_and_is_not_clipped(training_of, small):
+    spec = small("cvse", concept_drop=0.2, clip_concepts=False)
+    changes = {"model": spec, "gradient_clip": 0.5, "epochs": 8, "drop_every": 2, "learning_rate": 0.1}
+    ours, theirs = (training_of("cvse", **changes) for _ in range(2))
+    ours.epoch = theirs.epoch = 4  # after two drops: 0.1 / 100 and 0.1 / 25
+    concepts = list(theirs.model.concepts.parameters())
+    others = [weight for weight in theirs.model.parameters() if id(weight) not in set(map(id, concepts))]
+    groups = [{"params": others, "lr": 0.1 / 100}, {"params": concepts, "lr": 0.1 / 25}]
+    assert_close(stepped_by_us(ours), stepped_by_torch(theirs, groups, others))
