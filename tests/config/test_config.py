@@ -144,6 +144,19 @@ def test_a_scale_may_say_only_how_it_differs_from_another(tmp_path: Path) -> Non
     assert mine.model_dump(include=unchanged) == base.model_dump(include=unchanged)
 
 
+def test_a_scale_adds_exceptions_to_those_of_the_scale_that_it_extends(tmp_path: Path) -> None:
+    (tmp_path / "large.yaml").write_text(
+        "scale: large\ntitle: L\nstudies: [s]\n"
+        "training: {exceptions: [{model: cvse, epochs: 9, options: {alpha: 0.5}}]}"
+    )
+    (tmp_path / "small.yaml").write_text(
+        "extends: large.yaml\nscale: small\ntraining: {exceptions+: [{fraction: 1.0, epochs: 1}]}"
+    )
+    first, second = read(Scale, tmp_path / "small.yaml").training.exceptions
+    assert first == read(Scale, tmp_path / "large.yaml").training.exceptions[0]
+    assert (second.fraction, second.epochs) == (1.0, 1)
+
+
 @pytest.mark.parametrize(
     ("base", "said"),
     [

@@ -32,6 +32,16 @@ def scale(make_scale) -> Scale:
     return make_scale()
 
 
+TABLE = {
+    "name": "t",
+    "kind": "runs",
+    "title": "T",
+    "caption": "C",
+    "columns": [{"metric": "Rsum"}],
+    "rows": [{"role": "flickr30k", "model": "i2t", "loss": "a"}],
+}
+
+
 def small_study(losses: dict, rows: list[dict]) -> Study:
     table = {"name": "t", "kind": "runs", "title": "T", "caption": "C", "columns": [{"metric": "Rsum"}], "rows": rows}
     return Study.model_validate({"paper": "P", "losses": losses, "tables": [table]})
@@ -300,3 +310,35 @@ def test_rows_name_their_epochs_and_batches_and_their_runs_and_seeds_say_so(scal
         ("fraction=0.1/seed=0", scale.training.epochs[0.1], 3),  # as the scale says
     ]
     assert [row.runs[0].training.one_caption_per_image for row in rows] == [False, True, False, True, False]
+
+
+def test_an_exception_may_name_a_dataset_and_options_of_the_model(make_scale):
+    study = Study.model_validate(
+        {"paper": "P", "models": {"i2t": {"name": "scan", "direction": "i2t"}}, "losses": {"a": {}}, "tables": [TABLE]}
+    )
+    for dataset, wanted in (("scenes", 20.0), ("other", None)):
+        datasets = {name: {"loader": "scenes"} for name in ("scenes", "other")}
+        options = {"model": "scan", "dataset": dataset, "options": {"pooling_temperature": 20.0}, "epochs": 7}
+        scale = make_scale(
+            datasets=datasets,
+            training={"exceptions": [options]},
+        )
+        (row,) = rows_of(study, scale)
+        model, training = row.runs[0].model, row.runs[0].training
+        assert model.model_dump().get("pooling_temperature") == wanted and model.direction == "i2t"
+        assert (",pooling_temperature=20" in row.runs[0].name) == (wanted is not None)
+        assert (training.epochs == 7) == (wanted is not None)
+    wrong = [{"model": "scan", "options": {"pooling_temperatur": 20.0}}]
+    with pytest.raises(InputError, match="pooling_temperature"):
+        rows_of(study, make_scale(training={"exceptions": wrong}))
+    with pytest.raises(ValueError, match="dataset is 'nowhere', but datasets has only: scenes"):
+        make_scale(training={"exceptions": [{"dataset": "nowhere", "epochs": 3}]})
+
+
+def test_a_row_may_be_read_in_folds_and_no_run_is_trained_for_it(scale):
+    row = {"role": "flickr30k", "loss": "a", "folds": [None, 5], "inference": ["naive", "csls"]}
+    rows = rows_of(small_study({"a": {}}, [row]), scale)
+    assert [one.reading for one in rows] == ["naive", "naive, 5 folds", "csls", "csls, 5 folds"]
+    assert len({one.runs for one in rows}) == 1
+    (asked, *_) = inferences_of_rows(rows).values()
+    assert asked == ["naive", "csls", "naive, 5 folds", "csls, 5 folds"]

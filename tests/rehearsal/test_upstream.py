@@ -44,7 +44,7 @@ SIZES = Sizes(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(upstream, "NETWORKS", ())  # 800 MB of random numbers
+        patch.setattr(upstream, "WEIGHTS", {})  # 800 MB of random numbers
         folder = tmp_path_factory.mktemp("rehearsal")
         write_upstream(folder, SIZES)
     return folder
@@ -151,7 +151,7 @@ def test_vocabularies_are_those_of_the_releases(folder: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream, "NETWORKS", ())
+    monkeypatch.setattr(upstream, "WEIGHTS", {})
     write_upstream(tmp_path, SIZES)
     assert (tmp_path / "mirror/SHA256SUMS").read_bytes() == (folder / "mirror/SHA256SUMS").read_bytes()
 

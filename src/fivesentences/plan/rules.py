@@ -213,7 +213,8 @@ class Rules(SubspaceRules):
 
     def load_corpus(self, dataset: str) -> Step:
         """A corpus of files."""
-        data = self.plan.scale.datasets[dataset].model_dump(mode="json")
+        read = self.plan.scale.datasets[dataset]
+        data = read.model_dump(mode="json", exclude={"regions"})  # features, of which a corpus has nothing
         told: dict[str, Any] = {}
         if self.plan.own:  # the names alone: captions are read again when a photograph comes or goes
             identity = self._identity(dataset)

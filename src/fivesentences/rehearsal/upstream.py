@@ -52,6 +52,8 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
     sizes, mirror, by_hand = sizes or Sizes(), Path(folder) / MIRROR, Path(folder) / BY_HAND
     for name in ("flickr30k", "coco", "cxc", "weights"):
         (mirror / name).mkdir(parents=True, exist_ok=True)
+    for number, (network, weights) in enumerate(WEIGHTS.items()):
+        write_weights(mirror / "weights" / f"{weights}.safetensors", network, seed + number)
     flickr30k, coco = flickr30k_images(seed, sizes.flickr30k), coco_images(seed + 1, sizes.coco)
     both = {"flickr30k": flickr30k, "coco": coco}
     write_karpathy(mirror / "flickr30k" / "flickr30k.zip", both)
@@ -65,8 +67,6 @@ def write_upstream(folder: Path, sizes: Sizes | None = None, seed: int = 2014) -
     write_vocabulary(mirror / "coco" / "coco_precomp_vocab.json", coco)
     write_wikipedia(mirror / "wikipedia", *sizes.wikipedia, seed=seed + 2)
     write_pascal_sentences(mirror / "pascal_sentences", sizes.pascal, seed=seed + 3)
-    for number, (network, weights) in enumerate(WEIGHTS.items()):
-        write_weights(mirror / "weights" / f"{weights}.safetensors", network, seed + number)
     write_precomp(by_hand / "f30k_precomp", flickr30k)
     write_precomp(by_hand / "coco_precomp", coco, dev=sizes.coco["val"] // 2, test=sizes.coco["test"] // 5)
     write_nus_wide(by_hand / "nus_wide", sizes.nus_wide, seed=seed + 4)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fivesentences.errors import InputError, install
 from fivesentences.storage import replacing
 
 
@@ -20,10 +21,16 @@ def write_weights(path: Path, network: str, seed: int) -> None:
         path: The file.
         network: As timm names it, such as ``vgg19``.
         seed: The same gives the same bytes.
+
+    Raises:
+        InputError: If timm is not installed.
     """
-    import timm
-    import torch
-    from safetensors.torch import save_file
+    try:
+        import timm
+        import torch
+        from safetensors.torch import save_file
+    except ImportError:
+        raise InputError(f"weights of {network} need timm", cure=install("train")) from None
 
     with torch.device("meta"):  # the names and shapes alone: to initialise VGG19 takes longer than to draw it
         shapes = {key: tensor.shape for key, tensor in timm.create_model(network).state_dict().items()}
