@@ -252,11 +252,13 @@ def _sentences(
     if not left:
         return ["Every file is here; snakemake -n says whether they are up to date."]
     unknown = costs.missing(left)
-    workers = f"{gpus} GPU{'s' if gpus > 1 else ''} and {cores} core{'s' if cores > 1 else ''}"
+    place = "core in place of a GPU" if costs.on_core else "GPU"
+    many = "cores in place of GPUs" if costs.on_core else "GPUs"
+    workers = f"{gpus} {place if gpus == 1 else many} and {cores} core{'s' if cores > 1 else ''} for the rest"
     found = [f"Wall time on {workers}: {wall / 3600:,.1f} hours" + (", and what has no rate." if unknown else ".")]
     found.append(f"Rates: {costs.rates.core.machine}; {costs.machine.machine if not costs.on_core else 'no GPU'}.")
     if costs.on_core:
-        found.append("No GPU was measured: what a GPU would do is given in hours of one core, which are many more.")
+        found.append("No GPU was measured: what one would do is given in hours of one core, which are many more.")
     if unknown:
         shown, more = unknown[:4], len(unknown) - 4
         found.append(f"Without a rate: {'; '.join(shown)}{f'; and {more} more' if more > 0 else ''}.")
