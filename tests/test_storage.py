@@ -256,3 +256,62 @@ def test_where_a_file_system_has_no_locks_nothing_is_locked(tmp_path, monkeypatc
     monkeypatch.setattr(fcntl, "flock", refuse)
     with alone(tmp_path / "lock") as waited:
         assert not waited
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+import pandas as pd
+from fivesentences.arrays import new_npy
+from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+array = np.random.default_rng(0).random(50_000)
+path = Path(sys.argv[1])
+
+def torch_save(path):
+    import torch
+    torch.save({"a": torch.from_numpy(array)}, path)
+
+def hdf5(path):
+    import h5py
+    with h5py.File(path, "w") as file:
+        file["a"] = array
+
+def picture(path):
+    from matplotlib.figure import Figure
+    figure = Figure()
+    figure.add_subplot().imshow(array.reshape(200, 250))
+    figure.savefig(path, dpi=300)
+
+def fill(path):
+    new_npy(path, np.float64, array.shape)[:] = array
+
+WRITERS = {
+    "npy": lambda path: np.save(path, array), "npz": lambda path: np.savez(path, a=array), "filled.npy": fill,
+    "parquet": lambda path: pd.DataFrame({"a": array}).to_parquet(path), "pt": torch_save, "h5": hdf5, "png": picture,
+    "csv": lambda path: pd.DataFrame({"a": array}).to_csv(path), "txt": lambda path: path.write_text("x" * 400_000),
+}
+write = WRITERS[path.name.partition(".")[2]]
+write(path)  # what is imported is imported now
+path.write_text("old")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    with replacing(path) as temporary:
+        write(temporary)
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "filled.npy", "parquet", "pt", "h5", "png", "csv", "txt"])
+def test_whatever_writes_a_disk_that_is_full_ends_in_one_sentence(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    with Program(LIMITED, path) as program:
+        end = program.end()
+    assert end.status == 0, end.err  # not a traceback, and not a bus error
+    assert end.out.startswith(f"{path} cannot be written (") and end.out.count("\n") == 1, end.out
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

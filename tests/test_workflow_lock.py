@@ -10,20 +10,21 @@ import pytest
 
 from fivesentences import workflow_lock
 from fivesentences.errors import InputError
-from fivesentences.workflow_lock import Place, occupy
+from fivesentences.workflow_lock import Place, occupied
 from kill import Program
 
 WORKFLOW = """
 import sys, time
 from pathlib import Path
-from fivesentences.workflow_lock import occupy
+from fivesentences.workflow_lock import occupied
 folder = Path(sys.argv[1])
-print(occupy(folder, cluster=sys.argv[2], leftovers=[folder / "results"]))
-(folder / "locks").mkdir(exist_ok=True)
-(folder / "locks" / "0.output.lock").write_text("results/a.csv")
-(folder / "started").touch()
-time.sleep(float(sys.argv[3]))
-(folder / "locks" / "0.output.lock").unlink()
+with occupied(folder, cluster=sys.argv[2], written=[folder / "results"]) as freed:
+    print(freed)
+    (folder / "locks").mkdir(exist_ok=True)
+    (folder / "locks" / "0.output.lock").write_text("results/a.csv")
+    (folder / "started").touch()
+    time.sleep(float(sys.argv[3]))
+    (folder / "locks" / "0.output.lock").unlink()
 """
 
 
@@ -64,8 +65,8 @@ def test_after_a_kill_the_next_workflow_removes_the_locks_and_what_was_half_writ
 def test_a_second_workflow_is_refused_in_one_sentence_while_the_first_lives(tmp_path: Path) -> None:
     with workflow(tmp_path) as first:
         first.wait_for((tmp_path / "started").exists)
-        with pytest.raises(InputError) as refusal:
-            occupy(tmp_path)
+        with pytest.raises(InputError) as refusal, occupied(tmp_path):
+            pass
         assert f"process {first.pid} has been making results in this folder since" in str(refusal.value)
         assert "\n" not in str(refusal.value)
         assert list((tmp_path / "locks").iterdir())  # not this one's to remove
@@ -111,8 +112,8 @@ def test_of_another_machines_workflow_nobody_here_can_say_whether_it_lives(
 
 def test_jobs_of_a_cluster_outlive_their_workflow(tmp_path: Path) -> None:
     killed(tmp_path, "slurm")
-    with pytest.raises(InputError, match=r"was killed, and its jobs on slurm may still run; wait for them or cancel"):
-        occupy(tmp_path)
+    with pytest.raises(InputError, match=r"its jobs on slurm may still run; wait for them or"), occupied(tmp_path):
+        pass
     unlock(tmp_path)
     with workflow(tmp_path, "slurm", seconds=0) as program:
         assert program.end().status == 0
@@ -129,8 +130,24 @@ def test_a_record_that_a_full_disk_or_a_kill_has_cut_is_one_of_a_killed_workflow
 def test_where_locks_do_nothing_snakemakes_own_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(tmp_path)
     monkeypatch.setattr(workflow_lock, "locked", lambda file: True)
-    assert not occupy(tmp_path)
-    assert list((tmp_path / "locks").iterdir()) and len(records(tmp_path)) == 1
+    with occupied(tmp_path) as freed:
+        assert not freed
+    assert list((tmp_path / "locks").iterdir())
+
+
+@pytest.mark.parametrize("place", ["results", "results/paper", "new"])
+def test_folders_that_may_not_be_written_are_named_before_anything_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "results" / "paper").mkdir(parents=True)
+    refused = tmp_path if place == "new" else tmp_path / place
+    # Not by permissions, which do not bind a superuser.
+    monkeypatch.setattr(workflow_lock.os, "access", lambda path, mode: path != refused)
+    taking = occupied(tmp_path / ".snakemake", written=[tmp_path / "results", tmp_path / "new" / "er"])
+    with pytest.raises(InputError, match="this folder cannot be written") as refusal, taking:
+        pass
+    assert refusal.value.where == refused
+    assert not (tmp_path / ".snakemake").exists()
 
 
 def test_a_place_sees_itself_its_containers_and_its_past() -> None:

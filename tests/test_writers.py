@@ -13,7 +13,17 @@ SOURCE = ROOT / "src" / "fivesentences"
 # Functions and methods that write into the file that they are given.
 WRITERS = {
     *("write_text", "write_bytes", "touch", "tofile", "savetxt", "savez", "savez_compressed", "savefig", "save_file"),
-    *("to_parquet", "to_pickle", "to_feather", "to_excel", "to_hdf", "write_image", "ParquetWriter", "open_memmap"),
+    *(
+        "to_parquet",
+        "to_pickle",
+        "to_feather",
+        "to_excel",
+        "to_hdf",
+        "write_image",
+        "ParquetWriter",
+        "open_memmap",
+        "new_npy",
+    ),
     *("copy", "copy2", "copyfile", "copytree", "move", "rename", "symlink_to", "hardlink_to"),
 }
 # The same, but only of these modules: others have harmless functions of that name.
@@ -30,7 +40,8 @@ ELSEWHERE = {
     "features/formats/npy_rows.py:writing_npy": "writing_table and write_precomp replace",
     "features/formats/hdf5_rows.py:writing_hdf5": "its callers replace",
     "features/formats/table.py:writing_table": "a stack of `replacing`, so that the array is renamed last",
-    "semantics/scoring.py:new_array": "matrix_of replaces; a store of best images is a folder that is renamed",
+    "semantics/scoring.py:new_array": "likewise",
+    "arrays.py:new_npy": "its callers replace; a store of best images is a folder that is renamed",
     # These fill a hidden folder, which is renamed, reused with checksums, or removed.
     "features/formats/folders.py:FolderWriter.add": "into the hidden folder of writing_folder",
     "semantics/top_k.py:write_top_k": "renames its hidden folder",
@@ -49,7 +60,7 @@ ELSEWHERE = {
     "cli.py:_prepare_streams": "the null device",
     "storage.py:alone": "a lock",
     "semantics/top_k.py:_alone": "a lock",
-    "workflow_lock.py:occupy": "the record of a workflow, which is locked; one that is cut counts as dead",
+    "workflow_lock.py:_begun": "the record of a workflow, which is locked; one that is cut counts as dead",
     "workflow_lock.py:_check_dead": "a lock",
     "workflow_lock.py:_locks_work": "a lock",
 }

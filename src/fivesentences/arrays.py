@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from fivesentences.documents import check_file
@@ -46,6 +48,21 @@ def read_npy(path: Path | str, otherwise: str = "save an array of numbers with n
     if not math.prod(shape) or not dtype.itemsize:  # nothing to map
         return np.empty(shape, dtype, order="F" if fortran_order else "C")
     return np.memmap(path, dtype, mode="r", offset=start, shape=shape, order="F" if fortran_order else "C")
+
+
+def new_npy(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
+    """Create a memory-mapped ``.npy`` of zeros whose disk space is allocated at once.
+
+    Otherwise a disk that fills up later would kill the process with a bus error instead of raising an error.
+
+    Raises:
+        OSError: If the disk has too little room.
+    """
+    array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(dtype), shape=shape)
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
 
 
 def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) -> list[NDArray[Any]]:

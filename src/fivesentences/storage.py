@@ -20,6 +20,9 @@ from typing import IO, Any
 from fivesentences.errors import InputError
 
 _LEFTOVER = re.compile(r"\..+\.(?P<process>[1-9]\d*)\.partial(\.[^.]*)?")
+_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+# What numpy and torch say when a disk is full, without the number of the error.
+_CUT = re.compile(r"\d+ requested and \d+ written|unexpected pos \d+ vs \d+|PytorchStreamWriter failed writing")
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
@@ -50,10 +53,15 @@ def _renamed(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(target)
-    except OSError as error:
-        if error.errno not in _FULL and str(error.filename) not in map(str, (temporary, target, target.parent)):
-            raise  # it is about another file, which the block reads
-        raise _unwritable(path, error.strerror or type(error).__name__) from None
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number is None and _CUT.search(str(error)):
+            number = errno.ENOSPC
+        if number in _FULL:  # the words of libraries differ
+            raise _unwritable(path, os.strerror(number)) from None
+        if isinstance(error, OSError) and str(error.filename) in map(str, (temporary, target, target.parent)):
+            raise _unwritable(path, error.strerror or type(error).__name__) from None
+        raise  # it is about another file, which the block reads, or no matter of files
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -226,7 +234,8 @@ def check_npy(path: Path | str, what: str) -> None:
 
 
 def _unwritable(path: Path, why: str) -> InputError:
-    return InputError(f"{path} cannot be written ({why}); name another file.")
+    cure = "make room, or name another file" if why in _NO_ROOM else "name another file"
+    return InputError(f"{path} cannot be written ({why}); {cure}.")
 
 
 def locked(file: IO[Any], wait: bool = False) -> bool:

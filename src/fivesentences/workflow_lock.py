@@ -9,13 +9,13 @@ so: there ``snakemake --unlock`` is the user's word.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -54,52 +54,89 @@ class Place:
         return self.host == other.host or (self.boot == other.boot != "")
 
 
-def occupy(folder: Path, *, cluster: str = "", leftovers: Iterable[Path] = ()) -> bool:
-    """Take a folder for the workflow of this process, until the process ends.
+@contextmanager
+def occupied(folder: Path, *, cluster: str = "", written: Iterable[Path] = ()) -> Iterator[bool]:
+    """Take a folder for the workflow of this process, as long as the block lasts.
 
     Args:
         folder: Snakemake's own folder, ``.snakemake``.
         cluster: Name of what runs the jobs elsewhere, such as ``slurm``; empty if this machine does.
-        leftovers: Folders in which temporary files of processes that were killed are removed.
+        written: Folders in which the workflow writes. Temporary files of processes that were killed are removed there.
 
-    Returns:
+    Yields:
         Whether locks of a workflow that was killed were removed.
 
     Raises:
         InputError: If another workflow works there, or one may: it was begun on another machine, or was killed and its
-            jobs were a cluster's.
+            jobs were a cluster's; or if a folder may not be written.
     """
     here, records = Place.here(), folder / "workflows"
+    written = list(written)
+    for place in (folder, *written):
+        _check_writable(place)
     with alone(records / "lock"):
         locks = list((folder / "locks").glob("*.lock"))
         dead = sorted(records.glob("*.json"))
         for path in dead:
             _check_dead(path, here, bool(locks))
         path = records / f"{here.host}-{os.getpid()}.json"
-        since = datetime.now().astimezone().isoformat(timespec="seconds")
-        content = {"host": here.host, "boot": here.boot, "process": os.getpid(), "since": since, "cluster": cluster}
+        file = _begun(path, here, cluster)
         try:
-            path.write_text(json.dumps(content) + "\n", encoding="utf-8")
-            file = path.open("a")
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(
-                f"it cannot be written ({reason})", where=path, cure="make room, or work elsewhere"
-            ) from None
-        if not _locks_work(path, file):  # then nothing is known of other processes, and Snakemake's locks stand
-            path.unlink()
+            # Where such locks do nothing, nothing is known of other processes, and Snakemake's own stand.
+            known = _locks_work(path)
+            freed = known and bool(locks and dead)
+            for left in {*(locks if freed else []), *(dead if known else [])} - {path}:
+                left.unlink(missing_ok=True)
+        except BaseException:
             file.close()
-            return False
-        atexit.register(_leave, path, file, os.getpid())
-        freed = bool(locks and dead)
-        for left in {*(locks if freed else []), *dead} - {path}:
-            left.unlink(missing_ok=True)
+            raise
+    with file:
         if freed:
             print("The last workflow in this folder was killed; its locks are removed.", file=sys.stderr, flush=True)
-    if not cluster:
-        for place in leftovers:
-            remove_leftovers(place)
-    return freed
+        if not cluster:
+            for place in written:
+                remove_leftovers(place)
+        try:
+            yield freed
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _check_writable(folder: Path) -> None:
+    """Check that a folder, or the one that it will be made in, and the folders in it can be written.
+
+    Raises:
+        InputError: If not.
+    """
+    there = folder
+    while not there.exists():
+        there = there.absolute().parent
+    for place in (there, *(path for path in sorted(folder.glob("*/")) if path.is_dir())):
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise InputError(
+                "this folder cannot be written, and the workflow makes its results there",
+                where=place,
+                cure="allow it to be written, or work in another folder (snakemake --directory)",
+            )
+
+
+def _begun(path: Path, here: Place, cluster: str) -> IO[Any]:
+    """Write the record of this process and lock it.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    content = {"host": here.host, "boot": here.boot, "process": os.getpid(), "since": since, "cluster": cluster}
+    try:
+        path.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        file = path.open("a")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"it cannot be written ({reason})", where=path, cure="make room and run again") from None
+    locked(file)
+    return file
 
 
 def _check_dead(path: Path, here: Place, locks: bool) -> None:
@@ -143,16 +180,7 @@ def _check_dead(path: Path, here: Place, locks: bool) -> None:
         )
 
 
-def _locks_work(path: Path, file: IO[Any]) -> bool:
-    """Take the lock of one's own record; False where such locks do nothing, as on some clusters' file systems."""
-    if not locked(file):
-        return False
+def _locks_work(path: Path) -> bool:
+    """Whether a record that this process has locked is locked for others: on some clusters' file systems it is not."""
     with path.open("a") as again:
         return not locked(again)
-
-
-def _leave(path: Path, file: IO[Any], process: int) -> None:
-    if os.getpid() == process:  # a process that was forked leaves the record alone
-        with contextlib.suppress(OSError):
-            path.unlink()
-        file.close()

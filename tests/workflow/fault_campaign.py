@@ -23,7 +23,7 @@ from pathlib import Path
 
 from workflows import PROJECT, Workflow
 
-RUN = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0"
+RUN = "results/training/scenes/vsepp/*/fraction=1/seed=0"
 WORKER = b"workers"  # in the command line of a worker process
 TRAINING = ("results/training", "results/evaluation", "results/paper")
 PAPER = ("results/paper",)
@@ -109,7 +109,7 @@ def read_only(calm: Workflow) -> str:
     results = copy.folder / "results"
     with mounted(results, "--bind", str(results)):
         subprocess.run(["mount", "-o", "remount,ro,bind", str(results)], check=True)
-        said = sentence(copy, copy.run(), "results", "cannot be written")
+        said = sentence(copy, copy.run(), "results: this folder cannot be written", "allow it")
     same(copy, calm)
     return said
 
@@ -119,7 +119,7 @@ def two_at_once(calm: Workflow) -> str:
     copy = without(calm, "two", PAPER)
     first = copy.start()
     until = time.monotonic() + 300
-    while not list((copy.folder / ".snakemake" / "workflows").glob("*.json")) and time.monotonic() < until:
+    while not list((copy.folder / ".snakemake" / "workflows").glob(f"*-{first.pid}.json")) and time.monotonic() < until:
         time.sleep(0.05)
     second = Workflow(copy.folder, copy.scale, "second")
     said = sentence(second, second.run(), f"process {first.pid} has been making results in this folder", "wait until")
@@ -227,18 +227,16 @@ FAULTS: dict[str, Callable[[Workflow], str]] = {
     "a worker process of an extraction is killed": killed_worker,
     "the saved state of a killed run is cut": cut_checkpoint,
     "weights of a finished run are cut": lambda calm: cut_again(calm, f"{RUN[8:]}/weights.safetensors"),
-    "features (.npy) are cut": lambda calm: truncated(
-        calm, "features/scenes/grid_descriptors-global.npy", TRAINING, "it is cut"
-    ),
+    "features (.npy) are cut": lambda calm: truncated(calm, "features/scenes/*.npy", TRAINING, "it is cut"),
     "a phi matrix (.npy) is cut": lambda calm: truncated(
-        calm, "semantics/scenes/test/cider.npy", TRAINING[1:], "it is cut"
+        calm, "semantics/scenes/test/*.npy", TRAINING[1:], "it is cut"
     ),
     "a similarity (.npy) is cut": lambda calm: truncated(
         calm, f"{RUN[8:]}/similarity_test.npy", TRAINING[1:], "it is cut"
     ),
     "the corpus (.parquet) is cut": lambda calm: truncated(calm, "corpus/scenes.parquet", TRAINING, "not a readable"),
     "the table of numbers (.parquet) is cut": lambda calm: truncated(
-        calm, "evaluation/tiny.parquet", PAPER, "not a readable"
+        calm, "evaluation/few.parquet", PAPER, "not a readable"
     ),
     "the numbers of a job (.json) are cut": lambda calm: truncated(
         calm, "evaluation/jobs/scenes/vsepp/*.json", ("results/paper",), "not JSON"
@@ -249,7 +247,7 @@ FAULTS: dict[str, Callable[[Workflow], str]] = {
 def main() -> None:
     """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=Path, default=PROJECT / "tests" / "workflow" / "tiny.yaml")
+    parser.add_argument("--scale", type=Path, default=PROJECT / "tests" / "workflow" / "few.yaml")
     parser.add_argument("--only", help="faults whose name holds this text")
     parser.add_argument("--calm", type=Path, help="a finished folder of this scale; default it is made")
     parser.add_argument("--out", type=Path, default=Path("results/reliability"))

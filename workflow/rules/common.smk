@@ -1,4 +1,5 @@
 # What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
+from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from fivesentences.config import Scale, check, extended, nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
-from fivesentences.workflow_lock import occupy
+from fivesentences.workflow_lock import occupied
 
 DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
@@ -70,11 +71,13 @@ def alone_in_folder(execute):
 
     @wraps(execute)
     def taking(executor_plugin, *settings, **named):
-        how = executor_plugin.common_settings
+        how, folder = executor_plugin.common_settings, ExitStack()
         if workflow.is_main_process and workflow.execution_settings.lock and not how.dryrun_exec:
             cluster = "" if how.local_exec else executor_plugin.name
-            ask(lambda: occupy(Path(".snakemake"), cluster=cluster, leftovers=[PLAN.places.results]))
-        return execute(executor_plugin, *settings, **named)
+            written = [PLAN.places.results, Path("logs")]
+            ask(lambda: folder.enter_context(occupied(Path(".snakemake"), cluster=cluster, written=written)))
+        with folder:
+            return execute(executor_plugin, *settings, **named)
 
     return taking
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import new_npy
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
@@ -310,7 +311,7 @@ def write_mean_similarity(similarities: Sequence[Path], out: Path) -> None:
                 "train the members of an ensemble on the same images and captions."
             )
     with replacing(out) as temporary:
-        mean = np.lib.format.open_memmap(temporary, "w+", np.float32, matrices[0].shape)
+        mean = new_npy(temporary, np.float32, matrices[0].shape)
         for rows in (slice(start, start + 256) for start in range(0, len(mean), 256)):
             mean[rows] = np.mean([matrix[rows] for matrix in matrices], axis=0, dtype=np.float64)
         mean.flush()

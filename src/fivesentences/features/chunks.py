@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fivesentences.arrays import new_npy
 from fivesentences.features.identity import folder_of_unfinished
 from fivesentences.storage import replacing
 
@@ -52,9 +53,7 @@ class Chunks:
         """Write the final array from all chunks through a memory map, whole or not at all."""
         first = self._load(0)
         with replacing(self.out) as temporary:
-            whole = np.lib.format.open_memmap(
-                temporary, mode="w+", dtype=first.dtype, shape=(self.rows, *first.shape[1:])
-            )
+            whole = new_npy(temporary, first.dtype, (self.rows, *first.shape[1:]))
             for chunk in range(len(self)):
                 whole[self.rows_of(chunk)] = self._load(chunk)
             whole.flush()

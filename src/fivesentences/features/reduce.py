@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
@@ -79,7 +80,7 @@ def reduce_features(
     shape = [len(everything), *([] if not cells else [regions or cells[0]]), dimensions or dim]
     write_images(out, read_images(source))
     with replacing(out) as temporary, Bar("reduce features", len(everything)) as bar:
-        whole = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=tuple(shape))
+        whole = new_npy(temporary, np.float16, tuple(shape))
         for where, rows in _blocks(table, everything):
             whole[where] = reduction.apply(rows)
             bar.advance(len(where))

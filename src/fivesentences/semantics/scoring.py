@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import math
-import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -18,6 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.arrays import new_npy
 from fivesentences.console import Bar
 from fivesentences.errors import Cure, InputError
 from fivesentences.machine import processors
@@ -126,16 +126,11 @@ def write_matrix(scorer: Scorer, path: Path, description: str = "phi") -> None:
 def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np.memmap[Any, Any]:
     """Create a memory-mapped ``.npy`` of zeros whose disk space is allocated at once.
 
-    Otherwise a disk that fills up later would kill the process with a bus error instead of raising an error.
-
     Raises:
         InputError: If the disk has too little room.
     """
     try:
-        array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-        if hasattr(os, "posix_fallocate"):
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        return new_npy(path, dtype, shape)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
@@ -147,7 +142,6 @@ def new_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> np
                 shell="make room, or keep only the best images of each caption (fivesentences phi ... --top-k 100)",
             ),
         ) from None
-    return array
 
 
 def matrix_of(
