@@ -569,10 +569,7 @@ class Rules(SubspaceRules):
         )
 
     def write_manifest(self, scale: str) -> Step:
-        """What the numbers of a scale were made of.
-
-        It comes after the tables and figures, whose seconds it lists, but drawing one again says nothing new.
-        """
+        """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""
         plan, places = self.plan, self.places
         steps = [self.make_table(scale, table) for table in plan.tables]
         steps += [self.plot_figure(scale, figure) for figure in plan.figures]
@@ -587,10 +584,9 @@ class Rules(SubspaceRules):
                 "numbers": sorted({*read("numbers"), *tidy}),
                 "studies": read("study"),
                 "published": read("published"),
-                "page": [places.page(scale)],
+                "page": places.page(scale),
             },
             {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
-            frozenset({"page"}),
         )
 
     # --- what several rules read ----------------------------------------------------------------------------
