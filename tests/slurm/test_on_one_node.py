@@ -126,7 +126,7 @@ def seconds_per_epoch(snakemake) -> Callable[[Path], float]:
     def measured(folder: Path) -> float:
         from fivesentences.training import read_run, train_run
 
-        ended = snakemake(folder, *workflow(HERE / "small.yaml"), "runs", cluster=None).end()
+        ended = snakemake(folder, "runs", *workflow(HERE / "small.yaml"), cluster=None).end()
         assert ended.code == 0, ended.text[-4000:]
         spec, corpus, features = read_run(next((folder / "results" / "training").rglob("run.yaml")))
         spec = spec.model_copy(update={"training": spec.training.model_copy(update={"epochs": 30})})
