@@ -38,8 +38,18 @@ def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_serve
     }
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(scale))
     work = tmp_path / "work"
-    command = [sys.executable, "-m", "snakemake", "features", "-s", str(PROJECT / "Snakefile"), "--directory", str(work), "--cores"]
-    command += ["1", "--workflow-profile", "none", "--configfile", str(tmp_path / "s.yaml")]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "features",
+        "-s",
+        str(PROJECT / "Snakefile"),
+        "--directory",
+        str(work),
+        "--cores",
+    ]
+    command += ["--cores", "1", "--workflow-profile", "none", "--configfile", str(tmp_path / "s.yaml")]
     environment = os.environ | {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": NOBODY}
     environment.pop("FIVESENTENCES_MIRROR", None)
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
