@@ -193,3 +193,32 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     asked["_TYPER_COMPLETE_ARGS"] = words  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
     assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "rescore" not in answer
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "state", "found"),
+    [
+        ("cpu gpu", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "ok", "partitions cpu, gpu, as in"),
+        (
+            "cpu short",
+            "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}",
+            "wrong",
+            "has gpu, but the partitions are cpu, short",
+        ),
+        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "wrong", "partitions.cpu.max_gpu is 'x'; expected a whole number"),
+        ("", "{partitions: {cpu: {}}}", "wrong", "sinfo fails: no controller answers"),
+    ],
+)
+def test_doctor_compares_the_file_about_a_cluster_with_slurm(run, folder, monkeypatch, known, written, state, found):
+    (folder / "bin").mkdir()
+    sinfo = folder / "bin" / "sinfo"
+    sinfo.write_text(
+        f"#!/bin/sh\nset -- {known}\n[ $# = 0 ] && echo no controller answers >&2 && exit 1\necho {known}\n"
+    )
+    sinfo.chmod(0o755)
+    (folder / "cluster.yaml").write_text(written)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("FIVESENTENCES_CLUSTER", str(folder / "cluster.yaml"))
+    assert run("doctor", "--json", "o.json").code == 0
+    (finding,) = [f for f in json.loads(Path("o.json").read_text())["findings"] if f["part"] == "cluster"]
+    assert finding["state"] == state and found in finding["found"]

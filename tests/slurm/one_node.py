@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
-CORES, MEMORY = 8, 16_000  # of the node, in name: jobs of the tests ask for little and use less
+CORES, MEMORY = 8, 64_000  # of the node, in name: jobs of the tests ask for more than they use
 SECONDS_TO_START = 60
 MUNGE_FOLDERS = (("/run/munge", 0o755), ("/var/log/munge", 0o700), ("/var/lib/munge", 0o711))
 

@@ -6,26 +6,21 @@ A job takes some 12 seconds of SLURM and of two nested Snakemakes before it does
 from __future__ import annotations
 
 import math
-import os
 import re
+import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from at_work import HERE, PROJECT, Snakemake, states
+from at_work import HERE, SCALE, Snakemake, states, workflow
 
-# Another scale, with a table or a figure, may be tried: FIVESENTENCES_SLURM_SCALE=config/mine.yaml.
-SCALE = Path(os.environ.get("FIVESENTENCES_SLURM_SCALE", HERE / "small.yaml")).resolve()
+from fivesentences.training import read_run, train_run
+
 MISHAPS = ("-s", str(HERE / "mishaps.smk"))
 
 pytestmark = [pytest.mark.slurm, pytest.mark.usefixtures("cluster")]
-
-
-def workflow(scale: Path) -> tuple[str, ...]:
-    return ("-s", str(PROJECT / "Snakefile"), "--configfile", str(scale))
 
 
 def tables(folder: Path, scale: Path) -> dict[str, bytes]:
@@ -35,14 +30,13 @@ def tables(folder: Path, scale: Path) -> dict[str, bytes]:
     return {str(path.relative_to(paper)): path.read_bytes() for path in found}
 
 
-def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(snakemake, tmp_path) -> None:
-    there = snakemake(tmp_path / "slurm", *workflow(SCALE))
-    here = snakemake(tmp_path / "local", *workflow(SCALE), cluster=None)
+def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, snakemake, tmp_path) -> None:
+    there = snakemake(tmp_path, *workflow(SCALE))
     for one in (there, here):
         ended = one.end()
         assert ended.code == 0, ended.text[-6000:]
-    ours = tables(tmp_path / "slurm", SCALE)
-    assert ours and ours == tables(tmp_path / "local", SCALE)
+    ours = tables(tmp_path, SCALE)
+    assert ours and ours == tables(here.folder, SCALE)
 
     jobs = states(*there.submitted())
     assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
@@ -92,46 +86,43 @@ def begun(working: Snakemake) -> str:
     return job
 
 
-def test_a_training_beyond_its_time_limit_goes_on_from_its_state(
-    snakemake, tmp_path, seconds_per_epoch: Callable[[Path], float]
-) -> None:
+def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake, tmp_path) -> None:
     # The shortest limit is a minute, of which Snakemake needs 10 seconds or more; SLURM asks to stop 25 seconds before
-    # its end, or somewhat later.
+    # its end, or somewhat later. The training takes longer on this machine, as busy as it is.
+    ended = here.end()
+    assert ended.code == 0, ended.text[-4000:]
     content = yaml.safe_load((HERE / "small.yaml").read_text())
-    content["training"] |= {"minutes": 1, "gpu": False, "runs_per_job": 1}
+    content["training"] |= {"minutes": 1, "gpu": False, "epochs": math.ceil(60 / seconds_per_epoch(here.folder))}
     content["keep"] = [{"model": "vsepp", "loss": "hardest"}]
-    content["training"]["epochs"] = math.ceil(60 / seconds_per_epoch(tmp_path / "probe"))
     scale = tmp_path / "long.yaml"
     scale.write_text(yaml.safe_dump(content))
     (tmp_path / "studies").symlink_to(HERE / "studies")
-    there = snakemake(tmp_path / "slurm", *workflow(scale), "--retries", "8")
-    here = snakemake(tmp_path / "local", *workflow(scale), cluster=None)
-    for one in (there, here):
+    folders = {name: tmp_path / name for name in ("slurm", "local")}
+    for folder in folders.values():
+        for part in ("corpus", "features", "semantics"):
+            shutil.copytree(here.folder / "results" / part, folder / "results" / part)
+    both = [
+        snakemake(folders["slurm"], *workflow(scale), "--retries", "8"),
+        snakemake(folders["local"], *workflow(scale), cluster=None),
+    ]
+    for one in both:
         ended = one.end()
         assert ended.code == 0, ended.text[-6000:]
-    logs = sorted((tmp_path / "slurm" / ".snakemake" / "slurm_logs" / "rule_train").rglob("*.log"))
-    stopped = [path.read_text() for path in logs]
+    stopped = [path.read_text() for path in (folders["slurm"] / ".snakemake/slurm_logs/rule_train").rglob("*.log")]
     assert any("stopped by SIGTERM: the state of scenes/vsepp" in text for text in stopped), stopped
-    (log,) = (tmp_path / "slurm" / "logs" / "training").rglob("*.log")
+    (log,) = (folders["slurm"] / "logs" / "training").rglob("*.log")
     assert "Continuing from" in log.read_text()
-    assert tables(tmp_path / "slurm", scale) == tables(tmp_path / "local", scale)
-    similarity = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0/similarity_test.npy"
-    assert (tmp_path / "slurm" / similarity).read_bytes() == (tmp_path / "local" / similarity).read_bytes()
+    assert tables(folders["slurm"], scale) == tables(folders["local"], scale)
+    run = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0"
+    for file in ("similarity_test.npy", "history.csv", "weights.safetensors"):
+        assert (folders["slurm"] / run / file).read_bytes() == (folders["local"] / run / file).read_bytes()
 
 
-@pytest.fixture
-def seconds_per_epoch(snakemake) -> Callable[[Path], float]:
-    """How long an epoch of the small scale takes on this machine as busy as it is."""
-
-    def measured(folder: Path) -> float:
-        from fivesentences.training import read_run, train_run
-
-        ended = snakemake(folder, *workflow(HERE / "small.yaml"), "runs", cluster=None).end()
-        assert ended.code == 0, ended.text[-4000:]
-        spec, corpus, features = read_run(next((folder / "results" / "training").rglob("run.yaml")))
-        spec = spec.model_copy(update={"training": spec.training.model_copy(update={"epochs": 30})})
-        before = time.monotonic()
-        train_run(spec, folder / corpus, folder / features, folder / "timed")
-        return (time.monotonic() - before) / 30
-
-    return measured
+def seconds_per_epoch(folder: Path) -> float:
+    """How long an epoch of a finished run takes now."""
+    epochs = 20
+    spec, corpus, features = read_run(next((folder / "results" / "training").rglob("run.yaml")))
+    spec = spec.model_copy(update={"training": spec.training.model_copy(update={"epochs": epochs})})
+    before = time.monotonic()
+    train_run(spec, folder / corpus, folder / features, folder / "timed")
+    return (time.monotonic() - before) / epochs

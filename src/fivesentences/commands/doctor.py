@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -48,7 +49,7 @@ class Finding:
     """One thing looked at.
 
     Attributes:
-        part: Core, extras, Java, data or machine.
+        part: Core, extras, Java, data, machine or cluster.
         name: What.
         state: "ok", "missing" (optional: nobody needs it before a command asks for it), "wrong" (it is there, but not
             as it should be) or "broken" (the core does not work).
@@ -158,6 +159,7 @@ def examine(data: Path, mirror: Path | None, catalogue: Path | None = None) -> l
         lambda: java_findings(mirror),
         lambda: _data(data, mirror, catalogue),
         lambda: _machine(data),
+        _cluster,
     ]
     return [finding for part in parts for finding in part()]
 
@@ -285,3 +287,29 @@ def _gpu() -> Finding:
     if torch.cuda.is_available():
         return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")
     return Finding("machine", "GPU", OK, "none that torch finds; everything runs without one")
+
+
+def _cluster() -> Iterator[Finding]:
+    """What the user tells about a SLURM cluster, where there is such a file, or SLURM is installed."""
+    from fivesentences.plan.cluster import file_about_cluster, slurm_settings
+
+    path, installed = file_about_cluster(), shutil.which("sinfo") is not None
+    if not path.is_file() or not installed:
+        return
+    try:
+        told = slurm_settings(path).cluster
+    except InputError as error:
+        yield Finding("cluster", "SLURM", WRONG, str(error), f"correct {path}")
+        return
+    command = ["sinfo", "--noheader", "--format=%R"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    known = answer.stdout.split()
+    strange = [name for name in told.partitions if name not in known]
+    if answer.returncode:
+        said = (answer.stderr.strip().splitlines() or ["no message"])[0]
+        yield Finding("cluster", "SLURM", WRONG, f"sinfo fails: {said}", "ask where this cluster is submitted from")
+    elif strange:
+        found = f"{path} has {', '.join(strange)}, but the partitions are {', '.join(sorted(set(known)))}"
+        yield Finding("cluster", "SLURM", WRONG, found, f"correct partitions in {path}")
+    else:
+        yield Finding("cluster", "SLURM", OK, f"partitions {', '.join(told.partitions)}, as in {path}")

@@ -80,16 +80,21 @@ class SlurmSettings:
         return found
 
 
+def file_about_cluster() -> Path:
+    """The file that FIVESENTENCES_CLUSTER names, or ``profiles/slurm/cluster.yaml`` in the folder one works in."""
+    return Path(os.environ.get(VARIABLE) or FILE)
+
+
 def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
     """Read what a user tells about a cluster.
 
     Args:
-        file: By default the one that FIVESENTENCES_CLUSTER names, or ``profiles/slurm/cluster.yaml``.
+        file: By default ``file_about_cluster()``.
 
     Raises:
         InputError: If the file is missing or wrong, or names a rule that the workflow does not have.
     """
-    path = Path(file or os.environ.get(VARIABLE) or FILE)
+    path = Path(file or file_about_cluster())
     if not path.is_file():
         raise InputError(
             "there is no such file, which tells your account and partitions",
