@@ -149,13 +149,17 @@ def check_text(text: str, where: Path | str) -> str:
 # --- JSON ---------------------------------------------------------------------------------------------------
 
 
-def read_json(path: Path | str) -> Any:
+def read_json(path: Path | str, cure: str = "") -> Any:
     """Read a JSON file.
+
+    Args:
+        path: The file.
+        cure: What to do about one that is not JSON, such as "make it again".
 
     Raises:
         InputError: If it is no file, or not what ``parse_json`` reads.
     """
-    return parse_json(read_bytes(path, LARGEST_JSON), path)
+    return parse_json(read_bytes(path, LARGEST_JSON), path, cure)
 
 
 def read_formatted(path: Path | str, form: str, otherwise: str) -> dict[str, Any]:

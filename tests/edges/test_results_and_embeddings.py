@@ -23,8 +23,12 @@ from fivesentences.config.features import FeatureSpec
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.evaluation.categories import read_subspace_table
+from fivesentences.evaluation.per_image import read_per_image
+from fivesentences.evaluation.tidy import read_evaluations
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
+from fivesentences.paper.figures.writing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 
@@ -232,6 +236,16 @@ FEATURES = [
         ({"extractor": "resnet18", "crops": "ten", "layout": "grid"}, ("crops is 'ten'",)),
         ({"extractor": "faster_rcnn", "layout": "regions", "flavour": "d2"}, ("only bottom_up has",)))),
 ]  # fmt: skip
+MADE_HERE = [  # by earlier stages of the workflow, and cut since
+    refused(lambda folder: read_evaluations([folder / "cut.json"]), "cut.json", "evaluate the runs", name="numbers"),
+    refused(lambda folder: read_per_image([folder / "cut.parquet"], ["r"]), "cut.parquet", "evaluate the runs again",
+            name="per image"),
+    refused(lambda folder: read_per_image([folder / "beyond.parquet"], ["r"]), "the column 'run' is missing",
+            name="other columns"),
+    refused(lambda folder: read_subspace_table([folder / "cut.parquet"], "metrics"), "cut.parquet", "evaluate the runs",
+            name="categories"),
+    refused(lambda folder: read_texts(folder / "cut.json"), "cut.json", "draw the figure again", name="a figure"),
+]  # fmt: skip
 DETECTORS = [
     refused(lambda folder: read_vocabulary(folder / "vocabulary_long.txt"), "at most 1,048,576", name="a long one"),
     refused(lambda folder: read_vocabulary(folder / "vocabulary_empty.txt", 3), "0 lines", name="an empty vocabulary"),
@@ -248,6 +262,6 @@ DETECTORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*RESULTS, *EMBEDDINGS, *ENCODERS, *FEATURES, *DETECTORS], ids=ids)
+@pytest.mark.parametrize("case", [*RESULTS, *EMBEDDINGS, *ENCODERS, *FEATURES, *MADE_HERE, *DETECTORS], ids=ids)
 def test_results_and_embeddings(case, carry_out):
     carry_out(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -51,6 +52,23 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
         frame: pd.DataFrame = stored.to_pandas()
     except (pa.ArrowException, ValueError, TypeError, KeyError) as error:  # such as metadata of other columns
         raise _unreadable(path, error, cure) from None
+    return frame
+
+
+def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.DataFrame:
+    """Read a parquet file as pandas reads it.
+
+    Args:
+        path: The file.
+        cure: What to do about a damaged one, such as "make it again".
+        columns: Columns that it must have.
+
+    Raises:
+        InputError: As in ``read_parquet``; or if a column is missing or cannot be converted.
+    """
+    frame = frame_of(read_parquet(path, cure), path, cure)
+    if missing := [name for name in columns if name not in frame.columns]:
+        raise InputError(f"the column '{missing[0]}' is missing", where=path, cure=cure)
     return frame
 
 

@@ -149,7 +149,7 @@ def read_agreement(path: Path | str) -> pd.DataFrame:
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    numbers = read_json(path)
+    numbers = read_json(path, "ask the judge again")
     if not isinstance(numbers, list) or not numbers:
         raise InputError(f"{path}: this is no list of numbers of agreement; make it again.")
     for place, number in enumerate(numbers):

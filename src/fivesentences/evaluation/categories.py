@@ -16,6 +16,7 @@ from fivesentences.config.documents import SELECTIONS, Selection
 from fivesentences.config.types import Direction
 from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
@@ -233,12 +234,7 @@ def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataF
     """
     columns, frames = TABLES[table], []
     for file in files:
-        check_file(file, "evaluate the runs again")
-        frame = pd.read_parquet(file)
-        missing = [name for name in columns if name not in frame]
-        if missing:
-            raise InputError(f"the column '{missing[0]}' is missing; evaluate the runs again.", where=file)
-        frames.append(frame)
+        frames.append(read_frame(file, "evaluate the runs again", columns))
     if not frames:
         return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
     return pd.concat(frames, ignore_index=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import QueryValues
 from fivesentences.plan.exhibits import Summed
@@ -83,9 +84,9 @@ def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
 def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
     """The contributions of some runs, as far as the files have them: each a frame with one row per ``image_id``."""
     wanted = list(dict.fromkeys(runs))
-    frames = [pd.read_parquet(file, filters=[("run", "in", wanted)]) for file in files]
+    frames = [read_frame(file, "evaluate the runs again", ["run", "image_id", *SUMMED]) for file in files]
     return {
         str(run): of_run.set_index("image_id")[list(SUMMED)]
         for frame in frames
-        for run, of_run in frame.groupby("run", sort=False)
+        for run, of_run in frame[frame["run"].isin(wanted)].groupby("run", sort=False)
     }

@@ -17,7 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.config.documents import Selection
-from fivesentences.documents import check_file, read_formatted
+from fivesentences.corpus.parquet import read_frame
+from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
 from fivesentences.metrics.crossed import POWER, RESAMPLES
@@ -127,8 +128,8 @@ def read_precisions(files: Iterable[Path], runs: Iterable[str]) -> dict[tuple[st
     """
     wanted, found = list(dict.fromkeys(runs)), {}
     for file in files:
-        check_file(file, "evaluate the runs again")
-        lines = pd.read_parquet(file, filters=[("run", "in", wanted)])
+        lines = read_frame(file, "evaluate the runs again", ["run", "selection", "document", "direction"])
+        lines = lines[lines["run"].isin(wanted)]
         for (run, selection), of_run in lines.groupby(["run", "selection"], sort=False):
             sides = {side: lines.set_index("document").sort_index() for side, lines in of_run.groupby("direction")}
             images, texts = (sides[side].loc[sides["i2t"].index] for side in ("i2t", "t2i"))

@@ -28,7 +28,7 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """
     entries: list[dict[str, Any]] = []
     for file in files:
-        content = read_json(file)
+        content = read_json(file, "evaluate the runs again")
         of_runs = content if isinstance(content, list) else [content]
         for entry in of_runs:
             if not isinstance(entry, dict) or "run" not in entry:

@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import PhiName, References, Scale
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.figures.canvas import (
@@ -93,7 +94,8 @@ class AgreementFigure(FigureKind):
         """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations; see ``FigureKind``."""
         scale = context.scale
         agreements = read_agreements(path.with_suffix(".json") for path in numbers)
-        pairs = {str(judge.judge): pd.read_parquet(path) for judge, path in zip(scale.judges, numbers, strict=True)}
+        files = zip(scale.judges, numbers, strict=True)
+        pairs = {str(judge.judge): read_frame(path, "ask the judge again") for judge, path in files}
         data = self.bin_pairs(scale, pairs)
         draw = functools.partial(self._draw, context=context, data=data, agreements=agreements)
         return Drawing(data, self._notes(context, agreements), None if data.empty else draw)

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config.types import Share
-from fivesentences.errors import InputError
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.category_looks import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
@@ -100,11 +100,7 @@ def _read_projection(numbers: Sequence[Path]) -> pd.DataFrame:
         InputError: If it lacks a column.
     """
     path = next(path for path in numbers if not path.name.endswith(CATEGORY_MARGINS))
-    frame = pd.read_parquet(path)
-    missing = [column for column in POINTS if column not in frame]
-    if missing:
-        raise InputError(f"the column '{missing[0]}' is missing; project the subspace again.", where=path)
-    return frame[POINTS]
+    return read_frame(path, "project the subspace again", POINTS)[POINTS]
 
 
 def _notes(row: SubspaceRow, margins: pd.DataFrame, points: pd.DataFrame, context: Context) -> list[str]:

@@ -43,7 +43,7 @@ def read_texts(path: Path) -> tuple[str, str, list[str]]:
     Raises:
         InputError: If the file is missing or holds something else.
     """
-    texts = read_json(path)
+    texts = read_json(path, "draw the figure again")
     try:
         return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
     except (KeyError, TypeError):

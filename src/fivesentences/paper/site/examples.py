@@ -61,6 +61,6 @@ def read_examples(path: Path) -> Picture:
     Raises:
         InputError: If the file is missing.
     """
-    shown = read_json(path)
+    shown = read_json(path, "make it again")
     caption = f"{shown['images']} of the {shown['of']} test images of {shown['dataset']}, each with its captions."
     return Picture(path.with_suffix(".png"), f"What {shown['dataset']} looks like", caption)

@@ -204,7 +204,7 @@ class Table:
             InputError: If the file is missing or is not a table.
         """
         try:
-            return TypeAdapter(Table).validate_python(read_json(path))
+            return TypeAdapter(Table).validate_python(read_json(path, "make the table again"))
         except ValidationError as error:
             raise InputError(f"{path}: this is not a table of this version ({error.error_count()} mistakes).") from None
 
