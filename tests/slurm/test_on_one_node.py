@@ -1,6 +1,6 @@
 """The workflow on a real SLURM cluster, of one node: what succeeds, what fails, and what is stopped half-way.
 
-A job takes some 12 seconds of SLURM and of two nested Snakemakes before it does anything, so there are few of them.
+SLURM and two nested Snakemakes take a while before a job does anything, so there are few of them.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def begun(working: Snakemake) -> str:
 
 
 def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake, tmp_path) -> None:
-    # SLURM asks to stop 25 seconds before the limit, or somewhat later. Two nested Snakemakes and torch need a part of the
-    # time; where they start within 5 seconds each, the limit is the shortest that SLURM has, a minute. The training takes
-    # longer on this machine, as busy as it is.
+    # SLURM asks to stop 25 seconds before the limit, or somewhat later. Two nested Snakemakes and torch need a part of
+    # the time; where they start within 5 seconds each, the limit is the shortest that SLURM has, a minute. The training
+    # takes longer on this machine, as busy as it is.
     ended = here.end()
     assert ended.code == 0, ended.text[-4000:]
     content = yaml.safe_load((HERE / "small.yaml").read_text())
