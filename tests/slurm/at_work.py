@@ -103,6 +103,6 @@ class Snakemake:
 
 def states(*jobs: str) -> dict[str, str]:
     """What squeue says of jobs, by their numbers."""
-    command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%P|%b"]
+    command = ["squeue", "--noheader", "--states=all", "--format=%i|%T"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {number: rest for number, _, rest in (line.partition("|") for line in lines) if number in jobs}
+    return {number: state for number, _, state in (line.partition("|") for line in lines) if number in jobs}
