@@ -51,10 +51,8 @@ def scale_named(name: str, own: Path) -> Scale:
 
 
 def unpacked_by_hand(scale: Scale) -> set[Path]:
-    """Folders that a person unpacks, which no rule makes and nobody may download."""
-    folders = {regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))}
-    documents = scale.categories.documents.values() if scale.categories else ()
-    return folders | {data.folder for data in documents if data.loader == "nus_wide"}
+    """Folders of regions that a person unpacks, which no rule makes and nobody may download."""
+    return {regions.folder for data in scale.datasets.values() if (regions := getattr(data, "regions", None))}
 
 
 @pytest.fixture
