@@ -154,6 +154,8 @@ def _hours(taken: Iterable[Cost]) -> str:
     if not taken:
         return ""
     hours = seconds / 3600
+    if unknown and hours < 0.1:
+        return "unknown"
     return ("> " if unknown else "") + (f"{hours:,.0f}" if hours >= 10 else f"{hours:.1f}" if hours >= 0.1 else "< 0.1")
 
 

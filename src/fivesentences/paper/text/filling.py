@@ -64,7 +64,8 @@ def _content(asked: str, results: Path, where: str) -> str:
     if match["where"] is not None:
         return _value(text, match["where"], match["show"], f"{where}, from {path}")
     if match["table"]:
-        text = "".join(line for line in text.splitlines(keepends=True) if line.startswith("|"))
+        tables = re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
+        text = "\n".join(table.rstrip("\n") + "\n" for table in tables)
     return f"\n\n{text.strip()}\n\n"
 
 
