@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     def full(descriptor, start, length):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(scoring.os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     with pytest.raises(InputError, match=r"no room for the 2\.4 GB"):
         new_array(tmp_path / "phi.npy", np.float32, (200_000, 3000))
 

@@ -120,6 +120,13 @@ def test_other_features_of_equal_shape_in_a_precomp_folder_train_again(inputs, s
     folder, described = tmp_path / "precomp", tmp_path / "features.json"
     (folder / "train").mkdir(parents=True)
 
+    for split in ("train", "dev", "test"):
+        part = corpus.split(split)
+        of_images = part.table.groupby("image_id", sort=False)["caption"].agg(list)
+        five = [(captions * 5)[:5] for captions in of_images]
+        (folder / f"{split}_caps.txt").write_text("".join(f"{caption}\n" for one in five for caption in one))
+        (folder / f"{split}_ids.txt").write_text("".join(f"{image}\n" for image in part.images["image_id"]))
+
     def write(split, scale):
         rows = scale * table.rows(corpus.split(split).images["image_id"].tolist())
         if split != "train" or layout == "npy":

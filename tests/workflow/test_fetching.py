@@ -47,7 +47,6 @@ def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_serve
         str(PROJECT / "Snakefile"),
         "--directory",
         str(work),
-        "--cores",
     ]
     command += ["--cores", "1", "--workflow-profile", "none", "--configfile", str(tmp_path / "s.yaml")]
     environment = os.environ | {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": NOBODY}

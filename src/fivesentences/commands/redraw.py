@@ -54,6 +54,8 @@ def redraw(
     need("snakemake", "workflow", "drawing")
     plan = plan_of(check(Scale, _content(what, config or []), str(what)), what.parent)
     scale, digests = plan.scale.scale, Digests(CHECKSUMS)
+    if not plan.places.manifest(scale).is_file():
+        raise InputError("there is no such file", where=plan.places.manifest(scale), cure="fetch the results: dvc pull")
     check_as_pushed(plan, read_manifest(plan.places.manifest(scale)), digests)
     digests.save()
     drawn = drawn_of(graph_of_page(plan, scale))

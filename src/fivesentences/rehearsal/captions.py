@@ -16,6 +16,7 @@ from fivesentences.storage import replacing, write_lines
 
 WORST, BEST = 0.0, 5.0  # of CxC's ratings
 STEP = 7  # the n-th caption of an image was judged with the image 1 + STEP * n further on, too
+MARKS = re.compile(r"[^\w\s]")  # of punctuation, which the releases' tokeniser keeps
 
 
 def write_karpathy(path: Path, datasets: Mapping[str, Sequence[UpstreamImage]]) -> None:
@@ -96,8 +97,9 @@ def write_cxc(path: Path, images: Sequence[UpstreamImage]) -> None:
 
 
 def write_vocabulary(path: Path, images: Sequence[UpstreamImage]) -> None:
-    """``<name>_precomp_vocab.json``: the words of the captions, numbered as the releases do."""
-    words = sorted({word for image in images for caption in image.captions for word in words_of(caption)})
+    """``<name>_precomp_vocab.json``: words and punctuation marks of the captions, numbered as the releases do."""
+    texts = [caption for image in images for caption in image.captions]
+    words = sorted({word for text in texts for word in (*words_of(text), *MARKS.findall(text))})
     number_of = {word: number for number, word in enumerate(["<pad>", "<start>", "<end>", "<unk>", *words])}
     content = {
         "word2idx": number_of,
