@@ -27,6 +27,7 @@ def tables(folder: Path, scale: Path) -> dict[str, bytes]:
     """Every table and the data of every figure, by file."""
     paper = folder / "results" / "paper" / yaml.safe_load(scale.read_text())["scale"]
     found = [path for path in sorted(paper.rglob("*")) if path.suffix in {".csv", ".md", ".tex", ".json"}]
+    found.remove(paper / "manifest.json")  # which says how long everything took
     return {str(path.relative_to(paper)): path.read_bytes() for path in found}
 
 
