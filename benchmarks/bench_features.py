@@ -120,35 +120,32 @@ def extraction(photographs: Photographs, names: list[str], weights: Path, worker
     return Run(cpu, finished[0][0] - start, whole, rate, features)
 
 
-def seconds_of(work: Callable[[], None]) -> tuple[float, float]:
-    """CPU seconds, workers included, and seconds of the clock."""
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    start, before = time.perf_counter(), [resource.getrusage(process) for process in who]
+def cpu_seconds(work: Callable[[], None]) -> float:
+    """CPU seconds of some work, worker processes included."""
+    before = sum(os.times()[:4])
     work()
-    after = [resource.getrusage(process) for process in who]
-    cpu = sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
-    return cpu, time.perf_counter() - start
+    return sum(os.times()[:4]) - before
 
 
 def time_kinds(photographs: Photographs, names: list[str], weights: Path, workers: int) -> None:
-    """Print a row of a table for each kind of features."""
-    print("| features | numbers per image | ms of CPU per image | images/s | Flickr8k, minutes |")
-    print("| --- | --- | --- | --- | --- |")
-    few = names[: len(names) // 8]
+    """Print a row of a table for each kind of features; CPU seconds, which other programs disturb less."""
+    print("| features | numbers per image | ms of CPU per image | Flickr8k on one core, minutes |")
+    print("| --- | --- | --- | --- |")
+    few = names[: len(names) // 4]
     for kind, spec in KINDS.items():
         taken = []
         for some in (few[:8], few, names):  # the first warms up
             images = pd.DataFrame({"image_id": some, "filename": some})
             with tempfile.TemporaryDirectory() as folder:
                 out = Path(folder, "f.npy")
-                extract = functools.partial(
-                    extract_as_configured, spec, photographs, images, out, workers=workers, weights=weights
+                asked = (spec, photographs, images, out)
+                taken.append(
+                    cpu_seconds(functools.partial(extract_as_configured, *asked, workers=workers, weights=weights))
                 )
-                taken.append(seconds_of(extract))
                 shape = np.load(out, mmap_mode="r").shape[1:]
-        cpu, wall = ((longer - shorter) / (len(names) - len(few)) for shorter, longer in zip(*taken[1:], strict=True))
+        each = (taken[2] - taken[1]) / (len(names) - len(few))
         size = " x ".join(f"{length:,}" for length in shape)
-        print(f"| {kind} | {size} | {1000 * cpu:.1f} | {1 / wall:.1f} | {ALL * wall / 60:.1f} |")
+        print(f"| {kind} | {size} | {1000 * each:.0f} | {ALL * each / 60:.0f} |", flush=True)
 
 
 def main() -> None:
