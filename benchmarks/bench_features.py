@@ -44,7 +44,6 @@ ALL = 8091  # photographs of Flickr8k
 BATCH = 32
 KINDS = {
     "one vector": FeatureSpec(extractor="mobilenetv2_100"),
-    "one vector, ten crops": FeatureSpec(extractor="mobilenetv2_100", crops="ten"),
     "7 x 7 grid": FeatureSpec(extractor="mobilenetv2_100", layout="grid"),
     "36 tiles": FeatureSpec(extractor="mobilenetv2_100", layout="regions", proposals="tiles"),
     "36 regions of selective search": FeatureSpec(
