@@ -102,7 +102,7 @@ def _draw(canvas: Canvas, images: Sequence[BoxedImage], data: pd.DataFrame, phot
     heights = [column * size[1] / size[0] for _, size in pictures]
     shown = [data[data["image_id"] == image.record.image_id] for image in images]
     blocks = [
-        NAME + height + 0.06 + LINE * -(-len(rows) // LABELS_ACROSS) + PAD
+        NAME + height + 0.06 + LINE * -(-len(_described(rows)) // LABELS_ACROSS) + PAD
         for height, rows in zip(heights, shown, strict=True)
     ]
     lines = [max(blocks[start : start + ACROSS]) for start in range(0, len(images), ACROSS)]
@@ -115,7 +115,12 @@ def _draw(canvas: Canvas, images: Sequence[BoxedImage], data: pd.DataFrame, phot
         panel.imshow(picture, extent=(0, size[0], size[1], 0), interpolation="antialiased")
         panel.set_axis_off()
         _draw_boxes(panel, shown[number])
-        _draw_labels(canvas, left, top + NAME + height + 0.06, column, shown[number])
+        _draw_labels(canvas, left, top + NAME + height + 0.06, column, _described(shown[number]))
+
+
+def _described(rows: pd.DataFrame) -> pd.DataFrame:
+    """Boxes of which more is known than where they are: those of proposals have neither class nor score."""
+    return rows[(rows["label"] != "") | rows["score"].notna()]
 
 
 def _picture(image: BoxedImage, photographs: Photographs) -> tuple[Any, tuple[int, int]]:
