@@ -29,17 +29,15 @@ import torch
 import yaml
 from PIL import Image
 
-from captions import machine
-from fivesentences.config import FeatureSpec, Scale, check, extended, read
+from fivesentences.config import FeatureSpec, Scale, read
 from fivesentences.config.rates import CoreRates, ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_yaml
 from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.features.describing import extractor_of
 from fivesentences.features.networks import save_weights
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
-from fivesentences.machine import device_named
+from fivesentences.machine import device_named, hardware
 from fivesentences.paper.studies import plan_of
 from fivesentences.plan.costs import MILLION, Costs, setting_of
 from fivesentences.plan.plan import Plan
@@ -178,7 +176,7 @@ def rounded(seconds: float) -> float:
 
 def core_name() -> str:
     """The processor and torch, without what changes from run to run."""
-    return f"one core of {machine().partition(',')[0]}, torch {torch.__version__}"
+    return f"one core of {hardware()['processor']}, torch {torch.__version__}"
 
 
 def measured(plan: Plan, device: str, corpus: Path, folder: Path) -> MachineRates:
@@ -226,8 +224,7 @@ def main() -> None:
     if device != "cpu" and known is None:
         raise SystemExit(f"{options.out} is missing; measure the core first, without --device")
     torch.set_num_threads(1)
-    content = extended(read_yaml(options.scale), options.scale)
-    plan = plan_of(check(Scale, content, str(options.scale)), options.scale.parent)
+    plan = plan_of(read(Scale, options.scale), options.scale.parent)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpus = folder / "scenes" / "scenes.parquet"

@@ -14,9 +14,9 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
-from fivesentences.plan.cluster import ARRAY_RULES, GPU_RULES, RESUMED_RULES, VARIABLE, slurm_settings
+from fivesentences.plan.cluster import ARRAY_RULES, RESUMED_RULES, VARIABLE, slurm_settings
 from fivesentences.plan.places import Places
-from fivesentences.plan.rules import outputs
+from fivesentences.plan.rules import GPU_RULES, outputs
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"

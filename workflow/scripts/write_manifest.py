@@ -4,10 +4,11 @@ from pathlib import Path
 
 from fivesentences.config import Scale, check
 from fivesentences.console import log_to
+from fivesentences.paper.digests import CHECKSUMS
 from fivesentences.paper.manifest import write_manifest
 from fivesentences.paper.studies import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
     scale, benchmarks = snakemake.wildcards.scale, snakemake.params.benchmarks
-    write_manifest(plan, scale, benchmarks, Path(snakemake.output.manifest), cache=Path("logs/checksums.json"))
+    write_manifest(plan, scale, benchmarks, Path(snakemake.output.manifest), cache=CHECKSUMS)

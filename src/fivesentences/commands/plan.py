@@ -13,7 +13,7 @@ import typer
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError
-from fivesentences.machine import processors
+from fivesentences.machine import best_device, processors
 
 if TYPE_CHECKING:
     from fivesentences.plan.costs import Cost, Costs
@@ -87,7 +87,7 @@ def plan(
     wall = wall_seconds(ahead, left, cores, gpus)
     downloads = _downloads(made, left)
     missing = _missing(made, graph.given, downloads, left)
-    tables = {name: graph.behind([path]) for name, path in _exhibits(made).items()}
+    tables = {name: graph.behind([path]) for name, path in made.exhibit_files.items()}
     sheets = [
         _by_stage(scale, made, costs, taken),
         *([_by_table(made, costs, tables)] if made.runs and target in ("page", "tables", "figures") else []),
@@ -173,23 +173,16 @@ def _size(size: int | None) -> str:
 # --- what is missing ------------------------------------------------------------------------------------------------
 
 
-def _exhibits(plan: Plan) -> dict[str, Path]:
-    scale = plan.scale.scale
-    tables = {name: plan.places.exhibit(scale, name, "html") for name in plan.tables}
-    return tables | {name: plan.places.exhibit(scale, name, "png") for name in plan.figures}
-
-
 def _downloads(plan: Plan, left: Sequence[Cost]) -> list[Download]:
     from fivesentences.corpus.catalogue import at_hand
 
-    folders = [plan.places.data, *([] if plan.mirror is None else [plan.mirror])]
-    files = {file.path: file for entry in plan.catalogue.datasets.values() for file in entry.files.values()}
-    needed = [one.job.wildcards["file"] for one in left if one.job.rule == "download"]
-    return [
-        Download(path, files[path].size, None if files[path].url else files[path].fetch_by_hand)
-        for path in needed
-        if not at_hand(path, folders)
-    ]
+    found = []
+    for path in (one.job.wildcards["file"] for one in left if one.job.rule == "download"):
+        dataset, name = plan.downloads[path]
+        file = plan.catalogue.datasets[dataset].files[name]
+        if not at_hand(path, plan.download_folders):
+            found.append(Download(path, file.size, None if file.url else file.fetch_by_hand))
+    return found
 
 
 def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], left: Sequence[Cost]) -> list[str]:
@@ -201,7 +194,7 @@ def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], 
     found += _weights(plan, left)
     if any(one.job.rule in ("parse_captions", "parse_some_captions") for one in left):
         found += _java(plan)
-    if plan.scale.training.gpu and not _has_gpu():
+    if plan.scale.training.gpu and best_device() != "cuda":
         found.append("The scale trains on a GPU, and torch finds none here.")
     held, free = sum(one.disk or 0 for one in left), _free(plan.places.results)
     held += sum(one.size or 0 for one in downloads)
@@ -230,14 +223,6 @@ def _java(plan: Plan) -> list[str]:
 
     lacking = [one for one in java_findings(plan.mirror) if one.state != OK]
     return [f"SPICE's parser needs {one.name}: {one.found} ({one.cure})." for one in lacking]
-
-
-def _has_gpu() -> bool:
-    try:
-        import torch
-    except ImportError:
-        return False
-    return torch.cuda.is_available()
 
 
 def _free(folder: Path) -> int:

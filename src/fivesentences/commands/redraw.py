@@ -13,7 +13,6 @@ from fivesentences.commands import arguments as given
 from fivesentences.errors import InputError, need
 
 NOTHING = "Nothing to be done"
-CHECKSUMS = Path("logs/checksums.json")
 LAST_LINES = 2000  # characters of Snakemake's output that an error shows
 
 
@@ -47,7 +46,7 @@ def redraw(
     from fivesentences.config import Scale, check
     from fivesentences.machine import processors
     from fivesentences.paper.comparing_manifests import check_as_pushed
-    from fivesentences.paper.digests import Digests
+    from fivesentences.paper.digests import CHECKSUMS, Digests
     from fivesentences.paper.manifest import drawn_of, graph_of_page, read_manifest
     from fivesentences.paper.studies import plan_of
 

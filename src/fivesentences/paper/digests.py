@@ -10,6 +10,7 @@ from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of, write_json
 
 FORMAT = "fivesentences.digests 1"
+CHECKSUMS = Path("logs/checksums.json")  # of the results of a folder
 
 
 class Digests:

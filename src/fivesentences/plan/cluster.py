@@ -11,11 +11,9 @@ from fivesentences.config import read
 from fivesentences.config.cluster import Cluster
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.plan.places import Places
-from fivesentences.plan.rules import outputs
+from fivesentences.plan.rules import GPU_RULES, outputs
 
 FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
-# Rules that compute on a GPU where the scale's training does.
-GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
 # Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
 # array has none: these rules are in no array.
 RESUMED_RULES = ("train",)

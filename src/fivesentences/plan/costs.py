@@ -7,25 +7,22 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from fivesentences.config import FeatureSpec
 from fivesentences.config.features import REGIONS
 from fivesentences.config.rates import ExtractorRate, MachineRates, ModelRate, Rates
+from fivesentences.features.extract import LONGEST_FLOAT32_ROW
 from fivesentences.plan.graph import Graph, PlannedJob
 from fivesentences.plan.plan import Plan
+from fivesentences.plan.rules import GPU_RULES
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.sizes import Size, sizes_of
 
 MILLION = 1e6
 FLOAT32, FLOAT16 = 4, 2
-# Features with more numbers per image are float16, see ``features.extract``.
-LARGEST_FLOAT32 = 8192
 # What is described in a precomp folder, and found by detectors, before anything is measured.
 SHAPES = {"bottom_up": 2048, "faster_rcnn": 1024}
-# Rules whose jobs train or describe images: on a GPU where the scale says so.
-ON_GPU = ("extract_features", "detect_regions", "extract_part", "train")
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Costs:
         """What a job takes."""
         found: Callable[..., tuple[float | None, int | None]] | None = getattr(self, f"_{job.rule}", None)
         seconds, disk = (0.0, 0) if found is None else found(**job.wildcards)
-        on_gpu = job.rule in ON_GPU and self.plan.scale.training.gpu
+        on_gpu = job.rule in GPU_RULES and self.plan.scale.training.gpu
         return Cost(job, None if seconds is None else self.rates.core.job + seconds, on_gpu, disk)
 
     @cached_property
@@ -91,7 +88,7 @@ class Costs:
         rate = self._rates_of(spec)
         if rate is not None:
             shape = list(rate.shape)
-        elif spec.extractor in SHAPES or dataset in self.plan.precomp:
+        elif spec.extractor in SHAPES or self.plan.is_described(dataset, spec):
             shape = [spec.regions or REGIONS, SHAPES.get(spec.extractor, 2048)]
         else:
             return None
@@ -192,7 +189,7 @@ class Costs:
             return None, None
         train, dev, test = (sizes[split] for split in ("train", "dev", "test"))
         training = spec.training
-        captions = min(train.captions, train.images * (spec.captions_per_image or train.captions)) * spec.fraction
+        captions = _taken(train, spec.fraction, spec.captions_per_image).captions
         steps = training.epochs * math.ceil(captions / training.batch_size)
         scored = min(dev.images, training.selection_images or dev.images)
         times = math.ceil(training.epochs / training.score_every)
@@ -223,8 +220,7 @@ class Costs:
         if size is None:
             return None
         fraction, captions_per_image, *_ = params["part"]
-        captions = min(size.captions, size.images * (captions_per_image or size.captions)) * fraction
-        return Size(math.ceil(size.images * fraction), math.ceil(captions))
+        return _taken(size, fraction, captions_per_image)
 
     def _images(self, dataset: str) -> int | None:
         sizes = self._sizes_of(dataset)
@@ -286,7 +282,13 @@ def stage_of(job: PlannedJob, plan: Plan) -> str:
     for root in (plan.places.results, plan.places.data):
         if first.is_relative_to(root):
             return root.name if root == plan.places.data else first.relative_to(root).parts[0]
-    return str(Path(first).parts[0])
+    return first.parts[0]
+
+
+def _taken(train: Size, fraction: float, captions_per_image: int | None) -> Size:
+    """A part of the training split, see ``corpus.training_part``."""
+    captions = min(train.captions, train.images * (captions_per_image or train.captions)) * fraction
+    return Size(math.ceil(train.images * fraction), math.ceil(captions))
 
 
 def _scoring(rate: ModelRate, images: int) -> float:
@@ -295,7 +297,7 @@ def _scoring(rate: ModelRate, images: int) -> float:
 
 def _bytes(shape: Sequence[int]) -> int:
     numbers = math.prod(shape)
-    return numbers * (FLOAT16 if numbers > LARGEST_FLOAT32 else FLOAT32)
+    return numbers * (FLOAT16 if numbers > LONGEST_FLOAT32_ROW else FLOAT32)
 
 
 def _sum(values: Sequence[Any]) -> Any:

@@ -75,12 +75,16 @@ class Plan(Resolved):
         return Rules(self).constraints_of(rule)
 
     @property
+    def exhibit_files(self) -> dict[str, Path]:
+        """The file of each table and figure that stands for all of its files, by ``study/name``."""
+        places, scale = self.places, self.scale.scale
+        tables = {table: places.exhibit(scale, table, "html") for table in self.tables}
+        return tables | {figure: places.exhibit(scale, figure, "png") for figure in self.figures}
+
+    @property
     def targets(self) -> dict[str, list[Path]]:
         """Named targets: stages, and every table and figure by ``study_name``, and by ``name`` where that is unique."""
-        places, name = self.places, self.scale.scale
-        tables = {exhibit: places.exhibit(name, exhibit, "html") for exhibit in self.tables}
-        figures = {exhibit: places.exhibit(name, exhibit, "png") for exhibit in self.figures}
-        exhibits = tables | figures
+        places, name, exhibits = self.places, self.scale.scale, self.exhibit_files
         return {short: [exhibits[exhibit]] for short, exhibit in short_names(exhibits).items()} | {
             "corpora": [places.corpus(dataset) for dataset in self.scale.datasets],
             "features": [self.features_of(spec) for spec in self.runs.values()],
@@ -93,8 +97,8 @@ class Plan(Resolved):
                 *self.records_of(self.runs),
                 *(places.subspace_record(job) for job in self.subspaces.jobs_of(self.subspaces.runs)),
             ],
-            "tables": list(tables.values()),
-            "figures": list(figures.values()),
+            "tables": [exhibits[table] for table in self.tables],
+            "figures": [exhibits[figure] for figure in self.figures],
             "page": [places.page(name), places.manifest(name)],
             "complete": [places.page(self.scale.complete.scale), places.manifest(self.scale.complete.scale)],
         }

@@ -191,6 +191,17 @@ class Resolved:
         asked = [scale.features, scale.grid_features, *scale.further_features.values()]
         return {spec.source: spec.extraction for spec in asked if spec is not None}
 
+    @property
+    def download_folders(self) -> list[Path]:
+        """Folders that may hold downloads."""
+        return [self.places.data, *([] if self.mirror is None else [self.mirror])]
+
+    @property
+    def downloads(self) -> dict[str, tuple[str, str]]:
+        """Dataset and name in the catalogue of each file, by its path."""
+        entries = self.catalogue.datasets.items()
+        return {file.path: (dataset, name) for dataset, entry in entries for name, file in entry.files.items()}
+
     # --- datasets and phi -----------------------------------------------------------------------------------
 
     @property

@@ -32,6 +32,8 @@ from fivesentences.semantics.registry import needs_tuples
 TEST = "test"
 ON_DISK = {"features": ".npy", "images": ".images.parquet", "source": ".source.json"}  # of features, by their suffixes
 EMBEDDED = {"images": IMAGES, "captions": CAPTIONS, "note": NOTE}  # of a folder of embeddings
+# Rules that compute on a GPU where the scale's training does.
+GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
 # The record that something was fetched; what it is follows from the settings of the job that uses it.
 FETCHED = frozenset({"fetched"})
 WITHOUT_DOWNLOADS = (GRID_DESCRIPTORS, "bottom_up")  # an extractor without weights, and one that no library offers
@@ -154,7 +156,7 @@ class Rules(SubspaceRules):
             "phi": "[a-z0-9_]+(-[a-z]+)?",
             "captions": "fraction=[^/]+",
             "part": f"({one_of(get_args(Split))})/tuples(,fraction=[^/]+)?",
-            "file": one_of(self._downloads),
+            "file": one_of(self.plan.downloads),
             "job": one_of(plan.evaluations),
             "ensemble": one_of(plan.all_ensembles),
             "encoder": one_of(run.model for run in plan.all_encoded.values()),
@@ -203,7 +205,7 @@ class Rules(SubspaceRules):
 
     def download(self, file: str) -> Step:
         """One file of the catalogue."""
-        dataset, name = self._downloads[file]
+        dataset, name = self.plan.downloads[file]
         catalogue = str(config_file(CATALOGUE, self.plan.config))
         return Step(params={"dataset": dataset, "name": name, "catalogue": catalogue, "mirror": self._mirror})
 
@@ -595,20 +597,9 @@ class Rules(SubspaceRules):
     def _mirror(self) -> str | None:
         return None if self.plan.mirror is None else str(self.plan.mirror)
 
-    @property
-    def _folders(self) -> list[Path]:
-        """Folders that may hold downloads."""
-        return [self.places.data, *([] if self.plan.mirror is None else [self.plan.mirror])]
-
-    @property
-    def _downloads(self) -> dict[str, tuple[str, str]]:
-        """Dataset and name in the catalogue of each file, by its path."""
-        entries = self.plan.catalogue.datasets.items()
-        return {file.path: (dataset, name) for dataset, entry in entries for name, file in entry.files.items()}
-
     def _downloaded(self, dataset: str, kind: str, splits: Sequence[str] | None = None) -> list[Path]:
         """Files of a dataset whose name in the catalogue begins with ``kind``."""
-        files = files_to_read(self.plan.catalogue, dataset, kind, splits, self._folders)
+        files = files_to_read(self.plan.catalogue, dataset, kind, splits, self.plan.download_folders)
         return [self.places.data / file for file in files]
 
     def _captions(self, dataset: str) -> list[Path]:
