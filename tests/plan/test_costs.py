@@ -10,6 +10,7 @@ import pytest
 from fivesentences.config import Catalogue, Scale
 from fivesentences.config.rates import CoreRates, ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.corpus import Corpus
+from fivesentences.errors import InputError
 from fivesentences.plan.costs import Cost, Costs, setting_of, wall_seconds
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
 from fivesentences.plan.places import Places
@@ -134,6 +135,16 @@ def test_wall_time_of_a_small_graph(cores, gpus, expected):
     seconds = {"features": 3.0, "phi": 4.0, "a": 10.0, "b": 10.0, "table": 1.0}
     costs = [Cost(one, seconds[one.rule], one.rule in ("a", "b", "features"), 0) for one in jobs]
     assert wall_seconds(Graph(jobs, []), costs, cores, gpus) == expected
+
+
+def test_two_rules_that_make_the_same_file_are_named(plan, monkeypatch):
+    written = Plan.outputs_of
+    twins = {"make_page": "make_table"}
+    monkeypatch.setattr(Plan, "outputs_of", lambda self, rule: written(self, twins.get(rule, rule)))
+    monkeypatch.setattr(Plan, "constraints_of", lambda self, rule: {})
+    table = plan.exhibit_files["five_sentences/table3"]
+    with pytest.raises(InputError, match=r"table3\.html is made by make_table and by make_page; only one rule may"):
+        graph_of(plan, [table])
 
 
 def test_jobs_behind_a_table_are_its_ancestors_alone():

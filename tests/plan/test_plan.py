@@ -13,9 +13,9 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
 from fivesentences.paper.studies import plan_of
+from fivesentences.plan.graph import graph_of
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rules import outputs
 
 CONFIG = Path(__file__).parents[2] / "config"
 SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
@@ -60,50 +60,12 @@ def plan(plans, request) -> Plan:
     return plans[request.param]
 
 
-def patterns(plan: Plan) -> dict[str, re.Pattern[str]]:
-    """What the outputs of each rule look like, as Snakemake matches them."""
-    found = {}
-    for rule in plan.rules:
-        constraints = plan.constraints | plan.constraints_of(rule)
-        for name, path in outputs(plan.places)[rule].items():
-            parts = re.split(r"\{(\w+)\}", str(path))
-            seen: set[str] = set()
-            text = ""
-            for index, part in enumerate(parts):
-                if index % 2 == 0:
-                    text += re.escape(part)
-                elif part in seen:
-                    text += f"(?P={part})"
-                else:
-                    seen.add(part)
-                    text += f"(?P<{part}>{constraints[part]})"
-            found[f"{rule} {name}"] = re.compile(text)
-    return found
-
-
 def jobs_for(plan: Plan, targets: list[Path]) -> tuple[Counter[str], set[Path]]:
-    """How many jobs of each rule the targets take, and the files that no rule makes."""
-    known = patterns(plan)
-    jobs: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
-    sources, seen, todo = set(), set(), list(targets)
-    while todo:
-        path = todo.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        matches = [(name, match) for name, pattern in known.items() if (match := pattern.fullmatch(str(path)))]
-        assert len(matches) <= 1, f"{path} is made by {[name for name, _ in matches]}"
-        if not matches:
-            sources.add(path)
-            continue
-        rule, wildcards = matches[0][0].split()[0], matches[0][1].groupdict()
-        job = (rule, tuple(sorted(wildcards.items())))
-        if job not in jobs:
-            jobs.add(job)
-            for files in plan.inputs_of(rule, **wildcards).values():
-                todo += files if isinstance(files, list) else [files]
-            assert isinstance(plan.params_of(rule, **wildcards), dict)
-    return Counter(rule for rule, _ in jobs), sources
+    """How many jobs of each rule the targets take, and the files that no rule makes; two rules make no file."""
+    graph = graph_of(plan, targets)
+    for job in graph.jobs:
+        assert isinstance(plan.params_of(job.rule, **job.wildcards), dict)
+    return Counter(job.rule for job in graph.jobs), set(graph.given)
 
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)

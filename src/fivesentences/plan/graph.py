@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fivesentences.errors import InputError
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.steps import Files
 
@@ -66,32 +67,39 @@ def graph_of(plan: Plan, targets: Iterable[Path]) -> Graph:
         targets: Files, such as ``plan.targets["page"]``.
 
     Raises:
-        InputError: If the plan cannot tell what a job reads, for example because the catalogue lacks a file.
+        InputError: If the plan cannot tell what a job reads, for example because the catalogue lacks a file, or two
+            rules would make the same file.
     """
     rules = [_Rule(name, plan) for name in plan.rules]
-    jobs: dict[tuple[str, tuple[str, ...]], PlannedJob] = {}
-    given: dict[Path, None] = {}
+    jobs: list[PlannedJob] = []
+    given: list[Path] = []
+    begun: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     seen: set[Path] = set()
 
-    # Depth first without recursion: a file is put back behind what it needs, and its job counted the second time.
-    todo: list[tuple[Path, PlannedJob | None]] = []
-    todo.extend((path, None) for path in reversed(list(targets)))
+    # Depth first without recursion: a job is put back below what it needs, and is listed when it is met again.
+    todo: list[Path | PlannedJob] = list(targets)
+    todo.reverse()
     while todo:
-        path, job = todo.pop()
-        if job is not None:
-            jobs.setdefault((job.rule, tuple(job.wildcards.values())), job)
+        one = todo.pop()
+        if isinstance(one, PlannedJob):
+            jobs.append(one)
             continue
-        if path in seen:
+        if one in seen:
             continue
-        seen.add(path)
-        made = next((found for rule in rules if (found := rule.makes(path)) is not None), None)
-        if made is None:
-            given[path] = None
+        seen.add(one)
+        makers = [(rule, match) for rule in rules if (match := rule.matches(one)) is not None]
+        if len(makers) > 1:
+            raise InputError(f"{one} is made by {' and by '.join(rule.name for rule, _ in makers)}; only one rule may.")
+        if not makers:
+            given.append(one)
             continue
-        if (made.rule, tuple(made.wildcards.values())) not in jobs:
-            todo.append((path, made))
-            todo.extend((one, None) for one in made.inputs[::-1] if one not in seen)
-    return Graph(list(jobs.values()), list(given))
+        rule, wildcards = makers[0][0], makers[0][1].groupdict()
+        key = rule.name, frozenset(wildcards.items())
+        if key not in begun:  # by another of its files
+            begun.add(key)
+            job = rule.job(wildcards)
+            todo += [job, *(path for path in job.inputs[::-1] if path not in seen)]
+    return Graph(jobs, given)
 
 
 class _Rule:
@@ -103,12 +111,12 @@ class _Rule:
         constraints = plan.constraints | plan.constraints_of(name)
         self.patterns = [_pattern(str(path), constraints) for path in self.outputs.values()]
 
-    def makes(self, path: Path) -> PlannedJob | None:
-        """The job of the rule that writes a file, if one does."""
-        match = next((found for pattern in self.patterns if (found := pattern.fullmatch(str(path)))), None)
-        if match is None:
-            return None
-        wildcards = match.groupdict()
+    def matches(self, path: Path) -> re.Match[str] | None:
+        """The match of a file that the rule writes; its groups are the wildcards."""
+        return next((found for pattern in self.patterns if (found := pattern.fullmatch(str(path)))), None)
+
+    def job(self, wildcards: dict[str, str]) -> PlannedJob:
+        """The job of some wildcards."""
         outputs = tuple(Path(str(output).format(**wildcards)) for output in self.outputs.values())
         return PlannedJob(self.name, wildcards, _flat(self.plan.inputs_of(self.name, **wildcards)), outputs)
 
