@@ -113,6 +113,18 @@ def test_the_profile_tells_snakemake_what_the_user_wrote(write, profile) -> None
 
 
 @pytest.mark.parametrize(
+    ("offered", "expected"),
+    [([8, 64], "64"), ([8, None], None)],
+    ids=["the largest node", "one without a limit"],
+)
+def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered, expected) -> None:
+    # Parsing takes 16. SLURM keeps a job that fits no node waiting (PartitionConfig), and others behind it.
+    partitions = {f"p{number}": {"max_threads": count} for number, count in enumerate(offered) if count}
+    partitions |= {"other": {}} if None in offered else {}
+    assert profile(write(partitions=partitions)).get("max-threads") == expected
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         ({"partitions": {}}, "partitions is {}; expected at least 1 entry"),

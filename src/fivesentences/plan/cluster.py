@@ -46,6 +46,12 @@ class SlurmSettings:
         return self.cluster.jobs or "unlimited"
 
     @property
+    def max_threads(self) -> int | None:
+        """Processors of the largest node; a job that asks for more would wait for ever. None: no limit is known."""
+        offered = [partition.max_threads for partition in self.cluster.partitions.values()]
+        return None if None in offered else max(count for count in offered if count is not None)
+
+    @property
     def array_jobs(self) -> str | None:
         """Rules whose jobs are submitted as arrays; None: one by one."""
         return ",".join(ARRAY_RULES) if self.cluster.jobs is None else None
