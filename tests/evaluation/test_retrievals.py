@@ -93,7 +93,7 @@ def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, matrices, 
     write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json", k=K)
     assert read_retrievals(tmp_path / "r.json")["phi"] == "cider"
     np.save(paths["b"], similarities["b"].T)
-    with pytest.raises(InputError, match=r"b\.npy is \[75, 30\], but .* has 30 images and 75 captions"):
+    with pytest.raises(InputError, match=r"b\.npy: it is \[75, 30\], but .* has 30 images and 75 captions"):
         write_retrievals(corpus, paths, tmp_path / "cider.npy", tmp_path / "r.json")
     (tmp_path / "x.json").write_text("[]", encoding="utf-8")
     with pytest.raises(InputError, match=r"x\.json: these are not retrievals"):

@@ -217,7 +217,7 @@ def phi_of_another_split(files):
         (phi_of_another_split, r"cider\.npy"),
         (
             lambda files: np.save(files["similarity"], np.zeros((3, 7), np.float32)),
-            r"similarity.npy is \[3, 7\], but test of made has 6 images and 15 captions",
+            r"similarity.npy: it is \[3, 7\], but test of made has 6 images and 15 captions; start Snakemake",
         ),
         (
             lambda files: files["similarity"].write_bytes(files["similarity"].read_bytes()[:-20]),
@@ -233,6 +233,22 @@ def test_inputs_of_other_data_are_refused(files, change, message):
     change(files)
     with pytest.raises(InputError, match=message):
         evaluate(files, labels=files["labels"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (Path.unlink, "there is no such file; start Snakemake with -R train"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), r"\(it is cut\); start Snakemake with -R train"),
+    ],
+    ids=["missing", "cut"],
+)
+def test_a_run_without_its_similarity_is_to_be_trained_again(files, damage, message):
+    # Deleting the file would not do: Snakemake knows that the training ended, not which files it left.
+    (files["similarity"].parent / "run.yaml").touch()
+    damage(files["similarity"])
+    with pytest.raises(InputError, match=message):
+        evaluate(files)
 
 
 ABOUT_A = dict.fromkeys([*RUN_COLUMNS, *GALLERY_COLUMNS], "a")

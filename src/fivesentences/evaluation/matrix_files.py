@@ -60,17 +60,25 @@ def read_matrix(path: Path | str) -> NDArray[Any]:
     return matrix
 
 
-def read_similarity(path: Path | str, corpus: Corpus) -> NDArray[Any]:
-    """The similarity of a run on a split, ``[images, captions]``, memory-mapped.
+def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
+    """The similarity of a run or an encoder on a split, ``[images, captions]``, memory-mapped.
 
     Raises:
         InputError: If it is missing or damaged, or not of the images and captions of ``corpus``.
     """
-    matrix = read_matrix(path)
+    # Snakemake knows that a training ended, not which files it left.
+    trained = (path.parent / "run.yaml").exists()
+    again = "with -R train, which trains only the runs that are not whole" if trained else "again after removing it"
+    cure = f"start Snakemake {again}"
+    if not path.exists():
+        raise InputError("there is no such file", where=path, cure=cure)
+    matrix = read_npy(path, cure)
     if matrix.shape != (corpus.n_images, corpus.n_captions):
         raise InputError(
-            f"{path} is {list(matrix.shape)}, but {' and '.join(corpus.splits)} of {corpus.name} has "
-            f"{corpus.n_images} images and {corpus.n_captions} captions; train the run again."
+            f"it is {list(matrix.shape)}, but {' and '.join(corpus.splits)} of {corpus.name} has {corpus.n_images} "
+            f"images and {corpus.n_captions} captions",
+            where=path,
+            cure=cure,
         )
     return matrix
 

@@ -132,7 +132,7 @@ def write_retrievals(
         InputError: If a similarity is missing, damaged or of other images, or phi was made of other captions; see
             ``compare_retrievals``.
     """
-    matrices = {name: read_similarity(path, corpus) for name, path in similarities.items()}
+    matrices = {name: read_similarity(Path(path), corpus) for name, path in similarities.items()}
     found = compare_retrievals(corpus, matrices, read_phi(phi, corpus.captions), **options)
     write_json(out, found | {"phi": Path(phi).stem, "format": FORMAT})
 
