@@ -19,8 +19,11 @@ PROJECT = HERE.parents[1]
 LONGEST = 1500  # seconds that a workflow may take on a busy machine
 
 
-# Another scale, with a table or a figure, may be tried: FIVESENTENCES_SLURM_SCALE=config/mine.yaml.
-SCALE = Path(os.environ.get("FIVESENTENCES_SLURM_SCALE", HERE / "small.yaml")).resolve()
+SMALL = HERE / "small.yaml"
+REHEARSAL = PROJECT / "config" / "rehearsal.yaml"
+# Of the rehearsal: tables and a figure that take a job of most rules. FIVESENTENCES_SLURM_TARGETS=all submits all.
+PART = "five_sentences_table1 knn_margin_table1 sched_sam_subspace"
+TARGETS = tuple(os.environ.get("FIVESENTENCES_SLURM_TARGETS", PART).split())
 
 
 def workflow(scale: Path) -> tuple[str, ...]:
@@ -43,13 +46,18 @@ class Snakemake:
         folder: Where it works.
         arguments: Of the command.
         cluster: What the profile is told; None: without the profile, on this machine.
+        mirror: Where downloads come from.
     """
 
-    def __init__(self, folder: Path, *arguments: str, cluster: Path | None = HERE / "cluster.yaml"):
+    def __init__(
+        self, folder: Path, *arguments: str, cluster: Path | None = HERE / "cluster.yaml", mirror: Path | None = None
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self._printed = folder, folder / "printed.log"
         environment = {key: value for key, value in os.environ.items() if key != "FIVESENTENCES_MIRROR"}
         where = ["--cores", "1"] if cluster is None else ["--profile", str(PROJECT / "profiles" / "slurm")]
+        if mirror is not None:
+            environment["FIVESENTENCES_MIRROR"] = str(mirror)
         if cluster is not None:
             environment["FIVESENTENCES_CLUSTER"] = str(cluster)
         command = [sys.executable, "-m", "snakemake", *arguments, "--directory", str(folder), *where]

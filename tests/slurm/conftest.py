@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import one_node
-from at_work import SCALE, Snakemake, workflow
+from at_work import SMALL, Snakemake, workflow
 
 
 @pytest.fixture(scope="session")
@@ -32,8 +32,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snakemake]:
-    """The scale at work on this machine alone, begun and not waited for."""
-    working = Snakemake(tmp_path_factory.mktemp("local"), *workflow(SCALE), cluster=None)
+    """The small scale at work on this machine alone, begun and not waited for."""
+    working = Snakemake(tmp_path_factory.mktemp("local"), *workflow(SMALL), cluster=None)
     yield working
     working.kill()
 

@@ -34,6 +34,8 @@ SlurmdParameters=config_overrides
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
+# A requeued job waits until its credential has expired, by default two minutes.
+AuthInfo=cred_expire=5
 CryptoType=crypto/munge
 MpiDefault=none
 ProctrackType=proctrack/linuxproc

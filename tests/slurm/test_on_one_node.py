@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from at_work import HERE, SCALE, Snakemake, states, workflow
+from at_work import HERE, REHEARSAL, SMALL, TARGETS, Snakemake, states, workflow
 
+from fivesentences.rehearsal.upstream import MIRROR, write_upstream
 from fivesentences.training import read_run, train_run
 
 MISHAPS = ("-s", str(HERE / "mishaps.smk"))
@@ -27,17 +28,17 @@ def tables(folder: Path, scale: Path) -> dict[str, bytes]:
     """Every table and the data of every figure, by file."""
     paper = folder / "results" / "paper" / yaml.safe_load(scale.read_text())["scale"]
     found = [path for path in sorted(paper.rglob("*")) if path.suffix in {".csv", ".md", ".tex", ".json"}]
-    found.remove(paper / "manifest.json")  # which says how long everything took
-    return {str(path.relative_to(paper)): path.read_bytes() for path in found}
+    # A manifest says how long everything took.
+    return {str(path.relative_to(paper)): path.read_bytes() for path in found if path.name != "manifest.json"}
 
 
 def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, snakemake, tmp_path) -> None:
-    there = snakemake(tmp_path, *workflow(SCALE))
+    there = snakemake(tmp_path, *workflow(SMALL))
     for one in (there, here):
         ended = one.end()
         assert ended.code == 0, ended.text[-6000:]
-    ours = tables(tmp_path, SCALE)
-    assert ours and ours == tables(here.folder, SCALE)
+    ours = tables(tmp_path, SMALL)
+    assert ours and ours == tables(here.folder, SMALL)
 
     jobs = states(*there.submitted())
     assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
@@ -47,6 +48,23 @@ def test_heavy_rules_are_submitted_and_tables_equal_those_of_this_machine(here, 
     assert partitions["train"] == "gpu" and partitions["score_captions"] == "cpu"
     assert not {"make_table", "collect_metrics", "make_page", "download"} & set(partitions)  # they stay here
     assert re.search(r"Submitted array job .* individual task IDs are 1-2", text)  # extract_part
+
+
+def test_the_rehearsal_of_the_papers_scale_is_submitted(snakemake, tmp_path, java_jars) -> None:
+    write_upstream(tmp_path / "written")
+    both = []
+    for name, options in (("slurm", {}), ("local", {"cluster": None})):
+        shutil.copytree(tmp_path / "written" / "data", tmp_path / name / "data")
+        arguments = TARGETS + workflow(REHEARSAL)
+        both.append(snakemake(tmp_path / name, *arguments, mirror=tmp_path / "written" / MIRROR, **options))
+    for one in both:
+        ended = one.end()
+        assert ended.code == 0, ended.text[-6000:]
+    there, local = both
+    ours = tables(there.folder, REHEARSAL)
+    assert ours and ours == tables(local.folder, REHEARSAL)
+    jobs = states(*there.submitted())
+    assert jobs and set(jobs.values()) == {"COMPLETED"}, jobs
 
 
 def test_others_finish_a_log_is_shown_and_memory_is_raised(snakemake, tmp_path) -> None:
@@ -88,12 +106,12 @@ def begun(working: Snakemake) -> str:
 
 
 def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake, tmp_path) -> None:
-    # SLURM asks to stop 25 seconds before the limit, or later: it looks at limits twice a minute. Two nested Snakemakes
+    # SLURM asks to stop 12 seconds before the limit, or later: it looks at limits twice a minute. Two nested Snakemakes
     # and torch need a part of the time; where they start within 5 seconds each, the limit is the shortest that SLURM
     # has, a minute. The training alone takes half as long again on this machine, and longer beside another.
     ended = here.end()
     assert ended.code == 0, ended.text[-4000:]
-    content = yaml.safe_load((HERE / "small.yaml").read_text())
+    content = yaml.safe_load(SMALL.read_text())
     minutes = math.ceil((45 + 3 * seconds_to_start(snakemake, tmp_path / "start")) / 60)
     epochs = math.ceil(90 * minutes / seconds_per_epoch(here.folder))
     content["training"] |= {"minutes": minutes, "gpu": False, "epochs": epochs}
@@ -109,6 +127,11 @@ def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake
         snakemake(folders["slurm"], *workflow(scale), "--retries", "20"),
         snakemake(folders["local"], *workflow(scale), cluster=None),
     ]
+    # As if its node had failed: SLURM itself stops the job, and starts it again under the same number.
+    run = Path("results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0")
+    both[0].wait_for(lambda: any((folders["slurm"] / "logs" / "training").rglob("*.log")))
+    requeued = both[0].submitted()[-1]
+    subprocess.run(["scontrol", "requeue", requeued], check=True)
     for one in both:
         ended = one.end()
         assert ended.code == 0, ended.text[-6000:]
@@ -117,7 +140,8 @@ def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake
     (log,) = (folders["slurm"] / "logs" / "training").rglob("*.log")
     assert "Continuing from" in log.read_text()
     assert tables(folders["slurm"], scale) == tables(folders["local"], scale)
-    run = "results/training/scenes/vsepp/triplet=hardest,margin=0.2/fraction=1/seed=0"
+    shown = subprocess.run(["scontrol", "show", "job", requeued], capture_output=True, text=True, check=True).stdout
+    assert "Restarts=1" in shown, shown
     for file in ("similarity_test.npy", "history.csv", "weights.safetensors"):
         assert (folders["slurm"] / run / file).read_bytes() == (folders["local"] / run / file).read_bytes()
 
@@ -125,7 +149,7 @@ def test_a_training_beyond_its_time_limit_goes_on_from_its_state(here, snakemake
 def seconds_to_start(snakemake, folder: Path) -> float:
     """How long Snakemake takes now before it could start a job."""
     before = time.monotonic()
-    ended = snakemake(folder, "-n", *workflow(HERE / "small.yaml"), cluster=None).end()
+    ended = snakemake(folder, "-n", *workflow(SMALL), cluster=None).end()
     assert ended.code == 0, ended.text[-4000:]
     return time.monotonic() - before
 

@@ -18,6 +18,7 @@ import pandas as pd
 from packaging.requirements import Requirement
 
 from fivesentences.config import Scale, as_list
+from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.documents import read_formatted
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
@@ -138,7 +139,7 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
         return {str(path): digests.of(path) or before.get(str(path)) for path in paths}
 
     tidy = plan.places.tidy(scale)
-    headline = headline_of(pd.read_parquet(tidy)) if tidy in files.numbers else {}
+    headline = headline_of(_table(tidy)) if tidy in files.numbers else {}
     content = {
         "format": FORMAT,
         "scale": scale,
@@ -217,6 +218,11 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
         if source is not None and "weights" in source:
             found[str(path)] = {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
     return found
+
+
+def _table(path: Path) -> pd.DataFrame:
+    cure = "remove it and make it again with the workflow"
+    return frame_of(read_parquet(path, cure), path, cure)
 
 
 def _seconds(graph: Graph, benchmarks: Mapping[str, str]) -> dict[str, dict[str, float]]:
