@@ -192,7 +192,7 @@ def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], 
     if by_hand:
         found.append(f"{', '.join(by_hand)}, which nobody may fetch for you.")
     found += _weights(plan, left)
-    if any(one.job.rule in ("parse_captions", "parse_some_captions") for one in left):
+    if any(one.job.rule == "parse_some_captions" for one in left):
         found += _java(plan)
     if plan.scale.training.gpu and best_device() != "cuda":
         found.append("The scale trains on a GPU, and torch finds none here.")

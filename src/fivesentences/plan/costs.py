@@ -145,14 +145,11 @@ class Costs:
         size = self._part(dataset, "prepare_cider", phi=phi, captions=captions)
         return (None, None) if size is None else (size.captions / 1000 * self.rates.core.prepare, 0)
 
-    def _parse_captions(self, dataset: str) -> tuple[float | None, int | None]:
-        sizes = self._sizes_of(dataset)
-        return self._parse(None if sizes is None else sum(size.captions for size in sizes.values()))
-
     def _parse_some_captions(self, dataset: str, part: str) -> tuple[float | None, int | None]:
         split, _, captions = part.partition("/")
         size = self._part(dataset, "parse_some_captions", part=part) if "," in captions else self._size(dataset, split)
-        return self._parse(None if size is None else size.captions)
+        rate = self.rates.core.parse
+        return (None if size is None or rate is None else size.captions / 1000 * rate), 0
 
     def _train(self, job: str) -> tuple[float | None, int | None]:
         seconds, disk = zip(*map(self._run, self._runs(job)), strict=True)
@@ -209,10 +206,6 @@ class Costs:
         if size is None:
             return None, None
         return None if rate is None else size.pairs / MILLION * rate, size.pairs * FLOAT32
-
-    def _parse(self, captions: int | None) -> tuple[float | None, int | None]:
-        rate = self.rates.core.parse
-        return (None if captions is None or rate is None else captions / 1000 * rate), 0
 
     def _part(self, dataset: str, rule: str, **wildcards: str) -> Size | None:
         """The training captions that a job reads."""
