@@ -129,7 +129,7 @@ def _by_table(plan: Plan, costs: Costs, tables: dict[str, list[PlannedJob]]) -> 
     columns = [("", "runs"), ("", "hours of training"), ("", "GB on disk")]
     note = "Tables share runs: a run that two of them need is in both rows, and is trained once."
     if any(job.rule == "train_subspaces" for jobs in tables.values() for job in jobs):
-        note += " Category retrieval trains on cores."
+        note += " Category retrieval trains on cores, in jobs of several runs, which count whole."
     return Sheet(["table or figure"], columns, rows, "By table", [note])
 
 
@@ -172,6 +172,8 @@ def _gigabytes(taken: Iterable[Cost]) -> str:
     taken = list(taken)
     held = sum(one.disk or 0 for one in taken)
     unknown = any(one.disk is None for one in taken)
+    if unknown and held < 0.05e9:
+        return "unknown"
     return "" if not held and not unknown else f"{'> ' if unknown else ''}{held / 1e9:,.1f}"
 
 
