@@ -1,12 +1,14 @@
 """How fast this machine describes images, trains and scores: the rates from which ``fivesentences plan`` reckons.
 
     uv run python benchmarks/bench_rates.py config/paper.yaml [--device cuda] [--out config/machines/rates.yaml]
+    uv run python benchmarks/bench_rates.py config/paper.yaml --only subspaces     # category retrieval alone
 
-Every kind of features, model (with its widths, features and batches) and phi of the scale is timed: networks with
-random weights, models on drawn scenes whose features are random numbers of the right shape, phi on the scenes'
-captions. One core, or with ``--device cuda`` the GPU for networks and models. What the file has already of other
-settings of the same machine stays. It takes minutes. Seconds of a core are CPU seconds of one thread. A step is that
-of the loss of a setting's first run, the fastest of some.
+Every kind of features, model (with its widths, features and batches), phi and method of category retrieval (with the
+sizes of its vectors) of the scale is timed: networks with random weights, models on drawn scenes whose features are
+random numbers of the right shape, phi on the scenes' captions, methods of category retrieval on random vectors; dual
+encoders if their weights are here. One core, or with ``--device cuda`` the GPU for networks and models. What the file
+has already of other settings of the same machine stays. It takes minutes. Seconds of a core are CPU seconds of one
+thread. A step is that of the loss of a setting's first run, the fastest of some.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -29,10 +32,15 @@ import torch
 import yaml
 from PIL import Image
 
+from category_rates import digits as rounded
+from category_rates import evaluation_rate, subspace_rates
 from fivesentences.config import FeatureSpec, Scale, read
-from fivesentences.config.rates import CoreRates, ExtractorRate, MachineRates, ModelRate, Rates
+from fivesentences.config.rates import CoreRates, EncoderRate, ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
+from fivesentences.encoders import load_encoder, parse_encoder
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.errors import InputError
 from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.features.describing import extractor_of
 from fivesentences.features.networks import save_weights
@@ -123,6 +131,44 @@ def some_batches(training: Training) -> Iterator[Any]:
         yield batch
 
 
+def encoder_rate(spec: EncoderSpec, device: str, captions: list[str]) -> EncoderRate | None:
+    """Preparing and describing a batch of images, and one of captions; None where the weights are not here."""
+    settings = spec.settings(device)
+    try:
+        # Nothing is fetched to be measured; timm has imported the Hub's library, which reads its variable once.
+        with mock.patch("huggingface_hub.constants.HF_HUB_OFFLINE", True):
+            encoder = load_encoder(parse_encoder(spec.encoder), settings, spec.sha256)
+    except InputError as error:
+        print(f"{spec.encoder} is not measured: {error}", file=sys.stderr)
+        return None
+    noise = np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8)
+    size, texts = spec.batch_size, captions[: spec.batch_size]
+
+    def images() -> np.ndarray:
+        return encoder.images([encoder.prepare(Image.fromarray(noise)) for _ in range(size)])
+
+    words = partial(encoder.captions, texts)
+    dimensions = images().shape[1]
+    words()
+    return EncoderRate(
+        image=rounded(timed(images, device) / size),
+        caption=rounded(timed(words, device) / len(texts)),
+        dimensions=dimensions,
+    )
+
+
+def with_categories(plan: Plan, core: CoreRates) -> CoreRates:
+    """Rates of a core, and those of a plan's methods of category retrieval and of their evaluation."""
+    costs = Costs(plan, Rates(core=core))  # documents that are images have vectors of the shapes that it knows
+    runs = plan.subspaces.all_runs.values()
+    counted = [(run, sizes) for run in runs if (sizes := costs.documents_of(run)) is not None]
+    if not counted:
+        return core
+    rates = core.subspaces | subspace_rates(counted)
+    evaluation = evaluation_rate(counted[0][0].training.output)
+    return core.model_copy(update={"subspaces": rates, "evaluate_subspaces": evaluation})
+
+
 def core_rates(plan: Plan, corpus: Path, folder: Path) -> dict[str, Any]:
     """What one core does beside features and training: phi, preparing CIDEr, evaluation, the start of a job."""
     table = Corpus.read(corpus)
@@ -150,7 +196,6 @@ def core_rates(plan: Plan, corpus: Path, folder: Path) -> dict[str, Any]:
 
 def parse_rate(captions: list[str], folder: Path) -> float | None:
     """Seconds per 1,000 captions of SPICE's parser on one core, without its start; None where there is no Java."""
-    from fivesentences.errors import InputError
     from fivesentences.semantics.java import parse_captions
 
     few, many = captions[:50], captions[50:650]
@@ -169,18 +214,13 @@ def start_of_a_job() -> None:
     subprocess.run([sys.executable, "-c", "import snakemake.cli, fivesentences.paper.studies, torch"], check=True)
 
 
-def rounded(seconds: float) -> float:
-    """Three digits: more would pretend that a second run gives the same."""
-    return float(f"{seconds:.3g}")
-
-
 def core_name() -> str:
     """The processor and torch, without what changes from run to run."""
     return f"one core of {hardware()['processor']}, torch {torch.__version__}"
 
 
 def measured(plan: Plan, device: str, corpus: Path, folder: Path) -> MachineRates:
-    """Every kind of features and every model of a plan."""
+    """Every kind of features, model and encoder of a plan."""
     made = {source for _, source in plan.extracted}
     extractors = {}
     for name, spec in plan.extracted_features.items():
@@ -202,7 +242,11 @@ def measured(plan: Plan, device: str, corpus: Path, folder: Path) -> MachineRate
         for setting, (run, shape) in settings.items():
             models[setting] = model_rate(run, shape, device, corpus, folder)
             bar.advance(1, setting)
-    return found.model_copy(update={"models": models})
+    captions = Corpus.read(corpus).captions
+    specs = {run.encoder.setting: run.encoder for run in plan.all_encoded.values()}
+    encoders = {setting: encoder_rate(spec, device, captions) for setting, spec in specs.items()}
+    known = {setting: rate for setting, rate in encoders.items() if rate is not None}
+    return found.model_copy(update={"models": models, "encoders": known})
 
 
 def joined(known: MachineRates | None, found: MachineRates) -> dict[str, Any]:
@@ -218,6 +262,7 @@ def main() -> None:
     parser.add_argument("scale", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", choices=["subspaces"], help="category retrieval alone; the other rates stay")
     options = parser.parse_args()
     device = device_named(options.device)
     known = read(Rates, options.out) if options.out.is_file() else None
@@ -225,6 +270,11 @@ def main() -> None:
         raise SystemExit(f"{options.out} is missing; measure the core first, without --device")
     torch.set_num_threads(1)
     plan = plan_of(read(Scale, options.scale), options.scale.parent)
+    if options.only is not None:
+        if known is None or device != "cpu" or known.core.machine != core_name():
+            raise SystemExit(f"--only adds to the rates of this core, which {options.out} does not have: leave it out")
+        write(Rates(core=with_categories(plan, known.core), gpu=known.gpu), options.out)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpus = folder / "scenes" / "scenes.parquet"
@@ -233,15 +283,23 @@ def main() -> None:
         if device == "cpu":
             core = core_rates(plan, corpus, folder)
             before = known.core if known is not None and known.core.machine == found.machine else None
-            core["phis"] = {**(before.phis if before else {}), **core["phis"]}
-            rates = Rates(core=CoreRates(**joined(before, found), **core), gpu=known.gpu if known else None)
+            if before is not None:
+                core["phis"] = before.phis | core["phis"]
+                core |= before.model_dump(include={"subspaces", "evaluate_subspaces"})
+            both = with_categories(plan, CoreRates(**joined(before, found), **core))
+            rates = Rates(core=both, gpu=known.gpu if known else None)
         else:
             assert known is not None
             rates = Rates(core=known.core, gpu=MachineRates(**joined(known.gpu, found)))
-    with replacing(options.out) as temporary:
+    write(rates, options.out)
+
+
+def write(rates: Rates, out: Path) -> None:
+    """Write the file of rates, and say which it is."""
+    with replacing(out) as temporary:
         text = yaml.safe_dump(rates.model_dump(mode="json"), sort_keys=True, width=120)
         temporary.write_text(HEAD + text, encoding="utf-8")
-    print(options.out)
+    print(out)
 
 
 HEAD = """\

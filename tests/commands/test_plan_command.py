@@ -39,6 +39,7 @@ def test_the_papers_scale_is_reckoned_by_stage_and_table(in_checkout, run, tmp_p
     by_hand = {one["path"] for one in content["downloads"] if one["by_hand"]}
     assert "flickr30k/flickr30k-images.zip" in by_hand
     assert "five_sentences/table2" in said.out
+    assert "sched_sam/table1" in said.out
     assert "coco/train2014.zip" in said.out
     assert "13.51" in said.out
 
@@ -52,11 +53,11 @@ def test_more_gpus_are_faster_until_the_longest_chain(in_checkout, run, tmp_path
     assert walls[0] > walls[1] > walls[2] > 0
 
 
-def test_every_model_of_the_papers_scale_has_a_rate(in_checkout):
+def test_every_model_and_method_of_the_papers_scale_has_a_rate(in_checkout):
     made = plan_of(read(Scale, "config/paper.yaml"))
     costs = Costs(made, read(Rates, "config/machines/rates.yaml"))
     missing = costs.missing(costs.of(job) for job in graph_of(made, made.targets["page"]).jobs)
-    assert [one for one in missing if not one.startswith("train_subspaces")] == []
+    assert missing == ["category retrieval on nus_wide, whose documents are not counted yet"]
 
 
 def test_what_is_made_is_not_reckoned_again(run, root, tmp_path, monkeypatch):

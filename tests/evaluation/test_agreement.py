@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_judgements, load_karpathy
+from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_flickr8k, load_judgements, load_karpathy
+from fivesentences.corpus.judgements import truth_as_judge
 from fivesentences.errors import InputError
 from fivesentences.evaluation import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.agreement import COLUMNS as KEYS
 from fivesentences.metrics import STATISTICS, correlation
-from fivesentences.semantics import cider_matrix
+from fivesentences.scenes import generate
+from fivesentences.semantics import cider_matrix, read_tuples
 
 WORDS = ["a", "dog", "cat", "man", "runs", "sits", "red", "blue", "on", "grass", "with", "ball", "big"]
 
@@ -211,6 +213,50 @@ def test_too_few_pairs_have_no_correlation(corpus):
     _, numbers = agreement(Judgements("someone", pairs, "made"), corpus, [("cider", "kept")])
     assert {(number["value"], number["n_pairs"] <= 1) for number in numbers} == {(None, True)}
     assert {number["interval"] for number in numbers} == {"none: there are fewer than 2 pairs"}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Drawn scenes of three splits, and all judgements of the test split by their truth."""
+    folder = tmp_path_factory.mktemp("scenes")
+    scenes = generate(folder, seed=0, train=12, dev=5, test=9)
+    return scenes, truth_as_judge(folder / "truth.npy", scenes, "test"), folder / "tuples.jsonl.gz"
+
+
+def test_spice_of_judged_pairs_needs_the_tuples_of_their_split_alone(drawn):
+    scenes, judgements, file = drawn
+    rows = [(phi, references) for phi in ("spice", "spice_colour", "cider") for references in ("kept", "own_left_out")]
+    test = scenes.split("test")
+    of_all = read_tuples(file, scenes.captions, scenes.caption_ids)
+    of_test = read_tuples(file, test.captions, test.caption_ids)
+    frame, numbers = agreement(judgements, scenes, rows, of_all, resamples=20)
+    again, numbers_again = agreement(judgements, scenes, rows, of_test, resamples=20, parsed="test")
+    assert frame["spice"].nunique() > 20 and frame["spice_colour"].nunique() > 5
+    pd.testing.assert_frame_equal(again, frame, check_exact=True)
+    assert numbers_again == numbers
+    # CIDEr's idf is that of all splits, as before.
+    assert {number["idf_corpus"] for number in numbers_again if number["phi"] == "cider"} == {
+        "the captions of the 26 images of scenes (train, dev, test)"
+    }
+
+
+def test_judgements_beyond_the_split_that_was_parsed_are_refused(drawn):
+    scenes, _, file = drawn
+    every = truth_as_judge(file.with_name("truth.npy"), scenes, None)
+    test = scenes.split("test")
+    tuples = read_tuples(file, test.captions, test.caption_ids)
+    with pytest.raises(InputError, match=r"2,975 of the 3,380 judgements of 'scenes_truth' are not within 'test'"):
+        agreement(every, scenes, [("spice", "kept")], tuples, parsed="test")
+
+
+@pytest.mark.data
+def test_people_judged_captions_and_images_of_the_test_split_alone(mirror):
+    """The workflow parses no other captions for them."""
+    text = mirror / "flickr8k" / "Flickr8k_text.zip"
+    corpus = load_flickr8k(text, "flickr8k")
+    for judge in ("flickr8k_expert", "flickr8k_expert_each", "flickr8k_crowdflower"):
+        _, judgements = load_judgements(judge, text, corpus)
+        assert len(judgements.within(corpus, "test").pairs) == len(judgements.pairs)
 
 
 @pytest.mark.data

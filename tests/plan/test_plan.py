@@ -83,7 +83,7 @@ def test_the_page_of_every_scale_is_made_of_files_that_are_there_or_can_be_downl
     assert plan.tables or plan.figures
     assert jobs["ask_judge"] == len(plan.scale.judges)
     # Nothing of the demo needs Java.
-    assert jobs["parse_captions"] == 0 or plan.scale.scale != "demo"
+    assert jobs["parse_some_captions"] == 0 or plan.scale.scale != "demo"
 
 
 @pytest.mark.parametrize("plan", SCALES, indirect=True)
@@ -220,7 +220,7 @@ def test_a_dataset_that_the_catalogue_lacks_is_named(plans):
 def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_real_data():
     plan = plan_of(read(Scale, TINY), TINY.parent)
     jobs, _ = jobs_for(plan, plan.targets["page"])
-    real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_some_captions"}
+    real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_some_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
     with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders/test_rows.py, test_by_spec.py
@@ -248,7 +248,7 @@ def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are
     plan = spice_on_flickr8k(plans, [0.1, 1.0])
     assert plan.phi_read_by(plan.runs.values()) == [train / "spice,fraction=0.1.npy", train / "spice.npy"]
     jobs, _ = jobs_for(plan, plan.targets["training_inputs"])
-    assert jobs["parse_captions"] == 0 and jobs["parse_some_captions"] == 2
+    assert jobs["parse_some_captions"] == 2
     assert jobs["score_captions"] == jobs["score_training_captions"] == 1
     wildcards = {"dataset": "flickr8k", "phi": "spice", "captions": "fraction=0.1"}
     assert plan.inputs_of("score_training_captions", **wildcards)["tuples"] == [train / "tuples,fraction=0.1.jsonl.gz"]
@@ -258,9 +258,16 @@ def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are
     assert plan.params_of("parse_some_captions", dataset="flickr8k", part="test/tuples")["part"] is None
     test = plan.inputs_of("score_captions", dataset="flickr8k", split="test", phi="spice")["tuples"]
     assert test == [Path("results/semantics/flickr8k/test/tuples.jsonl.gz")]
-    # The judges read phi of the whole corpus.
-    judged = plans["flickr8k"].inputs_of("ask_judge", dataset="flickr8k", judge="flickr8k_expert")["tuples"]
-    assert judged == [Path("results/semantics/flickr8k/tuples.jsonl.gz")]
+
+
+@pytest.mark.parametrize("plan", ["flickr8k", "coco_captions", "paper"], indirect=True)
+def test_captions_of_the_test_split_alone_are_parsed_for_judges(plan):
+    assert plan.scale.judges
+    for spec in plan.scale.judges:
+        read_for = plan.inputs_of("ask_judge", dataset=spec.dataset, judge=spec.judge)["tuples"]
+        assert read_for == [Path(f"results/semantics/{spec.dataset}/test/tuples.jsonl.gz")]
+    parsed = [job for job in graph_of(plan, plan.targets["page"]).jobs if job.rule == "parse_some_captions"]
+    assert {job.wildcards["part"] for job in parsed} == {"test/tuples"}
 
 
 def test_a_drawn_fraction_has_a_matrix_for_each_seed_and_others_share_one_whatever_the_seeds(plans):

@@ -20,27 +20,6 @@ rule fetch_parser:
         "../scripts/fetch_parser.py"
 
 
-rule parse_captions:
-    input:
-        unpack(read_by("parse_captions")),
-    output:
-        **made_by("parse_captions"),
-    log:
-        "logs/semantics/{dataset}/tuples.log",
-    benchmark:
-        "logs/benchmarks/semantics/{dataset}/tuples.tsv"
-    threads: 16
-    resources:
-        mem_mb=4000,
-        runtime="12h",
-    params:
-        mirror=param("parse_captions", "mirror"),
-    message:
-        "Parse every caption of {wildcards.dataset} with SPICE's own parser"
-    script:
-        "../scripts/parse_captions.py"
-
-
 rule parse_some_captions:
     input:
         unpack(read_by("parse_some_captions")),

@@ -10,6 +10,7 @@ from fivesentences.semantics import read_tuples
 with log_to(snakemake.log[0]):
     corpus = Corpus.read(snakemake.input.corpus)
     corpus, judgements = load_judgements(snakemake.wildcards.judge, Path(snakemake.input.judgements[0]), corpus)
-    tuples = [read_tuples(path, corpus.captions, corpus.caption_ids) for path in snakemake.input.tuples]
-    found = agreement(judgements, corpus, [tuple(row) for row in snakemake.params.phis], *tuples)
+    test = corpus.split("test")  # the only captions that are parsed for judges
+    tuples = [read_tuples(path, test.captions, test.caption_ids) for path in snakemake.input.tuples]
+    found = agreement(judgements, corpus, [tuple(row) for row in snakemake.params.phis], *tuples, parsed="test")
     write_agreement(*found, Path(snakemake.output.pairs), Path(snakemake.output.numbers))

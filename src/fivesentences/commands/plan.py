@@ -90,7 +90,7 @@ def plan(
     tables = {name: graph.behind([path]) for name, path in made.exhibit_files.items()}
     sheets = [
         _by_stage(scale, made, costs, taken),
-        *([_by_table(made, costs, tables)] if made.runs and target in ("page", "tables", "figures") else []),
+        *([_by_table(made, costs, tables)] if target in ("page", "tables", "figures") else []),
         *([_of_downloads(downloads)] if downloads else []),
     ]
     last = sheets[-1]
@@ -120,15 +120,24 @@ def _by_stage(scale: Path, plan: Plan, costs: Costs, taken: Sequence[Cost]) -> S
 def _by_table(plan: Plan, costs: Costs, tables: dict[str, list[PlannedJob]]) -> Sheet:
     rows = []
     for name, jobs in tables.items():
-        taken = [costs.of(job) for job in jobs if job.rule == "train"]
+        taken = [costs.of(job) for job in jobs if job.rule in ("train", "train_subspaces")]
         if not taken:
             continue
-        runs = sum(len(plan.jobs[one.job.wildcards["job"]].runs) for one in taken)
+        runs = sum(len(_runs_of(plan, one.job)) for one in taken)
         left = [one for one in taken if not one.job.is_made]
         rows.append([name, f"{runs:,}", _hours(left), _gigabytes(left)])
     columns = [("", "runs"), ("", "hours of training"), ("", "GB on disk")]
     note = "Tables share runs: a run that two of them need is in both rows, and is trained once."
+    if any(job.rule == "train_subspaces" for jobs in tables.values() for job in jobs):
+        note += " Category retrieval trains on cores, in jobs of several runs, which count whole."
     return Sheet(["table or figure"], columns, rows, "By table", [note])
+
+
+def _runs_of(plan: Plan, job: PlannedJob) -> Sequence[str]:
+    """The runs that a job trains."""
+    if job.rule == "train":
+        return plan.jobs[job.wildcards["job"]].runs
+    return plan.subspaces.jobs[job.wildcards["subspace_job"]].runs
 
 
 def _of_downloads(downloads: Sequence[Download]) -> Sheet:
@@ -163,6 +172,8 @@ def _gigabytes(taken: Iterable[Cost]) -> str:
     taken = list(taken)
     held = sum(one.disk or 0 for one in taken)
     unknown = any(one.disk is None for one in taken)
+    if unknown and held < 0.05e9:
+        return "unknown"
     return "" if not held and not unknown else f"{'> ' if unknown else ''}{held / 1e9:,.1f}"
 
 
@@ -192,7 +203,7 @@ def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], 
     if by_hand:
         found.append(f"{', '.join(by_hand)}, which nobody may fetch for you.")
     found += _weights(plan, left)
-    if any(one.job.rule in ("parse_captions", "parse_some_captions") for one in left):
+    if any(one.job.rule == "parse_some_captions" for one in left):
         found += _java(plan)
     if plan.scale.training.gpu and best_device() != "cuda":
         found.append("The scale trains on a GPU, and torch finds none here.")

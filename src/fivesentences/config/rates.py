@@ -40,17 +40,47 @@ class ModelRate(Strict):
     parameters: Annotated[int, Field(ge=0)]
 
 
+class EncoderRate(Strict):
+    """One dual encoder; see ``encoders.spec.EncoderSpec.setting``.
+
+    Attributes:
+        image: Seconds per image, prepared and described.
+        caption: Seconds per caption.
+        dimensions: Numbers of a vector.
+    """
+
+    image: Seconds
+    caption: Seconds
+    dimensions: Count
+
+
+class SubspaceRate(Strict):
+    """One method of category retrieval with its settings and the sizes of vectors; see ``subspace_setting``.
+
+    Attributes:
+        documents: Training documents that were measured.
+        start: Seconds per 1,000 training documents, whatever the epochs: all that a method without epochs takes.
+        epoch: Seconds per 1,000 training documents and epoch, with an eighth as many for validation.
+    """
+
+    documents: Count
+    start: Seconds
+    epoch: Seconds
+
+
 class MachineRates(Strict):
     """What computes features and trains.
 
     Attributes:
         machine: What was measured, in words.
         extractors: By the name of the features' file.
+        encoders: By ``EncoderSpec.setting``; those whose weights were there.
         models: By ``setting_of``.
     """
 
     machine: str
     extractors: dict[str, ExtractorRate] = Field(default={})
+    encoders: dict[str, EncoderRate] = Field(default={})
     models: dict[str, ModelRate] = Field(default={})
 
 
@@ -63,6 +93,9 @@ class CoreRates(MachineRates):
         prepare: Seconds per 1,000 captions to prepare CIDEr for training.
         parse: Seconds per 1,000 captions of SPICE's parser; null: not measured.
         evaluate: Seconds per million pairs to evaluate a similarity by one phi.
+        subspaces: Category retrieval, by ``subspace_setting``.
+        evaluate_subspaces: Seconds per million pairs of an image and a text to evaluate vectors of category retrieval;
+            null: not measured.
     """
 
     job: Seconds
@@ -70,6 +103,8 @@ class CoreRates(MachineRates):
     prepare: Seconds
     parse: Seconds | None = None
     evaluate: Seconds
+    subspaces: dict[str, SubspaceRate] = Field(default={})
+    evaluate_subspaces: Seconds | None = None
 
 
 class Rates(Strict):

@@ -40,6 +40,7 @@ def agreement(
     resamples: int | None = None,
     seed: int = 0,
     resample: str = "images",
+    parsed: str | None = None,
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Correlation of each phi with a judge's scores, over all judged pairs and over captions with other images.
 
@@ -57,12 +58,14 @@ def agreement(
         judgements: Pairs of a caption and an image of ``corpus``, and the judge's scores.
         corpus: The corpus that the judgements index.
         rows: (name of a phi, ``"kept"`` or ``"own_left_out"``) of each row of the table.
-        tuples: Of the corpus's captions, if a phi is SPICE.
+        tuples: Of the captions of ``parsed``, if a phi is SPICE.
         statistics: Of ``metrics.correlation.STATISTICS``. Ratings with few levels are mostly reported with Kendall's
             tau-b or tau-c.
         resamples: As in ``correlation``.
         seed: Of the resampling.
         resample: What is drawn: ``"images"`` or ``"images and captions"``.
+        parsed: The split whose captions have ``tuples``; None: the whole corpus. SPICE of a pair reads the captions of
+            that pair alone, so that it is the same, and no other captions need to be parsed.
 
     Returns:
         A table with one row per judgement (``caption_id``, ``image_id``, ``human``, ``own`` and one column per phi,
@@ -71,8 +74,8 @@ def agreement(
         vector is constant, such as binary relevance over the pairs "other".
 
     Raises:
-        InputError: If a phi is unknown or lacks its tuples, a row occurs twice, or the judgements are not of this
-            corpus.
+        InputError: If a phi is unknown or lacks its tuples, a row occurs twice, the judgements are not of this corpus,
+            or some of them are not within ``parsed``.
     """
     _check_rows(rows)
     checked_choice("resample", resample, ("images", "images and captions"))
@@ -100,9 +103,12 @@ def agreement(
     numbers: list[dict[str, Any]] = []
     known: dict[tuple[bytes, bytes], dict[str, Correlation]] = {}
     references_of = {phi: [references for name, references in rows if name == phi] for phi, _ in rows}
+    whole = corpus, captions, images
     for phi in track(list(references_of), f"ask {judgements.name}", len(references_of)):
         metric = phis.SEMANTIC_METRICS[phis.parse_name(phi)[0]]
-        scorer = phis.prepare(phi, corpus.captions, corpus.image_of_caption, tuples)
+        with_tuples = metric.tuples and parsed is not None
+        part, captions, images = _within(judgements, corpus, str(parsed)) if with_tuples else whole
+        scorer = phis.prepare(phi, part.captions, part.image_of_caption, tuples)
         others = _cells(scorer, captions[~own], images[~own], metric.whole)  # the same for both kinds of references
         for references in references_of[phi]:
             values = np.empty(len(pairs))
@@ -174,6 +180,18 @@ def _check_rows(rows: Sequence[tuple[str, str]]) -> None:
     twice = [row for place, row in enumerate(rows) if row in rows[:place]]
     if twice:
         raise InputError(f"rows: {column_of(*twice[0])!r} occurs twice; every row may occur only once.")
+
+
+def _within(judgements: Judgements, corpus: Corpus, split: str) -> tuple[Corpus, NDArray[np.int64], NDArray[np.int64]]:
+    """A split that holds all judged pairs, and their captions and images in it."""
+    inside = judgements.within(corpus, split).pairs
+    if outside := len(judgements.pairs) - len(inside):
+        raise InputError(
+            f"{outside:,} of the {len(judgements.pairs):,} judgements of '{judgements.name}' are not within '{split}' "
+            "of their corpus, whose captions alone have tuples; pass those of the whole corpus."
+        )
+    captions, images = (inside[side].to_numpy(dtype=np.int64) for side in ("caption", "image"))
+    return corpus.split(split), captions, images
 
 
 def _cells(scorer: Scorer, captions: NDArray[np.int64], images: NDArray[np.int64], whole: bool) -> NDArray[np.floating]:

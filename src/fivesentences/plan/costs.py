@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from fivesentences.config import FeatureSpec
+from fivesentences.config.documents import CorpusDocuments
 from fivesentences.config.features import REGIONS
 from fivesentences.config.rates import ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.features.extract import LONGEST_FLOAT32_ROW
+from fivesentences.plan.document_sizes import DocumentSizes, document_sizes
+from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.graph import Graph, PlannedJob
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rules import GPU_RULES
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.sizes import Size, sizes_of
+from fivesentences.plan.subspace_costs import bytes_of, kept_of, seconds_of, subspace_setting
+from fivesentences.plan.subspace_runs import SubspaceRun
 
 MILLION = 1e6
 FLOAT32, FLOAT16 = 4, 2
@@ -64,6 +69,7 @@ class Costs:
     def __init__(self, plan: Plan, rates: Rates):
         self.plan, self.rates = plan, rates
         self._sizes: dict[str, Mapping[str, Size] | None] = {}
+        self._document_sizes: dict[tuple[str, str], DocumentSizes | None] = {}
 
     def of(self, job: PlannedJob) -> Cost:
         """What a job takes."""
@@ -96,22 +102,44 @@ class Costs:
         return [*regions, spec.dimensions or shape[-1]]
 
     def missing(self, costs: Iterable[Cost]) -> list[str]:
-        """What has no rate: models with their settings, features and phi, each once."""
-        found: dict[str, None] = {}
-        for cost in costs:
-            if cost.seconds is not None:
-                continue
-            job = cost.job
-            if job.rule == "train":
+        """What has no rate: models, methods and encoders with their settings, features and phi, each once."""
+        unknown = (one for cost in costs if cost.seconds is None for one in self._unknown_of(cost.job))
+        return list(dict.fromkeys(unknown))
+
+    def _unknown_of(self, job: PlannedJob) -> Iterator[str]:
+        match job.rule:
+            case "train":
                 for spec in self._runs(job.wildcards["job"]):
                     shape = self.shape_of(spec.dataset, spec.features)
-                    if shape is None or self._model_rate(spec) is None:
-                        found[
-                            f"{spec.model.name} on {spec.features.stem}" if shape is None else setting_of(spec, shape)
-                        ] = None
-            else:
-                found[f"{job.rule} {' '.join(job.wildcards.values())}"] = None
-        return list(found)
+                    if shape is None:
+                        yield f"{spec.model.name} on {spec.features.stem}"
+                    elif self._model_rate(spec) is None:
+                        yield setting_of(spec, shape)
+            case "train_subspaces" | "evaluate_subspaces":
+                for run in self._subspace_runs(job.wildcards["subspace_job"]):
+                    sizes = self.documents_of(run)
+                    if sizes is None:
+                        yield f"category retrieval on {run.documents}, whose documents are not counted yet"
+                    elif job.rule == "evaluate_subspaces":
+                        yield job.rule
+                    elif (setting := subspace_setting(run, sizes.image, sizes.text)) not in self.rates.core.subspaces:
+                        yield setting
+            case "embed":
+                yield self._encoder(**job.wildcards).encoder.setting
+            case _:
+                yield f"{job.rule} {' '.join(job.wildcards.values())}"
+
+    def documents_of(self, run: SubspaceRun) -> DocumentSizes | None:
+        """How many documents a run of category retrieval reads, and the sizes of their vectors; None if unknown."""
+        key = run.documents, run.division
+        if key not in self._document_sizes:
+            categories, features = self.plan.scale.categories, self.plan.scale.features
+            spec = None if categories is None else categories.documents[run.documents]
+            shape = None
+            if isinstance(spec, CorpusDocuments) and features is not None:
+                shape = self.shape_of(spec.corpus, features)
+            self._document_sizes[key] = document_sizes(self.plan, *key, shape)
+        return self._document_sizes[key]
 
     # --- one method per rule that takes long: seconds beside the start, and bytes ------------------------------------
 
@@ -145,24 +173,40 @@ class Costs:
         size = self._part(dataset, "prepare_cider", phi=phi, captions=captions)
         return (None, None) if size is None else (size.captions / 1000 * self.rates.core.prepare, 0)
 
-    def _parse_captions(self, dataset: str) -> tuple[float | None, int | None]:
-        sizes = self._sizes_of(dataset)
-        return self._parse(None if sizes is None else sum(size.captions for size in sizes.values()))
-
     def _parse_some_captions(self, dataset: str, part: str) -> tuple[float | None, int | None]:
         split, _, captions = part.partition("/")
         size = self._part(dataset, "parse_some_captions", part=part) if "," in captions else self._size(dataset, split)
-        return self._parse(None if size is None else size.captions)
+        rate = self.rates.core.parse
+        return (None if size is None or rate is None else size.captions / 1000 * rate), 0
 
     def _train(self, job: str) -> tuple[float | None, int | None]:
         seconds, disk = zip(*map(self._run, self._runs(job)), strict=True)
         return _sum(seconds), _sum(disk)
 
     def _train_subspaces(self, subspace_job: str) -> tuple[float | None, int | None]:
-        return None, 0  # methods differ by orders of magnitude, and nobody has measured them all
+        seconds: list[float | None] = []
+        disk: list[int | None] = []
+        for run in self._subspace_runs(subspace_job):
+            sizes = self.documents_of(run)
+            setting = None if sizes is None else subspace_setting(run, sizes.image, sizes.text)
+            rate = None if setting is None else self.rates.core.subspaces.get(setting)
+            seconds.append(None if sizes is None or rate is None else seconds_of(run, sizes, rate))
+            disk.append(None if sizes is None else bytes_of(run, sizes))
+        return _sum(seconds), _sum(disk)
+
+    def _evaluate_subspaces(self, subspace_job: str) -> tuple[float | None, int | None]:
+        rate = self.rates.core.evaluate_subspaces
+        runs = [(run, self.documents_of(run)) for run in self._subspace_runs(subspace_job)]
+        pairs = _sum([None if sizes is None else kept_of(run) * sizes.pairs for run, sizes in runs])
+        return (None if pairs is None or rate is None else pairs / MILLION * rate), 0
 
     def _embed(self, dataset: str, encoder: str) -> tuple[float | None, int | None]:
-        return None, 0
+        setting, size = self._encoder(dataset, encoder).encoder.setting, self._size(dataset, "test")
+        rate = self.machine.encoders.get(setting) or self.rates.core.encoders.get(setting)
+        if rate is None or size is None:
+            return None, None
+        seconds = size.images * rate.image + size.captions * rate.caption
+        return seconds, FLOAT32 * rate.dimensions * (size.images + size.captions)
 
     def _average_similarities(self, ensemble: str) -> tuple[float | None, int | None]:
         size = self._size(self.plan.all_ensembles[ensemble].dataset, "test")
@@ -181,6 +225,12 @@ class Costs:
 
     def _runs(self, job: str) -> list[RunSpec]:
         return [self.plan.all_runs[name] for name in self.plan.jobs[job].runs]
+
+    def _subspace_runs(self, job: str) -> list[SubspaceRun]:
+        return [self.plan.subspaces.all_runs[name] for name in self.plan.subspaces.jobs[job].runs]
+
+    def _encoder(self, dataset: str, encoder: str) -> EncodedRun:
+        return self.plan.all_encoded[EncodedRun.named(dataset, encoder)]
 
     def _run(self, spec: RunSpec) -> tuple[float | None, int | None]:
         """Seconds and bytes of one training run."""
@@ -209,10 +259,6 @@ class Costs:
         if size is None:
             return None, None
         return None if rate is None else size.pairs / MILLION * rate, size.pairs * FLOAT32
-
-    def _parse(self, captions: int | None) -> tuple[float | None, int | None]:
-        rate = self.rates.core.parse
-        return (None if captions is None or rate is None else captions / 1000 * rate), 0
 
     def _part(self, dataset: str, rule: str, **wildcards: str) -> Size | None:
         """The training captions that a job reads."""

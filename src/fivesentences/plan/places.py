@@ -63,12 +63,12 @@ class Places:
         """A phi matrix, or a file beside it."""
         return self.results / "semantics" / dataset / split / file
 
-    def parsed_tuples(self, dataset: str, part: str = "tuples") -> Path:
+    def parsed_tuples(self, dataset: str, part: str) -> Path:
         """Scene-graph tuples of a dataset's captions, as SPICE's parser finds them.
 
         Args:
             dataset: Of the captions.
-            part: ``tuples``: all of them; otherwise as ``part_of_tuples`` names those of a split, or some of them.
+            part: As ``part_of_tuples`` names those of a split, or some of them.
         """
         return self.results / "semantics" / dataset / f"{part}.jsonl.gz"
 

@@ -91,7 +91,6 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "description": places.feature_file(dataset, f"{extracted}.json"),
             "images": places.feature_file(dataset, f"{extracted}.images.parquet"),
         },
-        "parse_captions": {"tuples": places.parsed_tuples(dataset)},
         "parse_some_captions": {"tuples": places.parsed_tuples(dataset, "{part}")},
         "score_captions": {
             "phi": places.phi(dataset, split, "{phi}.npy"),
@@ -300,23 +299,16 @@ class Rules(SubspaceRules):
 
     # --- semantics ------------------------------------------------------------------------------------------
 
-    def parse_captions(self, dataset: str) -> Step:
-        """Scene-graph tuples of all captions."""
-        return Step(self._read_for_parsing(dataset), {"mirror": self._mirror}, FETCHED)
-
     def fetch_parser(self) -> Step:
         """The Java classes of SPICE's parser."""
         return Step(params={"mirror": self._mirror})
-
-    def _read_for_parsing(self, dataset: str) -> Files:
-        return {"corpus": self.places.corpus(dataset), "fetched": [self.places.fetched("parser")]}
 
     def parse_some_captions(self, dataset: str, part: str) -> Step:
         """Scene-graph tuples of the captions of a split, or of the training captions of some runs."""
         split, _, name = part.partition("/")
         captions = name.partition(",")[2]
         return Step(
-            self._read_for_parsing(dataset),
+            {"corpus": self.places.corpus(dataset), "fetched": [self.places.fetched("parser")]},
             {
                 "split": split,
                 "part": self._training_part(dataset, captions) if captions else None,
@@ -459,7 +451,7 @@ class Rules(SubspaceRules):
             {
                 "corpus": self.places.corpus(dataset),
                 "judgements": self._judgements(dataset, judge),
-                "tuples": self._tuples(dataset, [phi for phi, _ in judged]),
+                "tuples": self._tuples(dataset, [phi for phi, _ in judged], part_of_tuples(TEST)),
             },
             {"phis": judged},
         )
@@ -648,16 +640,16 @@ class Rules(SubspaceRules):
             known[dataset] = identify(data.photographs, self.places.beside_corpus(dataset, "photographs.sha256.json"))
         return known[dataset]
 
-    def _tuples(self, dataset: str, phis: Iterable[str], *part: str) -> list[Path]:
+    def _tuples(self, dataset: str, phis: Iterable[str], part: str) -> list[Path]:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them.
 
-        Those of photographs are of all captions, or of the ``part`` that ``part_of_tuples`` names.
+        Those of photographs are of the ``part`` that ``part_of_tuples`` names.
         """
         if not any(needs_tuples(phi) for phi in phis):
             return []
         if dataset in self.plan.drawn:
             return [self.places.beside_corpus(dataset, "tuples.jsonl.gz")]
-        return [self.places.parsed_tuples(dataset, *part)]
+        return [self.places.parsed_tuples(dataset, part)]
 
     def _labels(self, dataset: str) -> list[Path]:
         """Which objects are in a dataset's images, if that is known and a table asks for it."""
