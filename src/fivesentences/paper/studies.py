@@ -87,7 +87,7 @@ def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
 
 
 def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> list[PaperClaims]:
-    """What the papers state: every file of ``claims/``, each with the study whose names it uses.
+    """What the papers state: every file of ``claims/``, each with the study whose names it uses, the longest first.
 
     Args:
         config: The folder of the scale's file; see ``config_file``.
@@ -102,7 +102,7 @@ def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> li
         claims = read(Claims, path)
         study = known.get(claims.study) or read(PaperStudy, study_file(claims.study, config, scale))
         found.append(PaperClaims(name, claims, study))
-    return found
+    return sorted(found, key=lambda paper: -len(paper.claims.claims))
 
 
 def plan_of(

@@ -15,7 +15,7 @@ from fivesentences.paper.claims.verdicts import LEVEL, Effect, Over
 RESAMPLES = 2000
 
 
-def over_seeds_and_queries(values: NDArray[np.float64]) -> Effect:
+def over_seeds_and_queries(values: NDArray[np.float64], resamples: int = RESAMPLES) -> Effect:
     """The mean of what was measured, with its interval over seeds and queries by a two-way random-effects model.
 
     See ``metrics.crossed`` and, where seeds have queries of their own, ``metrics.partly_crossed``. A single seed gives
@@ -23,12 +23,13 @@ def over_seeds_and_queries(values: NDArray[np.float64]) -> Effect:
 
     Args:
         values: ``[seeds, queries]``, such as differences of two runs; NaN where a seed does not have a query.
+        resamples: Draws of the bootstrap, whose interval stands beside the other.
     """
     if len(values) == 1:
         return _over_queries(values[0])
     measured = not np.isnan(values).any()
     compute = crossed_differences if measured else partly_crossed_differences
-    (found,) = compute(values[None], 1 - LEVEL, RESAMPLES)
+    (found,) = compute(values[None], 1 - LEVEL, resamples)
     return replace(
         _of_crossed(found, "seeds and queries"),
         seeds=found.seeds,
