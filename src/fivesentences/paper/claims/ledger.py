@@ -172,7 +172,7 @@ def _judge(
 def _why(cells: Sequence[Cell]) -> str:
     if not any(cell.effect.is_repeated for cell in cells):
         return "too few seeds"
-    return "too uncertain" if all(cell.outcome == "open" for cell in cells) else "cells disagree or are open"
+    return "too uncertain" if all(cell.outcome == "open" for cell in cells) else "settings disagree or are open"
 
 
 def _unit(test: Any) -> tuple[Literal["points", "fraction", ""], float]:

@@ -24,9 +24,15 @@ FORMAT = "fivesentences.claims 1"
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 IN_WORDS: dict[Verdict, str] = {
     "holds": "holds",
-    "partly": "partly",
-    "does not": "does not",
+    "partly": "holds partly",
+    "does not": "does not hold",
     "not testable": "not testable at this scale",
+}
+OF_SEVERAL: dict[Verdict, str] = {
+    "holds": "hold",
+    "partly": "hold partly",
+    "does not": "do not hold",
+    "not testable": "cannot be tested at this scale",
 }
 HOW = (
     "A statement holds if it does in every setting that the scale trains, partly if in some, and does not hold if it "
@@ -61,7 +67,7 @@ def write_claims(found: Sequence[Judged], scale: Scale, stem: Path) -> None:
         .get_template("claims.html")
         .render(
             title=f"{scale.title}: claims of the papers",
-            counts=[(IN_WORDS[verdict], verdict, count) for verdict, count in counts_of(found).items()],
+            counts=[(OF_SEVERAL[verdict], verdict, count) for verdict, count in counts_of(found).items()],
             how=HOW,
             papers=_by_paper(found),
             words=IN_WORDS,
@@ -83,8 +89,12 @@ def read_claims(path: Path) -> dict[str, Any]:
 
 def in_short(content: Mapping[str, Any]) -> str:
     """How many claims have each verdict, in a sentence; see ``read_claims``."""
-    counts = [f"{count} {IN_WORDS[verdict]}" for verdict, count in content["counts"].items() if count]
-    return f"{len(content['claims'])} claims of the papers: {', '.join(counts)}" if counts else ""
+    said = _counted(content["counts"])
+    return f"{len(content['claims'])} claims of the papers: {said}" if said else ""
+
+
+def _counted(counts: Mapping[Verdict, int]) -> str:
+    return ", ".join(f"{counts[verdict]} {OF_SEVERAL[verdict]}" for verdict in VERDICTS if counts[verdict])
 
 
 def counts_of(found: Sequence[Judged]) -> dict[Verdict, int]:
@@ -125,13 +135,19 @@ def _csv(found: Sequence[Judged]) -> str:
             effect = asdict(cell.effect) if cell else dict.fromkeys(Effect.__dataclass_fields__)
             about = {"cell": cell.label, "outcome": cell.outcome, "link": cell.link} if cell else {}
             lines.append({**of_claim, "cell": "", "outcome": "", "link": "", **about, **effect})
-    return pd.DataFrame(lines).to_csv(index=False, lineterminator="\n")
+    frame = pd.DataFrame(lines)
+    whole = {column: frame[column].astype("Int64") for column in ("seeds", "queries")}  # not 3.0 where some are missing
+    return frame.assign(**whole).to_csv(index=False, lineterminator="\n")
 
 
 def _markdown(found: Sequence[Judged], scale: Scale) -> str:
     """A line per claim, then how to read it."""
-    counts = ", ".join(f"{count} {IN_WORDS[verdict]}" for verdict, count in counts_of(found).items() if count)
-    lines = [f"### {scale.title}: claims of the papers", "", f"{len(found)} statements: {counts}.", ""]
+    lines = [
+        f"### {scale.title}: claims of the papers",
+        "",
+        f"{len(found)} statements: {_counted(counts_of(found))}.",
+        "",
+    ]
     lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
     for title, of_paper in _by_paper(found):
         lines.append(piped([f"**{escape_markdown(title)}**", "", "", ""]))
