@@ -153,7 +153,8 @@ def _judge(
         case RunsTest() | LevelTest() | MethodsTest():
             for cell in made:
                 effect = _of_runs(cell, numbers, phi) if isinstance(cell, RunCell) else _of_methods(cell, test, numbers)
-                effects.append((cell.label, effect, shown.link(cell.runs)))
+                contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
+                effects.append((cell.label, effect, shown.link(cell.runs, contrasted)))
             why = "the scale has no runs that test it"
         case RanksTest():
             effects, why = _of_ranks(test, plan, scale, numbers, shown.every_run), "the scale has too few settings"
@@ -295,7 +296,7 @@ class _Shown:
     """Addresses of tables and figures from the page of claims, by the runs that they show."""
 
     def __init__(self, plan: Plan, scale: str):
-        self._runs: dict[str, set[str]] = {}
+        self._runs: dict[str, tuple[set[str], bool]] = {}
         self.every_run = self.of_judges = ""
         order = {"contrasts": 0, "subspace_contrasts": 0, "runs": 1, "subspaces": 1}
         exhibits = sorted(plan.exhibits.items(), key=lambda one: order.get(one[1].reads, 2))
@@ -306,13 +307,23 @@ class _Shown:
             rows = expand_rows(exhibit.row_specs(), study, of_scale)
             names = {run.name for row in rows for run in row.runs}
             names |= {run.name for row in rows_shown(exhibit, study, of_scale) for run in row.runs}
-            self._runs[address] = names
+            self._runs[address] = names, exhibit.reads in ("contrasts", "subspace_contrasts")
             if exhibit.reads == "every_run":
                 self.every_run = self.every_run or address
             if exhibit.reads == "correlations":
                 self.of_judges = self.of_judges or address
 
-    def link(self, runs: Sequence[str]) -> str:
-        """The first that shows all of these runs, differences before values; empty if none does."""
+    def link(self, runs: Sequence[str], contrasted: bool) -> str:
+        """The first that shows all of these runs; empty if none does.
+
+        Args:
+            runs: Their names.
+            contrasted: Whether differences are asked for, which then go before values; else values alone will do.
+        """
         asked = set(runs)
-        return next((address for address, shown in self._runs.items() if asked <= shown), "")
+        found = (
+            address
+            for address, (shown, differences) in self._runs.items()
+            if asked <= shown and (contrasted or not differences)
+        )
+        return next(found, "")

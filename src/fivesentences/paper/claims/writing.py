@@ -141,7 +141,7 @@ def _csv(found: Sequence[Judged]) -> str:
 
 
 def _markdown(found: Sequence[Judged], scale: Scale) -> str:
-    """A line per claim, then how to read it."""
+    """A line per claim that the scale has runs for, then the others, then how to read it."""
     lines = [
         f"### {scale.title}: claims of the papers",
         "",
@@ -149,12 +149,16 @@ def _markdown(found: Sequence[Judged], scale: Scale) -> str:
         "",
     ]
     lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
-    for title, of_paper in _by_paper(found):
+    for title, of_paper in _by_paper([one for one in found if one.cells]):
         lines.append(piped([f"**{escape_markdown(title)}**", "", "", ""]))
         for line in of_paper:
             cells = (line["claim"], line["printed"], line["here"], line["words"])
             lines.append(piped(map(escape_markdown, cells)))
-    lines += ["", *(f"- {escape_markdown(sentence)}" for sentence in HOW)]
+    reasons = dict.fromkeys(one.why for one in found if not one.cells)
+    for why in reasons:
+        lines += ["", f"Without a test here, because {why}:", ""]
+        lines += [f"- {escape_markdown(one.claim.claim)}" for one in found if not one.cells and one.why == why]
+    lines += ["", "How to read it:", "", *(f"- {escape_markdown(sentence)}" for sentence in HOW)]
     return "\n".join(lines) + "\n"
 
 
