@@ -144,7 +144,7 @@ def test_a_claim_that_no_run_tests_says_so(planned, make_scale):
     found = judged_of(plan, numbers_of(plan, lambda run: 0.0))
     for name in ("five_sentences/sam_recall_coco", "sched_sam/beats_cca"):
         assert (found[name].verdict, found[name].why) == ("not testable", "the scale has no runs that test it")
-    assert found["five_sentences/spice_closer_to_people"].why == "the scale has no judge who rated such pairs"
+    assert found["five_sentences/spice_closer_to_people"].why == "the scale has no people who rated such pairs"
 
 
 def test_people_are_asked_over_the_pairs_that_print_means(planned, make_scale):
@@ -167,6 +167,8 @@ def test_people_are_asked_over_the_pairs_that_print_means(planned, make_scale):
     closer = found["five_sentences/spice_closer_to_people"]
     assert closer.verdict == "holds" and "some judge, 600 pairs" in closer.cells[0].label
     assert found["five_sentences/spice_beats_binary"].cells[0].label == "some judge, 900 pairs"
+    drawn = judged_of(plan, numbers_of(plan, lambda run: 0.0, judged={"scenes_truth": pairs}))
+    assert drawn["five_sentences/spice_closer_to_people"].cells == ()  # a program is not people
     others = pairs[~own]
     assert closer.cells[0].effect.value == pytest.approx(
         others["spice"].corr(others["human"]) - others["cider-reattached"].corr(others["human"])

@@ -30,6 +30,7 @@ from fivesentences.plan.plan import Plan
 from fivesentences.plan.rows import expand_rows
 from fivesentences.plan.subspaces import rows_shown
 
+NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
 FEWEST_SETTINGS = 8  # for a rank correlation over settings
 MAP = "mAP"
 
@@ -159,7 +160,7 @@ def _judge(
         case RanksTest():
             effects, why = _of_ranks(test, plan, scale, numbers, shown.every_run), "the scale has too few settings"
         case JudgesTest():
-            effects, why = _of_judges(test, plan, numbers, shown), "the scale has no judge who rated such pairs"
+            effects, why = _of_judges(test, plan, numbers, shown), "the scale has no people who rated such pairs"
     level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
     outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
     chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
@@ -272,7 +273,7 @@ def _of_judges(test: JudgesTest, plan: Plan, numbers: Numbers, shown: _Shown) ->
     for judge, pairs in numbers.judged.items():
         kept = pairs if test.pairs == "all" else pairs[~pairs["own"].astype(bool)]
         columns = [_column(pairs, phi) for phi in (test.a, test.b) if phi is not None]
-        if len(kept) < 2 or None in columns:
+        if judge == NO_PEOPLE or len(kept) < 2 or None in columns:
             continue
         values = kept[[*columns, "human"]].astype(np.float64)
         known = values.notna().all(axis=1)
