@@ -39,6 +39,12 @@ def test_the_page_shows_every_table_and_figure_in_the_order_of_its_study_and_its
     assert all((folder / link).is_file() for link in links)
 
 
+def test_the_page_leads_to_the_claims_where_there_are_some(studies, scale, folder):
+    text = write_page(scale, studies, folder, claims="81 claims: 5 hold").read_text(encoding="utf-8")
+    assert '<a href="claims/claims.html">81 claims: 5 hold</a>' in text
+    assert "claims/claims.html" not in page_of(scale, studies, folder)
+
+
 def test_what_a_scale_does_not_make_is_not_on_its_page(studies, make_scale, folder):
     text, study = page_of(make_scale(only=["table3", "judged"]), studies, folder), studies["five_sentences"]
     assert titles_on(text) == [study.exhibit(name).title for name in ("table3", "judged")]

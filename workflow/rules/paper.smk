@@ -105,6 +105,28 @@ rule show_features:
         "../scripts/show_features.py"
 
 
+rule judge_claims:
+    input:
+        unpack(read_by("judge_claims")),
+    output:
+        **made_by("judge_claims"),
+    log:
+        "logs/paper/{scale}/claims.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/claims.tsv"
+    localrule: True
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        scale=param("judge_claims", "scale"),
+        config=param("judge_claims", "config"),
+    message:
+        "What the papers state, tested by the runs of scale {wildcards.scale}"
+    script:
+        "../scripts/judge_claims.py"
+
+
 rule make_page:
     input:
         unpack(read_by("make_page")),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
+from fivesentences.paper.claims.writing import in_short, read_claims
 from fivesentences.paper.site.examples import read_examples
 from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.page import write_page
@@ -14,4 +15,5 @@ with log_to(snakemake.log[0]):
     studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
     examples = [read_examples(Path(path)) for path in snakemake.input.examples]
     examples += [read_features_sheet(Path(path)) for path in snakemake.input.features]
-    write_page(scale, studies, Path(snakemake.output.page).parent, examples)
+    claims = in_short(read_claims(Path(snakemake.input.claims)))
+    write_page(scale, studies, Path(snakemake.output.page).parent, examples, claims)

@@ -17,7 +17,7 @@ from fivesentences.config.datasets import (
     ScenesData,
 )
 from fivesentences.config.features import FeatureSpec
-from fivesentences.config.files import CATALOGUE, config_file, nearby, project_folder, study_file
+from fivesentences.config.files import CATALOGUE, claims_files, config_file, nearby, project_folder, study_file
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import (
@@ -91,6 +91,7 @@ __all__ = [
     "Width",
     "as_list",
     "check",
+    "claims_files",
     "config_file",
     "extended",
     "nearby",

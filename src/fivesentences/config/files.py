@@ -45,6 +45,15 @@ def _folders(beside: Path) -> list[Path]:
     return list(folders.values())[::-1]
 
 
+def claims_files(beside: Path) -> dict[str, Path]:
+    """The files of ``claims/`` by their names without the suffix, each the first of its name; see ``config_file``."""
+    found: dict[str, Path] = {}
+    for folder in _folders(beside):
+        for file in sorted((folder / "claims").glob("*.yaml")):
+            found.setdefault(file.stem, file)
+    return dict(sorted(found.items()))
+
+
 def study_file(study: str, beside: Path, scale: str) -> Path:
     """The file of a study that a scale names, looked for as in ``config_file``.
 

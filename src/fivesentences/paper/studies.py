@@ -5,13 +5,13 @@ A new kind is one file in ``paper/tables`` or ``paper/figures`` and one line her
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from fivesentences.config import CATALOGUE, Catalogue, Scale, config_file, read, study_file
+from fivesentences.config import CATALOGUE, Catalogue, Scale, claims_files, config_file, read, study_file
 from fivesentences.paper.figures.activation import ActivationFigure
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
@@ -34,6 +34,8 @@ from fivesentences.paper.tables.paired import PairedTable
 from fivesentences.paper.tables.runs import RunTable
 from fivesentences.paper.tables.subspace_contrasts import SubspaceContrastTable
 from fivesentences.paper.tables.subspaces import SubspaceTable
+from fivesentences.plan.claimed import PaperClaims
+from fivesentences.plan.claims import Claims
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.studies import Study
@@ -84,6 +86,25 @@ def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
     return {name: read(PaperStudy, folder / f"{name}.yaml") for name in names}
 
 
+def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> list[PaperClaims]:
+    """What the papers state: every file of ``claims/``, each with the study whose names it uses, the longest first.
+
+    Args:
+        config: The folder of the scale's file; see ``config_file``.
+        known: Studies that were read already.
+        scale: The name of the scale, for an error.
+
+    Raises:
+        InputError: If a file is missing or wrong, or names a loss or method that its study lacks.
+    """
+    found = []
+    for name, path in claims_files(config).items():
+        claims = read(Claims, path)
+        study = known.get(claims.study) or read(PaperStudy, study_file(claims.study, config, scale))
+        found.append(PaperClaims(name, claims, study))
+    return sorted(found, key=lambda paper: -len(paper.claims.claims))
+
+
 def plan_of(
     scale: Scale, config: Path = Path("config"), catalogue: Catalogue | None = None, places: Places | None = None
 ) -> Plan:
@@ -103,4 +124,5 @@ def plan_of(
     """
     known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
     studies = {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
-    return Plan(scale, studies, known, places=places, config=config)
+    claims = read_claims(config, studies, scale.scale)
+    return Plan(scale, studies, known, places=places, config=config, claims=claims)

@@ -179,6 +179,10 @@ class Places:
         """A table or figure, by ``study/name``."""
         return self.results / "paper" / scale / f"{exhibit}.{suffix}"
 
+    def claims(self, scale: str, suffix: str) -> Path:
+        """What the papers state, with verdicts."""
+        return self.results / "paper" / scale / "claims" / f"claims.{suffix}"
+
     def page(self, scale: str) -> Path:
         """The page of a scale."""
         return self.results / "paper" / scale / "index.html"

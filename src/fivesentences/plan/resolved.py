@@ -11,6 +11,7 @@ from fivesentences.config.datasets import PrecompData, ReleasedRegions
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
+from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, cells_of
 from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
@@ -45,6 +46,7 @@ class Resolved:
         config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
             project's; see ``config_file``.
         mirror: A folder that holds downloads already; default the scale's, else FIVESENTENCES_MIRROR.
+        claims: What the papers state, which the scale's runs test.
 
     Attributes:
         scales: The scale and its complete form, by name.
@@ -74,9 +76,10 @@ class Resolved:
         places: Places | None = None,
         config: Path = Path("config"),
         mirror: Path | None = None,
+        claims: Sequence[PaperClaims] = (),
     ):
         self.scale, self.studies, self.catalogue = scale, dict(studies), catalogue
-        self.places, self.config = places or Places(), config
+        self.places, self.config, self.claims = places or Places(), config, tuple(claims)
         self.mirror = mirror or scale.mirror or _environment_mirror()
         self.identities: dict[str, Identity] = {}  # of the photographs of `own` datasets, as far as asked for
         self.scales = {one.scale: one for one in (scale, scale.complete)}
@@ -158,6 +161,17 @@ class Resolved:
     def trained_at(self, scale: str) -> list[str]:
         """Names of the runs of the scale, or of its complete form."""
         return list(self.runs if scale == self.scale.scale else self.all_runs)
+
+    def cells_of_claims(self, scale: str) -> dict[tuple[str, str], list[RunCell] | list[MethodCell]]:
+        """The tests of each claim that runs of the scale, or of its complete form, allow, by paper and claim."""
+        runs = [self.all_runs[name] for name in self.trained_at(scale)]
+        whole = scale != self.scale.scale
+        methods = list((self.subspaces.all_runs if whole else self.subspaces.runs).values())
+        return {
+            (paper.name, one.name): cells_of(one.test, paper.study, self.scales[scale], runs, self.inferences, methods)
+            for paper in self.claims
+            for one in paper.claims.claims
+        }
 
     def evaluated_at(self, scale: str) -> list[str]:
         """Names of the runs, ensembles and encoders of the scale, or of its complete form."""

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from fivesentences.config import Catalogue, Scale
 from fivesentences.config.cluster import Cluster
 from fivesentences.models import MODELS
+from fivesentences.plan.claims import Claims
 from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.plan.studies import Study
 
@@ -26,6 +27,7 @@ def schema_texts(study: type[Study]) -> dict[str, str]:
     blocks: dict[str, Any] = {
         **{"scale": Scale, "study": study, "datasets": Catalogue, "run": RunFile | RunSpec},
         "cluster": Cluster,
+        "claims": Claims,
     }
     return {
         f"{kind}.json": json.dumps(schema_of(kind, block), indent=1, ensure_ascii=False) + "\n"

@@ -57,7 +57,9 @@ class Section:
     figures: tuple[Picture, ...]
 
 
-def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, examples: Sequence[Picture] = ()) -> Path:
+def write_page(
+    scale: Scale, studies: Mapping[str, Study], folder: Path, examples: Sequence[Picture] = (), claims: str = ""
+) -> Path:
     """Write ``folder/index.html`` from the tables and figures of the scale, which lie in ``folder/<study>/<name>.*``.
 
     The page contains its pictures, so that it can be sent to someone; only the links to other formats need the folder.
@@ -67,6 +69,7 @@ def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, example
         studies: Its studies, by the names of their files.
         folder: Where the tables and figures are.
         examples: Pictures above everything else; see ``examples``.
+        claims: What the page of claims in ``folder/claims`` says in short; empty if there is none.
 
     Raises:
         InputError: If a table or figure of a study has not been made, or a picture is neither PNG nor JPEG.
@@ -75,7 +78,9 @@ def write_page(scale: Scale, studies: Mapping[str, Study], folder: Path, example
     sections = [_section(name, study, made[name], folder) for name, study in studies.items() if made[name]]
     template = environment().get_template("page.html")
     lead = LEAD + (ON_PUBLISHED if any(_names_published(one) for one in sections) else "")
-    text = template.render(title=scale.title, lead=[lead], sections=sections, examples=examples, data_uri=as_data_uri)
+    text = template.render(
+        title=scale.title, lead=[lead], sections=sections, examples=examples, data_uri=as_data_uri, claims=claims
+    )
     with replacing(folder / "index.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
     return folder / "index.html"

@@ -1,0 +1,1 @@
+"""What the papers state, tested by the runs of a scale."""

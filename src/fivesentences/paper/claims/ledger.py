@@ -1,0 +1,330 @@
+"""The claims of the papers, each with what the runs of a scale say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from fivesentences.corpus.parquet import read_frame
+from fivesentences.errors import InputError
+from fivesentences.evaluation.per_image import read_per_image
+from fivesentences.evaluation.subspace_contrasts import Precisions, read_precisions
+from fivesentences.metrics.registry import metric_of
+from fivesentences.paper.claims.effects import (
+    correlation_difference,
+    over_seeds,
+    over_seeds_and_queries,
+    rank_correlation,
+)
+from fivesentences.paper.claims.verdicts import SHARE, Effect, Outcome, Verdict, chance_of, outcome_of, verdict_of
+from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell
+from fivesentences.plan.claims import Claim, JudgesTest, LevelTest, MethodsTest, RanksTest, RunsTest
+from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.rows import expand_rows
+from fivesentences.plan.subspaces import rows_shown
+
+NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
+FEWEST_SETTINGS = 8  # for a rank correlation over settings
+MAP = "mAP"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One test of a claim and what was measured.
+
+    Attributes:
+        label: Which runs, in words.
+        effect: The difference or value.
+        outcome: What it says by itself.
+        link: Address of the table or figure that shows its runs, from the page of claims; empty if there is none.
+    """
+
+    label: str
+    effect: Effect
+    outcome: Outcome
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict.
+
+    Attributes:
+        paper: File name of its paper.
+        title: Of the paper.
+        claim: What is stated.
+        verdict: By the rules of ``verdicts``.
+        cells: Its tests.
+        why: Why it cannot be tested; empty if it can.
+        unit: Of effects: "points" of percent, "fraction" or "" for others.
+        smallest: The smallest effect that counts.
+    """
+
+    paper: str
+    title: str
+    claim: Claim
+    verdict: Verdict
+    cells: tuple[Cell, ...]
+    why: str
+    unit: Literal["points", "fraction", ""]
+    smallest: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the verdicts are made from.
+
+    Attributes:
+        per_image: What each test image contributes to sums of recall and scores, by run.
+        results: Every value of every run; None if the scale trains none.
+        precisions: Average precisions of test documents.
+        judged: Judged pairs by the name of the judge.
+    """
+
+    per_image: Mapping[str, pd.DataFrame]
+    results: Results | None
+    precisions: Precisions
+    judged: Mapping[str, pd.DataFrame]
+
+
+def read_numbers(
+    plan: Plan,
+    scale: str,
+    *,
+    per_image: Sequence[Path],
+    tidy: Sequence[Path],
+    queries: Sequence[Path],
+    judged: Sequence[Path],
+) -> Numbers:
+    """Read what the rule is given.
+
+    Raises:
+        InputError: If a file is damaged.
+    """
+    cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
+    runs = [run for cell in cells if isinstance(cell, RunCell) for run in cell.runs]
+    methods = [run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs]
+    return Numbers(
+        read_per_image(per_image, runs),
+        Results(pd.read_parquet(tidy[0])) if tidy else None,
+        read_precisions(queries, methods),
+        {path.stem: read_frame(path, "ask the judge again") for path in judged},
+    )
+
+
+def judge_claims(plan: Plan, scale: str, numbers: Numbers) -> list[Judged]:
+    """Every claim with its verdict, in the order of the files.
+
+    Args:
+        plan: Of the scale.
+        scale: Its name, or that of its complete form.
+        numbers: Measured.
+
+    Raises:
+        InputError: If a run has no values.
+    """
+    cells, shown = plan.cells_of_claims(scale), _Shown(plan, scale)
+    return [
+        _judge(paper, one, cells[paper.name, one.name], plan, scale, numbers, shown)
+        for paper in plan.claims
+        for one in paper.claims.claims
+    ]
+
+
+def _judge(
+    paper: PaperClaims,
+    claim: Claim,
+    made: Sequence[RunCell | MethodCell],
+    plan: Plan,
+    scale: str,
+    numbers: Numbers,
+    shown: _Shown,
+) -> Judged:
+    test, phi = claim.test, plan.scale.evaluation_phi
+    unit, smallest = _unit(test)
+    effects: list[tuple[str, Effect, str]] = []
+    match test:
+        case RunsTest() | LevelTest() | MethodsTest():
+            for cell in made:
+                effect = _of_runs(cell, numbers, phi) if isinstance(cell, RunCell) else _of_methods(cell, test, numbers)
+                contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
+                effects.append((cell.label, effect, shown.link(cell.runs, contrasted)))
+            why = "the scale has no runs that test it"
+        case RanksTest():
+            effects, why = _of_ranks(test, plan, scale, numbers, shown.every_run), "the scale has too few settings"
+        case JudgesTest():
+            effects, why = _of_judges(test, plan, numbers, shown), "the scale has no people who rated such pairs"
+    level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
+    outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
+    chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
+    verdict = verdict_of(outcomes, chances)
+    cells = tuple(Cell(*one[:2], outcome, one[2]) for one, outcome in zip(effects, outcomes, strict=True))
+    if effects:
+        why = _why(cells) if verdict == "not testable" else ""
+    return Judged(paper.name, paper.study.paper, claim, verdict, cells, why, unit, smallest)
+
+
+def _why(cells: Sequence[Cell]) -> str:
+    if not any(cell.effect.is_repeated for cell in cells):
+        return "too few seeds"
+    return "too uncertain" if all(cell.outcome == "open" for cell in cells) else "settings disagree or are open"
+
+
+def _unit(test: Any) -> tuple[Literal["points", "fraction", ""], float]:
+    """The unit of an effect, and the smallest that counts: half a percent of the range of the metric."""
+    if isinstance(test, RunsTest | LevelTest):
+        metric = metric_of(test.measure.metric)
+        highest = 600.0 if metric.name in ("Rsum", "Nsum") else 100.0
+        unit: Literal["points", "fraction", ""] = "points" if metric.unit == "percent" else ""
+        found = SHARE * highest if metric.unit == "percent" else 1.0
+    else:
+        unit, found = "fraction", SHARE * (1.0 if isinstance(test, MethodsTest) else 2.0)
+    return unit, test.smallest or found
+
+
+# --- effects of each kind of test -----------------------------------------------------------------------------------
+
+
+def _of_runs(cell: RunCell, numbers: Numbers, phi: str) -> Effect:
+    columns = cell.per_image(phi)
+    if columns is not None:
+        parts = [
+            term.factor * np.stack([_of_run(numbers, run)[column].to_numpy(np.float64) for run in term.runs])
+            for term, column in zip(cell.terms, columns, strict=True)
+        ]
+        _check_images(cell, numbers)
+        effect = over_seeds_and_queries(np.sum(parts, axis=0))
+        sides = [float(part.mean()) * term.factor for part, term in zip(parts, cell.terms, strict=True)]
+    else:
+        values = [[_value(numbers, run, term.measure, term.inference, phi) for run in term.runs] for term in cell.terms]
+        factors = np.array([term.factor for term in cell.terms])
+        effect = over_seeds((factors @ np.array(values)).tolist())
+        sides = [float(np.mean(of_term)) for of_term in values]
+    return replace(effect, a=sides[0], b=sides[1] if len(sides) > 1 else None)
+
+
+def _of_run(numbers: Numbers, run: str) -> pd.DataFrame:
+    if run not in numbers.per_image:
+        raise InputError(f"the run '{run}' has no values per image; evaluate it again.")
+    return numbers.per_image[run]
+
+
+def _check_images(cell: RunCell, numbers: Numbers) -> None:
+    first = _of_run(numbers, cell.runs[0]).index
+    for run in cell.runs:
+        if not _of_run(numbers, run).index.equals(first):
+            raise InputError(f"the runs '{cell.runs[0]}' and '{run}' were tested on different images; evaluate again.")
+
+
+def _value(numbers: Numbers, run: str, column: ColumnSpec, inference: str, phi: str) -> float:
+    assert numbers.results is not None  # a scale with runs has a table of them
+    measure = Measure.of_column(column, phi)
+    if inference == "naive":
+        return numbers.results.over_directions(run, measure)
+    return numbers.results.value(run, measure, inference)
+
+
+def _of_methods(cell: MethodCell, test: Any, numbers: Numbers) -> Effect:
+    sides = []
+    for runs, selection in ((cell.a, cell.selection[0]), (cell.b, cell.selection[1])):
+        frames = []
+        for run in runs:
+            if (run, selection) not in numbers.precisions:
+                raise InputError(f"the run '{run}' has no values of the epoch by '{selection}'; evaluate it again.")
+            frames.append(numbers.precisions[run, selection][MAP, test.direction])
+        sides.append(frames)
+    pool = list(dict.fromkeys(document for frame in sides[0] for document in frame.index))
+    a, b = (np.stack([frame.reindex(pool).to_numpy(np.float64) for frame in frames]) for frames in sides)
+    return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
+
+
+def _of_ranks(test: RanksTest, plan: Plan, scale: str, numbers: Numbers, link: str) -> list[tuple[str, Effect, str]]:
+    """One cell per dataset."""
+    phi, found = plan.scale.evaluation_phi, []
+    if numbers.results is None or any(one.phi not in (None, *plan.scale.phis) for one in (test.x, test.y)):
+        return []
+    runs = [plan.all_runs[name] for name in plan.trained_at(scale)]
+    for dataset in dict.fromkeys(run.dataset for run in runs):
+        lines = [
+            (
+                run.model_copy(update={"seed": 0}).name,
+                _value(numbers, run.name, test.x, "naive", phi),
+                _value(numbers, run.name, test.y, "naive", phi),
+            )
+            for run in runs
+            if run.dataset == dataset
+        ]
+        means = pd.DataFrame(lines, columns=["setting", "x", "y"]).groupby("setting", sort=False).mean()
+        if len(means) >= FEWEST_SETTINGS:
+            x, y = (means[side].to_numpy(np.float64) for side in ("x", "y"))
+            found.append((f"{dataset}, {len(means)} settings", rank_correlation(x, y), link))
+    return found
+
+
+def _of_judges(test: JudgesTest, plan: Plan, numbers: Numbers, shown: _Shown) -> list[tuple[str, Effect, str]]:
+    found = []
+    for judge, pairs in numbers.judged.items():
+        kept = pairs if test.pairs == "all" else pairs[~pairs["own"].astype(bool)]
+        columns = [_column(pairs, phi) for phi in (test.a, test.b) if phi is not None]
+        if judge == NO_PEOPLE or len(kept) < 2 or None in columns:
+            continue
+        values = kept[[*columns, "human"]].astype(np.float64)
+        known = values.notna().all(axis=1)
+        sides = [values.loc[known, column].to_numpy() for column in columns]
+        images = pd.factorize(kept.loc[known, "image_id"])[0]
+        human = values.loc[known, "human"].to_numpy()
+        effect = correlation_difference(sides[0], sides[1] if len(sides) > 1 else None, human, images)
+        found.append((f"{judge.replace('_', ' ')}, {known.sum():,} pairs", effect, shown.of_judges))
+    return found
+
+
+def _column(pairs: pd.DataFrame, phi: str) -> str | None:
+    """The column of a phi with all references, of whichever tokens were asked for."""
+    return next((str(name) for name in pairs.columns if str(name).partition("-")[0] == phi and "|" not in name), None)
+
+
+# --- what shows a test ----------------------------------------------------------------------------------------------
+
+
+class _Shown:
+    """Addresses of tables and figures from the page of claims, by the runs that they show."""
+
+    def __init__(self, plan: Plan, scale: str):
+        self._runs: dict[str, tuple[set[str], bool]] = {}
+        self.every_run = self.of_judges = ""
+        order = {"contrasts": 0, "subspace_contrasts": 0, "runs": 1, "subspaces": 1}
+        exhibits = sorted(plan.exhibits.items(), key=lambda one: order.get(one[1].reads, 2))
+        tables = set(plan.tables)
+        for name, exhibit in exhibits:
+            address = f"../{name}.{'html' if name in tables else 'png'}"
+            study, of_scale = plan.study_of(name), plan.scales[scale]
+            rows = expand_rows(exhibit.row_specs(), study, of_scale)
+            names = {run.name for row in rows for run in row.runs}
+            names |= {run.name for row in rows_shown(exhibit, study, of_scale) for run in row.runs}
+            self._runs[address] = names, exhibit.reads in ("contrasts", "subspace_contrasts")
+            if exhibit.reads == "every_run":
+                self.every_run = self.every_run or address
+            if exhibit.reads == "correlations":
+                self.of_judges = self.of_judges or address
+
+    def link(self, runs: Sequence[str], contrasted: bool) -> str:
+        """The first that shows all of these runs; empty if none does.
+
+        Args:
+            runs: Their names.
+            contrasted: Whether differences are asked for, which then go before values; else values alone will do.
+        """
+        asked = set(runs)
+        found = (
+            address
+            for address, (shown, differences) in self._runs.items()
+            if asked <= shown and (contrasted or not differences)
+        )
+        return next(found, "")

@@ -1,0 +1,337 @@
+"""Claims at a scale: which of its runs stand on either side of each test.
+
+A claim never makes a run: it is tested by those that the scale's studies have anyway, found by their losses and
+settings, whatever a study calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fivesentences.config import Inference, Scale, as_list
+from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec
+from fivesentences.plan.claims import AnyTest, Claims, LevelTest, MethodsTest, RunsTest, Than
+from fivesentences.plan.exhibits import ColumnSpec, Summed
+from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.studies import Study
+from fivesentences.plan.subspace_runs import SubspaceRun
+
+BEGINNING = 5  # epochs: a study that names fewer looks at the beginning of a run
+Setting = dict[str, dict[int, RunSpec]]  # runs of one setting by the folder of their loss, and seed
+
+
+@dataclass(frozen=True)
+class PaperClaims:
+    """The claims of a paper and its study, whose names of losses and methods they use.
+
+    Raises:
+        InputError: If a claim names a loss or method that the study does not have.
+    """
+
+    name: str
+    claims: Claims
+    study: Study
+
+    def __post_init__(self) -> None:
+        for kind, asked, known in (
+            ("loss", self.claims.losses(), self.study.losses),
+            ("method", self.claims.methods(), self.study.methods),
+        ):
+            for one in sorted(asked - set(known)):
+                raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One side of a test.
+
+    Attributes:
+        factor: 1 or -1; a test is a sum of terms.
+        runs: Names, one per seed.
+        measure: What is read of them.
+        inference: How they are read.
+    """
+
+    factor: int
+    runs: tuple[str, ...]
+    measure: ColumnSpec
+    inference: Inference = "naive"
+
+    def summed(self, phi: str) -> Summed | None:
+        """The column of values per image that holds it; None if there are none."""
+        column, own = self.measure, self.measure.phi in (None, phi)
+        if self.inference != "naive" or column.formula != "released" or not own:
+            return None
+        match column.metric, column.ground_truth, column.direction:
+            case "Rsum", _, None:
+                return "Rsum"
+            case "Nsum", "kept", None:
+                return "Nsum"
+            case "Nsum", "removed", None:
+                return "Nsum_own_removed"
+            case "ASP", _, "i2t" if column.ties == "index":
+                return "ASP_i2t"
+            case "ASP", _, "t2i" if column.ties == "index":
+                return "ASP_t2i"
+        return None
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """One test of a claim: a sum of terms, paired by seed.
+
+    Attributes:
+        label: Which runs, in words.
+        terms: The first two are the sides whose values are shown.
+        seeds: Of each term's runs.
+        dataset: On which they are tested.
+    """
+
+    label: str
+    terms: tuple[Term, ...]
+    seeds: tuple[int, ...]
+    dataset: str
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of all runs, each once."""
+        return list(dict.fromkeys(run for term in self.terms for run in term.runs))
+
+    def per_image(self, phi: str) -> list[Summed] | None:
+        """The column of each term's values per image; None if one has none."""
+        found = [column for term in self.terms if (column := term.summed(phi)) is not None]
+        return found if len(found) == len(self.terms) else None
+
+
+@dataclass(frozen=True)
+class MethodCell:
+    """One test of a claim on category retrieval; attributes as of ``RunCell``."""
+
+    label: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    selection: tuple[str, str]
+    seeds: tuple[int, ...]
+    role: str
+    documents: str
+    division: str
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of all runs."""
+        return [*self.a, *self.b]
+
+
+def cells_of(
+    test: AnyTest,
+    study: Study,
+    scale: Scale,
+    runs: Sequence[RunSpec],
+    inferences: Mapping[str, Sequence[str]],
+    subspace_runs: Sequence[SubspaceRun],
+) -> list[RunCell] | list[MethodCell]:
+    """Every test of a claim that a scale's runs allow; none for a test that is not made of runs in pairs."""
+    match test:
+        case RunsTest() | LevelTest():
+            return run_cells(test, study, scale, runs, inferences)
+        case MethodsTest():
+            return method_cells(test, study, subspace_runs, scale)
+    return []
+
+
+def run_cells(
+    test: RunsTest | LevelTest,
+    study: Study,
+    scale: Scale,
+    runs: Sequence[RunSpec],
+    inferences: Mapping[str, Sequence[str]],
+) -> list[RunCell]:
+    """Every test of a claim that the runs allow.
+
+    Args:
+        test: Of the claim.
+        study: That names its losses.
+        scale: That says who plays a role, and with which phi runs are evaluated.
+        runs: Of the scale.
+        inferences: How each run is read.
+    """
+    measures = [test.measure, *([test.against] if isinstance(test, RunsTest) and test.against else [])]
+    if any(one.phi not in (None, *scale.phis) for one in measures):
+        return []
+    runs = [run for run in runs if not (run.epochs_named and run.training.epochs < BEGINNING)]
+    settings = _settings(run for run in runs if _is_of(test, run, scale))
+    elsewhere = settings
+    if isinstance(test, RunsTest) and test.than is not None:
+        free = test.model_copy(update=dict.fromkeys(test.than.model_fields_set | {"epochs"}))
+        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(test.than, run))
+    losses = [(name, name) for name in as_list(test.loss)] if isinstance(test, LevelTest) else test.pairs()
+    found: list[RunCell] = []
+    for a, b in losses:
+        specs = study.losses[a], study.losses[b]
+        for of_setting in settings.values():
+            terms = _terms(test, of_setting, specs)
+            if terms is None:
+                continue
+            if isinstance(test, LevelTest) or test.than is None:
+                found.append(_cell(test, study, specs, of_setting, terms))
+                continue
+            for other in elsewhere.values():
+                if other is of_setting or _without(test.than, other) != _without(test.than, of_setting):
+                    continue
+                less = _terms(test, other, specs)
+                if less is not None:
+                    found.append(_cell(test, study, specs, of_setting, terms, other, less))
+    found = [cell for cell in found if cell.seeds]
+    return [cell for cell in found if all(_is_read(term, inferences) for term in cell.terms)]
+
+
+def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], scale: Scale) -> list[MethodCell]:
+    """Every test of a claim on category retrieval that the runs allow."""
+    roles = {} if scale.categories is None else scale.categories.roles
+    asked = as_list(test.role) if test.role is not None else list(roles)
+    by_setting: dict[tuple[str, str], dict[str, dict[int, SubspaceRun]]] = {}
+    for run in runs:
+        of_setting = by_setting.setdefault((run.documents, run.division), {})
+        of_setting.setdefault(run.method.folder, {})[run.seed] = run
+    found = []
+    for role in (role for role in asked if role in roles):
+        for (documents, division), of_setting in by_setting.items():
+            if documents != roles[role]:
+                continue
+            for names in test.pairs():
+                methods = [study.methods[name] for name in names]
+                first, second = (of_setting.get(method.folder, {}) for method in methods)
+                seeds = tuple(seed for seed in first if seed in second)
+                if seeds and names[0] != names[1]:
+                    found.append(
+                        MethodCell(
+                            f"{documents}, {division.replace('_', ' ')}: {study.label_of(names[0])} against "
+                            f"{study.label_of(names[1])}",
+                            tuple(first[seed].name for seed in seeds),
+                            tuple(second[seed].name for seed in seeds),
+                            ("map" if methods[0].iterative else "last", "map" if methods[1].iterative else "last"),
+                            seeds,
+                            *(role, documents, division),
+                        )
+                    )
+    return found
+
+
+def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for run in runs:
+        of_setting = found.setdefault(run.model_copy(update={"loss": LossSpec(), "seed": 0}).name, {})
+        of_setting.setdefault(run.loss.folder, {})[run.seed] = run
+    return found
+
+
+def _is_of(test: RunsTest | LevelTest, run: RunSpec, scale: Scale) -> bool:
+    captions = "all" if run.captions_per_image is None else run.captions_per_image
+    asked = (
+        (test.model, run.model.name),
+        (test.fraction, run.fraction),
+        (test.captions_per_image, captions),
+        (test.epochs, run.training.epochs),
+    )
+    fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
+    return fits and (test.role is None or scale.roles.get(test.role) == run.dataset)
+
+
+def _is_there(than: Than, run: RunSpec) -> bool:
+    captions = "all" if run.captions_per_image is None else run.captions_per_image
+    known = {"fraction": run.fraction, "captions_per_image": captions, "epochs": run.training.epochs}
+    return all(known[key] == getattr(than, key) for key in than.model_fields_set)
+
+
+def _without(than: Than, setting: Setting) -> str:
+    """A setting but for what differs there; shares of the data are trained for different numbers of epochs."""
+    run = _any(setting)
+    free = {"fraction": 1.0, "captions_per_image": None} if "epochs" not in than.model_fields_set else {}
+    changed = run.model_copy(update={"loss": LossSpec(), "seed": 0, "epochs_named": False, **free})
+    return changed.name
+
+
+def _any(setting: Setting) -> RunSpec:
+    return next(iter(next(iter(setting.values())).values()))
+
+
+def _terms(test: RunsTest | LevelTest, setting: Setting, losses: tuple[LossSpec, LossSpec]) -> list[Term] | None:
+    """The sides of a test in a setting, with the seeds that both have; None if it lacks one."""
+    first, second = (setting.get(loss.folder, {}) for loss in losses)
+    if any(run.loss != losses[0] for run in first.values()) or any(run.loss != losses[1] for run in second.values()):
+        return None
+    seeds = [seed for seed in first if seed in second]
+    if not seeds:
+        return None
+    a = Term(1, tuple(first[seed].name for seed in seeds), test.measure, test.inference)
+    if isinstance(test, LevelTest):
+        return [a]
+    b = tuple(second[seed].name for seed in seeds)
+    return [a, Term(-1, b, test.against or test.measure, test.b_inference or test.inference)]
+
+
+def _cell(
+    test: RunsTest | LevelTest,
+    study: Study,
+    losses: tuple[LossSpec, LossSpec],
+    setting: Setting,
+    terms: Sequence[Term],
+    other: Setting | None = None,
+    less: Sequence[Term] = (),
+) -> RunCell:
+    run = _any(setting)
+    seeds = _seeds(setting, losses)
+    if other is not None:
+        there = _seeds(other, losses)
+        kept = [seed for seed in seeds if seed in there]
+        turned = [Term(-term.factor, term.runs, term.measure, term.inference) for term in less]
+        terms = [*(_of_seeds(term, seeds, kept) for term in terms), *(_of_seeds(term, there, kept) for term in turned)]
+        seeds = kept
+    label = f"{_in_words(run)}: {_sides(test, study, losses)}"
+    if other is not None:
+        label += f"; less the same in {_in_words(_any(other))}"
+    return RunCell(label, tuple(terms), tuple(seeds), run.dataset)
+
+
+def _seeds(setting: Setting, losses: tuple[LossSpec, LossSpec]) -> list[int]:
+    first, second = (setting.get(loss.folder, {}) for loss in losses)
+    return [seed for seed in first if seed in second]
+
+
+def _of_seeds(term: Term, seeds: Sequence[int], kept: Sequence[int]) -> Term:
+    of_seed = dict(zip(seeds, term.runs, strict=True))
+    return Term(term.factor, tuple(of_seed[seed] for seed in kept), term.measure, term.inference)
+
+
+def _in_words(run: RunSpec) -> str:
+    """A setting for a reader: dataset, model, data and length of training."""
+    options = run.model.folder.removeprefix(run.model.name).strip(",")
+    captions = "" if run.captions_per_image is None else f", {run.captions_per_image} caption(s) an image"
+    batches = ", one caption an image in a batch" if run.training.one_caption_per_image else ""
+    features = f", {run.features.stem}" if run.features_named else ""
+    return (
+        f"{run.dataset}, {run.model.title}{f' ({options})' if options else ''}{features}, {100 * run.fraction:g}% of "
+        f"the data{captions}, {run.training.epochs} epochs{batches}"
+    )
+
+
+def _sides(test: RunsTest | LevelTest, study: Study, losses: tuple[LossSpec, LossSpec]) -> str:
+    first, second = (loss.label(study.labels) for loss in losses)
+    if isinstance(test, LevelTest):
+        return first
+    if test.b is not None:
+        return f"{first} against {second}"
+    if test.b_inference is not None:
+        return f"{first}, {test.inference.replace('_', ' ')} against {test.b_inference.replace('_', ' ')}"
+    return f"{first}, {_measure(test.measure)} against {_measure(test.against or test.measure)}"
+
+
+def _measure(column: ColumnSpec) -> str:
+    details = [column.direction or "", f"m = {column.m}" if column.m else "", column.style.replace("_", " ")]
+    return " ".join([column.metric, *(one for one in details if one)])
+
+
+def _is_read(term: Term, inferences: Mapping[str, Sequence[str]]) -> bool:
+    return all(term.inference in inferences.get(run, ()) for run in term.runs)

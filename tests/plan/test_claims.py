@@ -1,0 +1,223 @@
+"""Claims find the runs of a scale that test them, by losses and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from fivesentences.config import Scale, check, read
+from fivesentences.errors import InputError
+from fivesentences.paper.claims.printed import size_in_print
+from fivesentences.paper.studies import plan_of, read_claims
+from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cells
+from fivesentences.plan.claims import Claims, LevelTest, Printed, RunsTest, Than
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.rules import Rules
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+@pytest.fixture(scope="module")
+def papers() -> list[PaperClaims]:
+    return read_claims(CONFIG, {}, "a test")
+
+
+@pytest.fixture(scope="module")
+def evidence() -> Plan:
+    return plan_of(read(Scale, CONFIG / "flickr8k_evidence.yaml"), CONFIG)
+
+
+def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
+    return list(plan.cells_of_claims(plan.scale.scale)[paper, claim])
+
+
+# --- what stands in config/claims -----------------------------------------------------------------------------------
+
+
+def test_the_four_papers_have_at_least_forty_claims_with_names_of_their_own(papers):
+    assert [paper.name for paper in papers] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+    names = [(paper.name, one.name) for paper in papers for one in paper.claims.claims]
+    assert len(names) == len(set(names)) >= 40
+    assert all(one.claim.endswith(".") and one.where for paper in papers for one in paper.claims.claims)
+
+
+def test_every_size_is_that_in_print(papers):
+    sizes = [(one, size) for paper in papers for one in paper.claims.claims for size in one.printed]
+    assert len(sizes) > 80
+    for one, size in sizes:
+        wanted = size_in_print(size, CONFIG / "published")
+        assert wanted is None or size.size == pytest.approx(wanted, abs=1e-9), f"{one.name}: {size.of}"
+
+
+def test_the_first_size_in_print_has_the_stated_direction(papers):
+    for paper in papers:
+        for one in paper.claims.claims:
+            if not one.printed or one.printed[0].b is None:
+                continue
+            size, expect = one.printed[0].size, one.test.expect
+            assert {"more": size > 0, "less": size < 0}.get(expect, True), one.name
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        ({"table": "five_sentences_table2", "metric": "Rsum", "a": "3"}, 4.2),
+        ({"table": "five_sentences_table2", "metric": "Rsum", "a": "2", "b": "1"}, 164.5),
+        ({"table": "five_sentences_table2", "metric": "Rsum", "a": "2", "b": "1", "c": "6", "d": "5"}, 74.8),
+        # No sum is printed there: 34.1 + 61.7 + 69.9 + 25.1 + 52.5 + 64.6
+        ({"table": "knn_margin_table1", "metric": "Rsum", "a": "1.3"}, 307.9),
+        (
+            {
+                "table": "five_sentences_table3",
+                "metric": "N@10",
+                "b_metric": "N@1",
+                "direction": "t2i",
+                "a": "3",
+                "b": "3",
+            },
+            -8.6,
+        ),
+        ({}, None),
+    ],
+)
+def test_sizes_are_cells_of_tables_and_their_differences(size, wanted):
+    assert size_in_print(Printed(of="x", size=0, **size), CONFIG / "published") == wanted
+
+
+def test_a_size_of_a_row_that_is_not_printed_is_refused():
+    asked = Printed(of="x", size=0, table="five_sentences_table2", metric="Rsum", a="99")
+    with pytest.raises(InputError, match="names the published row '99'"):
+        size_in_print(asked, CONFIG / "published")
+    with pytest.raises(InputError, match="row 1 has no i2t Rsum"):
+        size_in_print(asked.model_copy(update={"a": "1", "direction": "i2t"}), CONFIG / "published")
+
+
+def test_what_is_half_said_is_refused():
+    measure = {"metric": "Rsum"}
+    for given, said in (
+        ({"kind": "runs", "a": "x", "measure": measure}, "both sides are the same"),
+        ({"kind": "runs", "a": ["x", "y", "z"], "b": ["u", "v"], "measure": measure}, "b has 2 losses and a 3"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            RunsTest.model_validate(given)
+    with pytest.raises(ValidationError, match="name one of fraction"):
+        Than()
+    with pytest.raises(ValidationError, match="c and d stand together"):
+        Printed(of="x", size=1, table="t", metric="Rsum", a="1", b="2", c="3")
+    with pytest.raises(ValidationError, match="names table, metric and a"):
+        Printed(of="x", size=1, table="t")
+
+
+def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
+    paper = papers[-1]
+    test = {"kind": "runs", "a": "missing", "b": "hardest", "measure": {"metric": "Rsum"}}
+    claim = {"name": "one", "claim": "A statement that can be checked.", "where": "Table 1", "test": test}
+    claims = check(Claims, {"study": "daa_supp", "claims": [claim]}, "a test")
+    with pytest.raises(InputError, match=r"claims/daa_supp\.yaml names the loss 'missing'"):
+        PaperClaims("daa_supp", claims, paper.study)
+    with pytest.raises(InputError, match="two claims are named 'one'"):
+        check(Claims, {"study": "daa_supp", "claims": [claim, claim]}, "a test")
+
+
+# --- which runs test a claim ----------------------------------------------------------------------------------------
+
+
+def test_runs_are_found_by_their_loss_whatever_a_study_calls_it(evidence):
+    found = cells(evidence, "five_sentences", "sam_recall_10")
+    assert all(cell.runs and len(cell.terms) == 2 for cell in found)
+    settings = {cell.label.partition(":")[0] for cell in found}
+    assert len(settings) == len(found)
+    thirty = next(one for one in found if "VSE++, 10% of the data, 30 epochs" in one.label and "batch" not in one.label)
+    assert thirty.seeds == tuple(range(30))
+    a, b = thirty.terms
+    assert (a.factor, b.factor) == (1, -1)
+    for ours, theirs in zip(a.runs, b.runs, strict=True):
+        ours, theirs = evidence.runs[ours], evidence.runs[theirs]
+        assert ours.seed == theirs.seed and ours.loss.sam.negatives == "random"
+        assert theirs.loss.sam is None
+        assert ours.model_copy(update={"loss": theirs.loss}) == theirs
+
+
+def test_the_beginning_of_a_run_is_no_test(evidence):
+    short = [run for run in evidence.runs.values() if run.training.epochs == 1]
+    assert short  # the table of margins looks at them
+    names = {run.name for run in short}
+    found = [cell for cells in evidence.cells_of_claims("flickr8k_evidence").values() for cell in cells]
+    assert not names & {run for cell in found for run in cell.runs}
+
+
+def test_an_effect_less_the_same_elsewhere_pairs_all_four_sides_by_seed(evidence):
+    found = cells(evidence, "five_sentences", "gain_shrinks_25")
+    assert found
+    for cell in found:
+        assert [term.factor for term in cell.terms] == [1, -1, -1, 1]
+        runs = [[evidence.runs[name] for name in term.runs] for term in cell.terms]
+        assert [of_term[0].fraction for of_term in runs] == [0.1, 0.1, 0.25, 0.25]
+        assert all(tuple(run.seed for run in of_term) == cell.seeds for of_term in runs)
+        assert len({run.model.folder for of_term in runs for run in of_term}) == 1
+
+
+def test_later_epochs_are_other_settings_of_the_same_data(evidence):
+    for cell in cells(evidence, "five_sentences", "sam_converges_faster"):
+        epochs = [{evidence.runs[name].training.epochs for name in term.runs} for term in cell.terms]
+        assert epochs == [{15}, {15}, {60}, {60}]
+
+
+def test_values_per_image_stand_behind_sums_of_the_main_phi_alone(evidence):
+    phi = evidence.scale.evaluation_phi
+    (first, *_) = cells(evidence, "five_sentences", "sam_recall_10")
+    assert first.per_image(phi) == ["Rsum", "Rsum"]
+    (asp, *_) = cells(evidence, "daa_supp", "daa_asp_cider")
+    assert asp.per_image(phi) == ["ASP_i2t", "ASP_i2t"]
+    (other, *_) = cells(evidence, "daa_supp", "daa_asp_i2t")  # by tf-idf
+    assert other.per_image(phi) is None and other.per_image("tfidf") == ["ASP_i2t", "ASP_i2t"]
+
+
+def test_a_metric_or_inference_that_the_scale_lacks_has_no_cells(evidence):
+    assert cells(evidence, "daa_supp", "daa_asp_bleu") == []  # it has no such phi
+    assert cells(evidence, "knn_margin", "csls_raises_recall") == []  # nothing is read so
+    assert cells(evidence, "sched_sam", "beats_cca") == []
+
+
+def test_a_level_has_one_side(evidence, papers):
+    test = LevelTest(kind="level", loss="hardest", fraction=0.1, measure={"metric": "Rsum"}, level=1)
+    study = next(paper.study for paper in papers if paper.name == "five_sentences")
+    found = run_cells(test, study, evidence.scale, list(evidence.runs.values()), evidence.inferences)
+    assert found and all(len(cell.terms) == 1 for cell in found)
+    nobody = test.model_copy(update={"role": "coco"})
+    assert run_cells(nobody, study, evidence.scale, list(evidence.runs.values()), evidence.inferences) == []
+
+
+def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
+    plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
+    found = cells(plan, "sched_sam", "both_parts")
+    assert {cell.division for cell in found} <= {"printed", "whole_test"} and found
+    for cell in found:
+        for ours, theirs in zip(cell.a, cell.b, strict=True):
+            assert ours.rpartition("/seed=")[2] == theirs.rpartition("/seed=")[2]
+        assert cell.selection == ("map", "map")
+    (without,) = {cell.selection for cell in cells(plan, "sched_sam", "beats_cca")}
+    assert without == ("map", "last")  # CCA has no epochs
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
+    bare = Plan(evidence.scale, evidence.studies, evidence.catalogue, config=CONFIG)
+    assert list(bare.runs) == list(evidence.runs) and bare.cells_of_claims("flickr8k_evidence") == {}
+    inputs = Rules(evidence).judge_claims("flickr8k_evidence").inputs
+    of_jobs = {evidence.places.per_image(job) for job in evidence.evaluations}
+    assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
+    assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
+    assert inputs["queries"] == inputs["judged"] == []
+    assert [path.stem for path in inputs["claims"]] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+
+
+def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
+    assert Rules(evidence).make_page("flickr8k_evidence").inputs["claims"] == evidence.places.claims(
+        "flickr8k_evidence", "json"
+    )
+    assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]

@@ -1,0 +1,16 @@
+"""What the papers state, with verdicts from the runs of a scale."""
+
+from pathlib import Path
+
+from fivesentences.config import Scale, check
+from fivesentences.console import log_to
+from fivesentences.paper.claims.ledger import judge_claims, read_numbers
+from fivesentences.paper.claims.writing import write_claims
+from fivesentences.paper.studies import plan_of
+
+with log_to(snakemake.log[0]):
+    plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
+    scale, kinds = snakemake.wildcards.scale, ("per_image", "tidy", "queries", "judged")
+    files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in kinds}
+    found = judge_claims(plan, scale, read_numbers(plan, scale, **files))
+    write_claims(found, plan.scales[scale], Path(snakemake.output.data).with_suffix(""))
