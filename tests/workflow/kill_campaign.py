@@ -126,8 +126,8 @@ def main() -> None:
                 if different := killed.differing(calm):
                     raise SystemExit("different after the kills: " + ", ".join(different))
                 again += 1
-                for name in ("results/evaluation", "results/paper"):
-                    shutil.rmtree(killed.folder / name)
+                for later in STAGES[STAGES.index(stage) :]:
+                    shutil.rmtree(killed.folder / "results" / later)
                 continue
             kills.append(one)
             print(f"kill {len(kills)}: {one}", flush=True)
