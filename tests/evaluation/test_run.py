@@ -16,7 +16,7 @@ from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
 from fivesentences.evaluation.run import kept_epoch, write_mean_similarity
-from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
+from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS, read_tidy, tidy_of
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
@@ -145,6 +145,16 @@ def test_the_tidy_table_and_its_summary_are_written(files: dict[str, Path], tmp_
     sums = read_json(tmp_path / "tiny.json")
     assert sums == summary(tidy)
     assert set(sums[SPEC.name]) == {"Rsum", "Nsum", "Nsum without ground truth"}
+
+
+def test_a_tidy_table_is_read_back_and_a_cut_one_named(files: dict[str, Path], tmp_path: Path) -> None:
+    evaluate(files)
+    table = tidy_of(read_evaluations([files["out"]]), "tiny")
+    write_tidy(table, path := tmp_path / "tiny.parquet")
+    pd.testing.assert_frame_equal(read_tidy(path), table)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"tiny.parquet is not a readable parquet file .*; remove it and make it"):
+        read_tidy(path)
 
 
 def test_the_summary_is_of_the_similarity_as_it_is_and_of_the_main_phi(files: dict[str, Path]) -> None:

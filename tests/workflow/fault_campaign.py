@@ -257,11 +257,17 @@ FAULTS: dict[str, Callable[[Workflow], str]] = {
 }
 
 
+def kept_rows(table: Path) -> dict[str, str]:
+    """What an earlier campaign found, by fault."""
+    lines = table.read_text(encoding="utf-8").splitlines()[2:] if table.exists() else []
+    return dict(line.strip("| ").split(" | ", 1) for line in lines)
+
+
 def main() -> None:
     """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=Path, default=PROJECT / "tests" / "workflow" / "few.yaml")
-    parser.add_argument("--only", help="faults whose name holds this text")
+    parser.add_argument("--only", help="faults whose name holds this text; others keep their row")
     parser.add_argument("--calm", type=Path, help="a finished folder of this scale; default it is made")
     parser.add_argument("--out", type=Path, default=Path("results/reliability"))
     arguments = parser.parse_args()
@@ -281,10 +287,12 @@ def main() -> None:
             except Failure as error:
                 failed += 1
                 print(f"FAILED {name}: {error}", flush=True)
+        table = arguments.out / "faults.md"
+        rows = {**(kept_rows(table) if arguments.only else {}), **dict(rows)}
         lines = ["| fault | what the workflow says |", "| --- | --- |"]
-        lines += [f"| {name} | {said.replace(temporary, '')} |" for name, said in rows]
+        lines += [f"| {name} | {rows[name].replace(temporary, '')} |" for name in FAULTS if name in rows]
         arguments.out.mkdir(parents=True, exist_ok=True)
-        (arguments.out / "faults.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     raise SystemExit(failed)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing, write_json
@@ -90,3 +91,12 @@ def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     with replacing(out) as temporary:
         tidy.to_parquet(temporary, index=False)
     write_json(Path(out).with_suffix(".json"), summary(tidy))
+
+
+def read_tidy(path: Path) -> pd.DataFrame:
+    """The table that ``write_tidy`` wrote.
+
+    Raises:
+        InputError: If it is missing or damaged, or lacks a column.
+    """
+    return read_frame(path, "remove it and make it again with the workflow", COLUMNS)

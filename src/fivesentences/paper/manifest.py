@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from packaging.requirements import Requirement
 
 from fivesentences.config import Scale, as_list
-from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.documents import read_formatted
+from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
 from fivesentences.paper.digests import Digests
@@ -141,7 +140,7 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
         return {str(path): digests.of(path) or before.get(str(path)) for path in paths}
 
     tidy = plan.places.tidy(scale)
-    headline = headline_of(_table(tidy)) if tidy in files.numbers else {}
+    headline = headline_of(read_tidy(tidy)) if tidy in files.numbers else {}
     content = {
         "format": FORMAT,
         "scale": scale,
@@ -220,11 +219,6 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
         if source is not None and "weights" in source:
             found[str(path)] = {key: source[key] for key in KEPT_OF_WEIGHTS if key in source}
     return found
-
-
-def _table(path: Path) -> pd.DataFrame:
-    cure = "remove it and make it again with the workflow"
-    return frame_of(read_parquet(path, cure), path, cure)
 
 
 def _seconds(graph: Graph, benchmarks: Mapping[str, str]) -> dict[str, dict[str, float]]:

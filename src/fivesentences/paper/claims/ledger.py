@@ -14,6 +14,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.per_image import read_per_image
 from fivesentences.evaluation.subspace_contrasts import Precisions, read_precisions
+from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.metrics.registry import metric_of
 from fivesentences.paper.claims.effects import (
     correlation_difference,
@@ -113,7 +114,7 @@ def read_numbers(
     methods = [run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs]
     return Numbers(
         read_per_image(per_image, runs),
-        Results(pd.read_parquet(tidy[0])) if tidy else None,
+        Results(read_tidy(tidy[0])) if tidy else None,
         read_precisions(queries, methods),
         {path.stem: read_frame(path, "ask the judge again") for path in judged},
     )
