@@ -15,6 +15,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -144,7 +145,7 @@ def killed_job(calm: Workflow) -> str:
     status = process.wait()
     said = sentence(copy, status, "SIGKILL")
     same(copy, calm)
-    return "Snakemake: " + said[:160]
+    return "Snakemake: " + said.replace(sys.executable, "python")
 
 
 def killed_worker(calm: Workflow) -> str:
