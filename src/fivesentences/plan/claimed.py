@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fivesentences.config import Inference, Scale, as_list
 from fivesentences.errors import InputError
@@ -228,21 +229,25 @@ def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:
 
 
 def _is_of(test: RunsTest | LevelTest, run: RunSpec, scale: Scale) -> bool:
-    captions = "all" if run.captions_per_image is None else run.captions_per_image
-    asked = (
-        (test.model, run.model.name),
-        (test.fraction, run.fraction),
-        (test.captions_per_image, captions),
-        (test.epochs, run.training.epochs),
-    )
+    asked = ((getattr(test, key), value) for key, value in _about(run).items())
     fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
     return fits and (test.role is None or scale.roles.get(test.role) == run.dataset)
 
 
 def _is_there(than: Than, run: RunSpec) -> bool:
+    about = _about(run)
+    return all(about[key] == getattr(than, key) for key in than.model_fields_set)
+
+
+def _about(run: RunSpec) -> dict[str, Any]:
+    """What tests ask of a run, by their keys."""
     captions = "all" if run.captions_per_image is None else run.captions_per_image
-    known = {"fraction": run.fraction, "captions_per_image": captions, "epochs": run.training.epochs}
-    return all(known[key] == getattr(than, key) for key in than.model_fields_set)
+    return {
+        "model": run.model.name,
+        "fraction": run.fraction,
+        "captions_per_image": captions,
+        "epochs": run.training.epochs,
+    }
 
 
 def _without(than: Than, setting: Setting) -> str:
@@ -262,7 +267,7 @@ def _terms(test: RunsTest | LevelTest, setting: Setting, losses: tuple[LossSpec,
     first, second = (setting.get(loss.folder, {}) for loss in losses)
     if any(run.loss != losses[0] for run in first.values()) or any(run.loss != losses[1] for run in second.values()):
         return None
-    seeds = [seed for seed in first if seed in second]
+    seeds = _seeds(setting, losses)
     if not seeds:
         return None
     a = Term(1, tuple(first[seed].name for seed in seeds), test.measure, test.inference)
