@@ -17,8 +17,8 @@ from fivesentences.config.types import Direction
 from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
 from fivesentences.corpus.parquet import read_frame
-from fivesentences.documents import check_file
 from fivesentences.errors import InputError
+from fivesentences.evaluation.recorded import read_recorded
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
 from fivesentences.metrics.chance import expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock
@@ -200,11 +200,11 @@ def evaluate_subspace_runs(
                 documents=run.documents, division=run.division, method=run.method.folder, seed=run.seed
             ),
             "queries": of_queries,
-            "histories": _recorded(placed.folder / "history.csv", HISTORY),
+            "histories": read_recorded(placed.folder / "history.csv", HISTORY),
         }
         margins = placed.folder / "category_margins.csv"
         if margins.exists():  # only what has margins writes one
-            found["category_margins"] = _recorded(margins, MARGINS)
+            found["category_margins"] = read_recorded(margins, MARGINS)
         for name, frame in found.items():
             frames[name].append(frame.assign(run=run.name))
     outputs = zip(TABLES.items(), (metrics, queries, histories, category_margins), strict=True)
@@ -257,18 +257,3 @@ def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, p
             about = {"selection": selection, "direction": direction, "document": ids, "category": categories}
             queries.append(pd.DataFrame(about | columns))
     return pd.concat(values), pd.concat(queries)
-
-
-def _recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
-    """A CSV of a run's folder, of which some columns may be missing.
-
-    Raises:
-        InputError: If there is no such file, or it is no table.
-    """
-    check_file(path, "train the run again")
-    texts = {name: "str" for name, kind in columns.items() if kind == "str"}
-    try:
-        # Categories may be called NA or null; only what is empty is missing.
-        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
-    except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"this is no table ({error}); train the run again.", where=path) from None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import new_npy
@@ -18,6 +17,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
 from fivesentences.evaluation.per_image import contributions, frame_of_run, write_per_image
 from fivesentences.evaluation.protocols import averaged
+from fivesentences.evaluation.recorded import read_recorded
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
@@ -284,7 +284,7 @@ def kept_epoch(folder: Path) -> int | None:
     history = folder / "history.csv"
     if not history.is_file():
         return None
-    lines = pd.read_csv(history)
+    lines = read_recorded(history, {})
     best = lines[lines["best"] == 1] if "best" in lines else lines[:0]
     if len(best) != 1:
         raise InputError(f"{len(best)} epochs are marked as the best", where=history, cure="train the run again")
