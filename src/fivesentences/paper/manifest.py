@@ -22,7 +22,7 @@ from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
 from fivesentences.paper.digests import Digests
-from fivesentences.paper.headline import headline_of
+from fivesentences.paper.headline import headline_of, kind_of
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rules import Rules
@@ -205,7 +205,7 @@ def seeds_of(plan: Plan, scale: str) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     seeds = {name: plan.all_runs[name].seed for name in plan.trained_at(scale)}
     for name, seed in (seeds | {name: run.seed for name, run in plan.subspaces.runs.items()}).items():
-        found.setdefault(name.rpartition("/seed=")[0], []).append(seed)
+        found.setdefault(kind_of(name), []).append(seed)
     return {kind: sorted(seeds) for kind, seeds in found.items()}
 
 
