@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fivesentences.paper.headline import MEASURES
 from fivesentences.paper.site.run_curves import HEIGHT, WIDTH, Chart, chart_of
@@ -26,11 +26,18 @@ TEXTS: dict[Part, tuple[str, ...]] = {
     "matching": ("model", "loss", "dataset", "captions"),
     "categories": ("method", "documents"),
 }
+DATASETS = ("dataset", "documents")
 NUMBERS: dict[Part, tuple[str, ...]] = {"matching": tuple(MEASURES), "categories": tuple(SIDES.values())}
 DECIMALS: dict[Part, int] = {"matching": 1, "categories": 3}
 CURVES: dict[Part, tuple[str, str]] = {
-    "matching": ("loss", "Rsum on dev"),
-    "categories": ("loss", "mAP of validation"),
+    "matching": ("training loss", "Rsum on dev"),
+    "categories": ("training loss", "mAP of validation"),
+}
+COUNTED = {
+    "training": ("training", "trainings"),
+    "ensemble": ("ensemble", "ensembles"),
+    "encoder": ("encoder", "encoders"),
+    "category retrieval": ("run of category retrieval", "runs of category retrieval"),
 }
 FIELDS = ("dataset", "model", "loss")  # that a reader chooses by
 # Alpine's state: the words and choices of the form, and which lines they show.
@@ -42,7 +49,7 @@ FILTER = """{ wanted: '', dataset: '', model: '', loss: '',
   },
   count() {
     const lines = [...this.$root.querySelectorAll('tr.kind')];
-    return `${lines.filter((line) => this.shows(line)).length} of ${lines.length} lines`;
+    return `${lines.filter((line) => this.shows(line)).length} of ${lines.length} settings`;
   } }"""
 Cell = tuple[str, str]  # what is sorted by, and what is shown
 
@@ -95,26 +102,23 @@ class KindLine:
 
 @dataclass(frozen=True)
 class Section:
-    """A table of the page."""
+    """A table of the page.
+
+    Attributes:
+        part: What its runs do.
+        title: Of the table; it names the dataset if all lines have the same, which then has no column.
+        texts: Headings of the first cells.
+        numbers: Headings of numbers.
+        curves: Headings of curves.
+        lines: One per kind of run.
+    """
 
     part: Part
+    title: str
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    curves: tuple[str, str]
     lines: tuple[KindLine, ...]
-
-    @property
-    def title(self) -> str:
-        return TITLES[self.part]
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return TEXTS[self.part]
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        return (*NUMBERS[self.part], "seeds", "epochs", "time per run")
-
-    @property
-    def curves(self) -> tuple[str, str]:
-        return CURVES[self.part]
 
 
 def anchor(run: str) -> str:
@@ -133,10 +137,7 @@ def write_runs_page(site: Site, kinds: Sequence[Kind], recorded: Recorded, phi: 
         folder: Of the site.
     """
     parts = [part for part in TITLES if any(kind.part == part for kind in kinds)]
-    sections = [
-        Section(part, tuple(_line(kind, f"{part[0]}{place}-") for place, kind in enumerate(kinds) if kind.part == part))
-        for part in parts
-    ]
+    sections = [_section(part, [kind for kind in kinds if kind.part == part]) for part in parts]
     page = site.write(
         folder,
         "runs.html",
@@ -192,15 +193,33 @@ def _write_csv(table: pd.DataFrame, out: Path) -> None:
         table.to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _line(kind: Kind, name: str) -> KindLine:
+def _section(part: Part, kinds: Sequence[Kind]) -> Section:
+    """A table without columns that would be empty, or say the same dataset on every line."""
+    datasets = {kind.dataset for kind in kinds}
+    timed = any(kind.seconds is not None for kind in kinds)
+    of_one = len(datasets) == 1
+    return Section(
+        part=part,
+        title=f"{TITLES[part]} on {datasets.pop()}" if of_one else TITLES[part],
+        texts=tuple(name for name in TEXTS[part] if not (of_one and name in DATASETS)),
+        numbers=(*NUMBERS[part], "seeds", "epochs", *(["time per run"] if timed else [])),
+        curves=CURVES[part],
+        lines=tuple(_line(kind, f"{part[0]}{place}-", of_one, timed) for place, kind in enumerate(kinds)),
+    )
+
+
+def _line(kind: Kind, name: str, of_one_dataset: bool, timed: bool) -> KindLine:
     decimals = DECIMALS[kind.part]
     means = [kind.mean(measure) for measure in NUMBERS[kind.part]]
     numbers = [_cell(mean, decimals) for mean in means]
     numbers += [_cell(len(kind.runs), 0), _cell(kind.epochs, 0)]
-    numbers.append(("" if kind.seconds is None else f"{kind.seconds:g}", duration(kind.seconds)))
+    if timed:
+        numbers.append(("" if kind.seconds is None else f"{kind.seconds:g}", duration(kind.seconds)))
+    said = dict(zip(TEXTS[kind.part], _texts(kind), strict=True))
+    texts = tuple(text for column, text in said.items() if not (of_one_dataset and column in DATASETS))
     headings, seeds = _seeds(kind)
     charts = (chart_of(kind, "loss"), chart_of(kind, "score"))
-    return KindLine(kind, name, _texts(kind), tuple(numbers), charts, tuple(_about(kind)), headings, seeds)
+    return KindLine(kind, name, texts, tuple(numbers), charts, tuple(_about(kind)), headings, seeds)
 
 
 def _texts(kind: Kind) -> tuple[str, ...]:
@@ -252,10 +271,7 @@ def _lead(kinds: Sequence[Kind]) -> str:
     counts = Counter[str]()
     for kind in kinds:
         counts[kind.what] += len(kind.runs)
-    words = {"training": "trainings", "ensemble": "ensembles", "encoder": "encoders"}
-    words["category retrieval"] = "runs of category retrieval"
-    said = [f"{count:,} {words[what] if count > 1 else words[what].replace('s', '', 1) if what == 'runs' else what}"
-            for what, count in counts.items()]
+    said = [f"{count:,} {COUNTED[what][count != 1]}" for what, count in counts.items()]
     return f"{', '.join(said)}, in {len(kinds):,} settings."
 
 
