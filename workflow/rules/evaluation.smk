@@ -43,6 +43,27 @@ rule collect_metrics:
         "../scripts/collect_metrics.py"
 
 
+rule collect_histories:
+    input:
+        unpack(read_by("collect_histories")),
+    output:
+        **made_by("collect_histories"),
+    log:
+        "logs/evaluation/{scale}.histories.log",
+    benchmark:
+        "logs/benchmarks/evaluation/{scale}.histories.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        folders=param("collect_histories", "folders"),
+    message:
+        "Collect the epochs of all trainings of scale {wildcards.scale} in one table"
+    script:
+        "../scripts/collect_histories.py"
+
+
 rule compare_retrievals:
     input:
         unpack(read_by("compare_retrievals")),

@@ -86,3 +86,49 @@ rule write_manifest:
         "What the numbers of scale {wildcards.scale} were made of"
     script:
         "../scripts/write_manifest.py"
+
+
+rule show_runs:
+    input:
+        unpack(read_by("show_runs")),
+    output:
+        **made_by("show_runs"),
+    log:
+        "logs/paper/{scale}/runs.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/runs.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        scale=param("show_runs", "scale"),
+        config=param("show_runs", "config"),
+        site=param("show_runs", "site"),
+    message:
+        "The page of every run of scale {wildcards.scale}"
+    script:
+        "../scripts/show_runs.py"
+
+
+rule show_provenance:
+    input:
+        unpack(read_by("show_provenance")),
+    output:
+        **made_by("show_provenance"),
+    log:
+        "logs/paper/{scale}/provenance.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/provenance.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        scale=param("show_provenance", "scale"),
+        config=param("show_provenance", "config"),
+        site=param("show_provenance", "site"),
+    message:
+        "The page of what the numbers were made of at scale {wildcards.scale}"
+    script:
+        "../scripts/show_provenance.py"

@@ -47,7 +47,7 @@ def redraw(
     from fivesentences.machine import processors
     from fivesentences.paper.comparing_manifests import check_as_pushed
     from fivesentences.paper.digests import CHECKSUMS, Digests
-    from fivesentences.paper.manifest import drawn_of, graph_of_page, read_manifest
+    from fivesentences.paper.manifest import drawn_of, graph_of_site, read_manifest
     from fivesentences.paper.studies import plan_of
 
     need("snakemake", "workflow", "drawing")
@@ -57,7 +57,7 @@ def redraw(
         raise InputError("there is no such file", where=plan.places.manifest(scale), cure="fetch the results: dvc pull")
     check_as_pushed(plan, read_manifest(plan.places.manifest(scale)), digests)
     digests.save()
-    drawn = drawn_of(graph_of_page(plan, scale))
+    drawn = drawn_of(graph_of_site(plan, scale))
     if drawn.missing:
         raise InputError(
             f"{drawn.missing[0]} is not here, and neither is what it is drawn from ({drawn.reason})",
@@ -67,17 +67,23 @@ def redraw(
     common = ["--configfile", str(what), *(["--config", *config] if config else [])]
     page = [str(path) for path in plan.targets["page"]]
     _snakemake("mark what was fetched as up to date", "--touch", "--forceall", "--cores", "1", *common, "--", *page)
-    targets = [str(path) for path in drawn.targets]
-    _snakemake("draw", "--force", "--cores", str(cores or processors()), *common, "--", *targets, show=not quiet)
+
+    def draw(paths: list[Path]) -> None:
+        at_once = str(cores or processors())
+        _snakemake("draw", "--force", "--cores", at_once, *common, "--", *map(str, paths), show=not quiet)
+
+    draw([path for path in drawn.targets if path not in drawn.later])
     # The manifest says what the numbers were made of, and by whom; drawing them again changes nothing in it.
     noted = str(plan.places.manifest(scale))
     _snakemake("keep the manifest", "--touch", "--force", "--cores", "1", *common, "--", noted)
+    draw(drawn.later)
     said = _snakemake("look what is left", "--dry-run", "--cores", "1", *common, "--", *page)
     if NOTHING not in said:
         raise InputError(f"after drawing, Snakemake still finds work to do:\n{said[-LAST_LINES:]}")
     equal = sum(digests.of(path) == known for path, known in before.items())
     print(
-        f"{len(targets)} tables, figures and pages drawn; {equal} of their {len(before)} files equal what was fetched."
+        f"{len(drawn.targets)} tables, figures and pages drawn; {equal} of their {len(before)} files equal what was "
+        "fetched."
     )
     for path in drawn.kept:
         print(f"kept as fetched, since its photographs or features are not here: {path}")

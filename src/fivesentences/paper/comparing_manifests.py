@@ -12,7 +12,7 @@ from fivesentences.paper.digests import Digests
 from fivesentences.paper.manifest import settings_of
 from fivesentences.plan.plan import Plan
 
-PARTS = ("git", "versions", "hardware", "settings", "seeds", "inputs", "made", "weights", "numbers", "headline")
+PARTS = ("git", "versions", "hardware", "settings", "seeds", "inputs", "made", "weights", "phi", "numbers", "headline")
 SECONDS = "seconds"
 DIGITS = 12  # of a checksum or a revision that are shown
 LISTED = 5  # differences that an error names

@@ -9,7 +9,7 @@ import csv
 import importlib.metadata
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,18 @@ from fivesentences.paper.headline import headline_of, kind_of
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
+from fivesentences.semantics.phi_file import read_phi_note
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.manifest 1"
 CURE = "make it with the workflow, or fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
-DRAWING = ("make_table", "plot_figure", "judge_claims", "show_examples", "show_features", "make_page")
+KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
+DRAWING = (
+    *("make_table", "plot_figure", "judge_claims", "show_examples", "show_features", "make_page"),
+    *("show_runs", "show_provenance"),
+)
+TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,15 @@ class Files:
     numbers: list[Path]
 
 
-def graph_of_page(plan: Plan, scale: str) -> Graph:
-    """Every job that the page of the scale, or of its complete form, takes."""
-    return graph_of(plan, [plan.places.page(scale)])
+def graph_of_site(plan: Plan, scale: str) -> Graph:
+    """Every job that the pages of the scale, or of its complete form, take."""
+    return graph_of(plan, plan.pages_of(scale))
+
+
+def graph_of_manifest(plan: Plan, scale: str) -> Graph:
+    """Every job behind the manifest of the scale, or of its complete form."""
+    read = plan.inputs_of("write_manifest", scale=scale)
+    return graph_of(plan, [path for paths in read.values() for path in as_list(paths)])
 
 
 def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
@@ -64,8 +76,7 @@ def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
         for job in _jobs_of(graph, "make_table", "plot_figure")
         for path in as_list(plan.inputs_of(job.rule, **job.wildcards)["numbers"])
     }
-    numbers |= set(PageRules(plan).numbers_of_claims(scale))
-    numbers |= {plan.places.tidy(scale)} if plan.trained_at(scale) else set()
+    numbers |= {*PageRules(plan).numbers_of_claims(scale), *PageRules(plan).numbers_of_runs(scale)}
     return Files(sorted({*graph.given, *downloads}), sorted(corpora | features), sorted(numbers))
 
 
@@ -79,6 +90,7 @@ class Drawn:
 
     Attributes:
         targets: One file of each job whose inputs are here or are drawn too.
+        later: Of these, files that are drawn from the manifest.
         files: All files of these jobs.
         kept: One file of each other job, whose outputs are here all the same.
         missing: One file of each job that has neither.
@@ -86,6 +98,7 @@ class Drawn:
     """
 
     targets: list[Path]
+    later: list[Path]
     files: list[Path]
     kept: list[Path]
     missing: list[Path]
@@ -93,18 +106,20 @@ class Drawn:
 
 
 def drawn_of(graph: Graph) -> Drawn:
-    """Sort the drawing jobs of a page by whether their inputs are here."""
+    """Sort the drawing jobs of a site by whether their inputs are here."""
     jobs = _jobs_of(graph, *DRAWING)
     drawn = {path for job in jobs for path in job.outputs}
 
     def lacks(job: PlannedJob) -> list[Path]:
         return [path for path in job.inputs if path not in drawn and not path.exists()]
 
+    (manifest,) = (job for job in graph.jobs if job.rule == "write_manifest")
     able = [job for job in jobs if not lacks(job)]
     others = [job for job in jobs if lacks(job)]
     lacking = [job for job in others if not job.is_made]
     return Drawn(
         targets=sorted(job.outputs[-1] for job in able),
+        later=sorted(job.outputs[-1] for job in able if set(manifest.outputs) & set(job.inputs)),
         files=sorted(path for job in able for path in job.outputs),
         kept=sorted(job.outputs[-1] for job in others if job.is_made),
         missing=sorted(job.outputs[-1] for job in lacking),
@@ -131,7 +146,7 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
     Raises:
         InputError: If a table of numbers is damaged.
     """
-    graph = graph_of_page(plan, scale)
+    graph = graph_of_manifest(plan, scale)
     files, digests = files_of(plan, graph, scale), Digests(cache)
     earlier: Mapping[str, Any] = read_formatted(out, FORMAT, CURE) if out.is_file() else {}
 
@@ -141,6 +156,7 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
 
     tidy = plan.places.tidy(scale)
     headline = headline_of(read_tidy(tidy)) if tidy in files.numbers else {}
+    jobs = list(_taken(graph, benchmarks))
     content = {
         "format": FORMAT,
         "scale": scale,
@@ -154,7 +170,9 @@ def write_manifest(plan: Plan, scale: str, benchmarks: Mapping[str, str], out: P
         "weights": _weights(plan, scale) or earlier.get("weights", {}),
         "numbers": checksums(files.numbers, "numbers"),
         "headline": headline,
-        "seconds": _seconds(graph, benchmarks) or earlier.get("seconds", {}),
+        "phi": _phi(plan) or earlier.get("phi", {}),
+        "seconds": _of_rules(jobs) or earlier.get("seconds", {}),
+        "trained": _of_training(jobs) or earlier.get("trained", {}),
     }
     digests.save()
     write_json(out.with_name("headline.json"), headline)
@@ -221,20 +239,58 @@ def _weights(plan: Plan, scale: str) -> dict[str, Any]:
     return found
 
 
-def _seconds(graph: Graph, benchmarks: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """How many jobs of each rule left their seconds, and how many these are together."""
-    found: dict[str, dict[str, float]] = {}
+def _phi(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What the notes beside the phi matrices of test splits say, by file."""
+    datasets = sorted({spec.dataset for spec in (*plan.all_runs.values(), *plan.all_encoded.values())})
+    files = [plan.places.phi(dataset, "test", f"{phi}.npy") for dataset in datasets for phi in plan.single_phis]
+    notes = {str(path): read_phi_note(path) for path in files if path.is_file()}
+    return {path: {key: note[key] for key in KEPT_OF_PHI if key in note} for path, note in notes.items() if note}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a job took: seconds, and the most memory in MB (None if that was not measured)."""
+
+    job: PlannedJob
+    seconds: float
+    memory_mb: float | None
+
+
+def _taken(graph: Graph, benchmarks: Mapping[str, str]) -> Iterator[Taken]:
+    """Every job that left its seconds; one that was marked as up to date has left an empty file."""
     for job in graph.jobs:
         pattern = benchmarks.get(job.rule)
         path = None if pattern is None else Path(pattern.format(**job.wildcards))
         if path is None or not path.is_file():
             continue
         with path.open(encoding="utf-8") as file:
-            seconds = [float(line["s"]) for line in csv.DictReader(file, delimiter="\t") if _is_number(line.get("s"))]
-        of_rule = found.setdefault(job.rule, {"jobs": 0, "seconds": 0.0})
+            lines = [line for line in csv.DictReader(file, delimiter="\t") if _is_number(line.get("s"))]
+        memory = [float(line["max_rss"]) for line in lines if _is_number(line.get("max_rss"))]
+        if lines:
+            yield Taken(job, sum(float(line["s"]) for line in lines), max(memory, default=None))
+
+
+def _of_rules(jobs: Sequence[Taken]) -> dict[str, dict[str, float]]:
+    """How many jobs of each rule left their seconds, how many these are together, and the most memory of one."""
+    found: dict[str, dict[str, float]] = {}
+    for one in jobs:
+        of_rule = found.setdefault(one.job.rule, {"jobs": 0, "seconds": 0.0})
         of_rule["jobs"] += 1
-        of_rule["seconds"] = round(of_rule["seconds"] + sum(seconds), 2)
+        of_rule["seconds"] = round(of_rule["seconds"] + one.seconds, 2)
+        if one.memory_mb is not None:
+            of_rule["memory_mb"] = max(of_rule.get("memory_mb", 0.0), one.memory_mb)
     return dict(sorted(found.items()))
+
+
+def _of_training(jobs: Sequence[Taken]) -> dict[str, dict[str, dict[str, float]]]:
+    """Seconds and memory of each training job, by rule and name."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for one in jobs:
+        if one.job.rule in TRAINING:
+            (name,) = one.job.wildcards.values()
+            memory = {} if one.memory_mb is None else {"memory_mb": one.memory_mb}
+            found.setdefault(one.job.rule, {})[name] = {"seconds": round(one.seconds, 2)} | memory
+    return found
 
 
 def _is_number(text: str | None) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.files import claims_files
+from fivesentences.config.files import CATALOGUE, claims_files, config_file
 from fivesentences.config.types import as_list
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.places import Places
 from fivesentences.plan.rules import Rules, outputs
 from fivesentences.plan.steps import Files, Step
+
+PAPER_SCALE = "paper.yaml"  # its settings are those of the papers
 
 
 def every_output(places: Places) -> dict[str, dict[str, Path]]:
@@ -30,6 +32,13 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
             for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
         },
         "make_page": {"page": places.page("{scale}")},
+        "collect_histories": {"histories": places.histories("{scale}")},
+        "show_runs": {
+            "page": places.runs_page("{scale}"),
+            "runs": places.runs_page("{scale}", "runs.csv"),
+            "curves": places.runs_page("{scale}", "curves.csv"),
+        },
+        "show_provenance": {"page": places.provenance("{scale}")},
         "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     }
 
@@ -42,11 +51,14 @@ class PageRules(Rules):
 
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
+        runs = [{"part": "Evidence", "label": "Runs", "path": "runs/index.html"}] if self.plan.shows_runs(scale) else []
         return {
             "title": self.plan.scales[scale].title,
             "pages": [
                 {"part": "", "label": "Overview", "path": "index.html"},
                 {"part": "Evidence", "label": "Claims", "path": "claims/claims.html"},
+                *runs,
+                {"part": "Evidence", "label": "Provenance", "path": "provenance.html"},
             ],
         }
 
@@ -117,6 +129,55 @@ class PageRules(Rules):
         inputs = self.judge_claims(scale).inputs
         return [path for name in ("per_image", "tidy", "queries", "judged") for path in as_list(inputs[name])]
 
+    def collect_histories(self, scale: str) -> Step:
+        """Every epoch of the trainings of a scale in one table."""
+        runs = self.plan.trained_at(scale)
+        return Step(
+            {"records": self.plan.records_of(runs)}, {"folders": {run: str(self.places.run(run)) for run in runs}}
+        )
+
+    def show_runs(self, scale: str) -> Step:
+        """The page of every run of the scale; after the manifest, which knows how long each job took."""
+        return Step(
+            {
+                **self._recorded_runs(scale),
+                "manifest": self.places.manifest(scale),
+                "studies": [self._study_file(study) for study in self.plan.studies],
+            },
+            self._whole_site(scale),
+        )
+
+    def numbers_of_runs(self, scale: str) -> list[Path]:
+        """What the page of runs shows."""
+        return [path for paths in self._recorded_runs(scale).values() for path in as_list(paths)]
+
+    def _recorded_runs(self, scale: str) -> Files:
+        plan, places = self.plan, self.places
+        jobs = plan.subspaces.jobs_of(plan.subspaces_at(scale))
+        return {
+            "tidy": [places.tidy(scale)] if plan.evaluated_at(scale) else [],
+            "histories": [places.histories(scale)] if plan.trained_at(scale) else [],
+            "subspaces": [places.subspace_numbers(job) for job in jobs],
+            "subspace_histories": [places.subspace_numbers(job, "histories") for job in jobs],
+        }
+
+    def show_provenance(self, scale: str) -> Step:
+        """The page that shows the manifest."""
+        return Step(
+            {
+                "manifest": self.places.manifest(scale),
+                "catalogue": config_file(CATALOGUE, self.plan.config),
+                "printed": config_file(PAPER_SCALE, self.plan.config),
+                "studies": [self._study_file(study) for study in self.plan.studies],
+            },
+            self._whole_site(scale),
+        )
+
+    def _whole_site(self, scale: str) -> dict[str, Any]:
+        """What a page needs to know the whole plan, and its place in the site."""
+        settings = self._settings(self.plan.scale.scale)
+        return {"scale": settings, "config": str(self.plan.config), "site": self.site(scale)}
+
     def write_manifest(self, scale: str) -> Step:
         """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""
         plan, places = self.plan, self.places
@@ -130,7 +191,9 @@ class PageRules(Rules):
         tidy = [places.tidy(scale)] if plan.all_runs else []
         return Step(
             {
-                "numbers": sorted({*read("numbers"), *tidy, *self.numbers_of_claims(scale)}),
+                "numbers": sorted(
+                    {*read("numbers"), *tidy, *self.numbers_of_claims(scale), *self.numbers_of_runs(scale)}
+                ),
                 "studies": read("study"),
                 "published": read("published"),
                 "page": places.page(scale),

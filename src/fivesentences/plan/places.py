@@ -119,6 +119,10 @@ class Places:
         """One table of every number of every run of a scale."""
         return self.results / "evaluation" / f"{scale}.parquet"
 
+    def histories(self, scale: str) -> Path:
+        """One table of every epoch of every training of a scale."""
+        return self.results / "evaluation" / f"{scale}.histories.parquet"
+
     def retrievals(self, scale: str, exhibit: str) -> Path:
         """The retrievals that a figure compares."""
         return self.results / "evaluation" / "retrievals" / scale / f"{exhibit}.json"
@@ -186,6 +190,14 @@ class Places:
     def page(self, scale: str) -> Path:
         """The page of a scale."""
         return self.results / "paper" / scale / "index.html"
+
+    def runs_page(self, scale: str, file: str = "index.html") -> Path:
+        """The page of every run of a scale; beside it ``runs.csv`` and ``curves.csv``."""
+        return self.results / "paper" / scale / "runs" / file
+
+    def provenance(self, scale: str) -> Path:
+        """The page that shows the manifest."""
+        return self.results / "paper" / scale / "provenance.html"
 
     def manifest(self, scale: str, file: Literal["manifest", "headline", "settings"] = "manifest") -> Path:
         """What a scale's numbers were made of; beside it its headline numbers and its settings, which DVC compares."""

@@ -82,6 +82,12 @@ class Plan(Resolved):
         tables = {table: places.exhibit(scale, table, "html") for table in self.tables}
         return tables | {figure: places.exhibit(scale, figure, "png") for figure in self.figures}
 
+    def pages_of(self, scale: str) -> list[Path]:
+        """The pages of the site of the scale, or of its complete form, and its manifest."""
+        places = self.places
+        runs = [places.runs_page(scale)] if self.shows_runs(scale) else []
+        return [places.page(scale), places.manifest(scale), *runs, places.provenance(scale)]
+
     @property
     def targets(self) -> dict[str, list[Path]]:
         """Named targets: stages, and every table and figure by ``study_name``, and by ``name`` where that is unique."""
@@ -101,8 +107,8 @@ class Plan(Resolved):
             "tables": [exhibits[table] for table in self.tables],
             "figures": [exhibits[figure] for figure in self.figures],
             "claims": [places.claims(name, "html")],
-            "page": [places.page(name), places.manifest(name)],
-            "complete": [places.page(self.scale.complete.scale), places.manifest(self.scale.complete.scale)],
+            "page": self.pages_of(name),
+            "complete": self.pages_of(self.scale.complete.scale),
         }
 
 

@@ -162,6 +162,14 @@ class Resolved:
         """Names of the runs of the scale, or of its complete form."""
         return list(self.runs if scale == self.scale.scale else self.all_runs)
 
+    def subspaces_at(self, scale: str) -> list[str]:
+        """Names of the runs of category retrieval of the scale, or of its complete form."""
+        return list(self.subspaces.runs if scale == self.scale.scale else self.subspaces.all_runs)
+
+    def shows_runs(self, scale: str) -> bool:
+        """Whether the scale, or its complete form, has a run of any sort, an encoder among them."""
+        return bool(self.evaluated_at(scale) or self.subspaces_at(scale))
+
     def cells_of_claims(self, scale: str) -> dict[tuple[str, str], list[RunCell] | list[MethodCell]]:
         """The tests of each claim that runs of the scale, or of its complete form, allow, by paper and claim."""
         runs = [self.all_runs[name] for name in self.trained_at(scale)]

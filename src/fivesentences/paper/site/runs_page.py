@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
@@ -157,11 +158,14 @@ def write_runs_page(site: Site, kinds: Sequence[Kind], recorded: Recorded, phi: 
 
 
 def runs_table(kinds: Sequence[Kind]) -> pd.DataFrame:
-    """One row per run: what it is, its numbers, kept epochs, seconds, device and version of PyTorch."""
+    """One row per run: what it is, its numbers, kept epochs, device and version of PyTorch.
+
+    It has no times: made again, it is the same.
+    """
     lines = []
     for kind in kinds:
         about = {"what": kind.what, "dataset": kind.dataset, "model": kind.model, "loss": kind.loss}
-        about |= {"fraction": kind.fraction, "seconds": None if kind.seconds is None else round(kind.seconds, 2)}
+        about |= {"fraction": kind.fraction}
         for run in kind.runs:
             kept = {f"epoch {why}".strip(): epoch for why, epoch in run.kept.items()}
             line = {"run": run.name} | about | {"seed": run.seed} | dict(run.values) | kept
@@ -287,7 +291,7 @@ def _missing(kinds: Sequence[Kind]) -> list[str]:
     return found
 
 
-def _fields(kinds: Sequence[Kind]) -> list[Mapping[str, object]]:
+def _fields(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     """The choices of the form; one that has a single value is left out."""
     found = []
     for key in FIELDS:

@@ -118,7 +118,7 @@ class Recorded:
         histories: See ``collect_histories``.
         subspaces: The table of metrics of category retrieval.
         subspace_histories: Its epochs.
-        jobs: ``{rule: {job: {"seconds": ...}}}`` of the manifest.
+        jobs: What the manifest says of training jobs, by rule and job.
     """
 
     values: pd.DataFrame
@@ -146,7 +146,7 @@ def read_recorded_runs(
         read_training_histories(histories[0]) if histories else none,
         read_subspace_table(subspaces, "metrics"),
         read_subspace_table(subspace_histories, "histories"),
-        manifest.get("jobs", {}),
+        manifest.get("trained", {}),
     )
 
 
@@ -162,8 +162,8 @@ def _matching(plan: Plan, scale: str, recorded: Recorded) -> list[Kind]:
     known: dict[str, Scored] = {**plan.all_runs, **plan.all_ensembles, **plan.all_encoded}
     specs = [known[name] for name in plan.evaluated_at(scale)]
     said, shown = _said_of_rows(plan, scale)
-    histories = dict(list(recorded.histories.groupby("run", sort=False)))
-    values = recorded.values.to_dict("index")
+    histories = _by_run(recorded.histories)
+    values: dict[str, dict[str, float]] = {str(run): dict(of_run) for run, of_run in recorded.values.iterrows()}
     kinds = []
     for name, of_kind in _by_kind(specs).items():
         first = of_kind[0]
@@ -248,12 +248,11 @@ def _said_of_rows(plan: Plan, scale: str) -> tuple[dict[str, tuple[str, str]], d
 
 def _categories(plan: Plan, scale: str, recorded: Recorded) -> list[Kind]:
     subspaces = plan.subspaces
-    specs = subspaces.runs if scale == plan.scale.scale else subspaces.all_runs
-    metrics = dict(list(recorded.subspaces.groupby("run", sort=False)))
-    histories = dict(list(recorded.subspace_histories.groupby("run", sort=False)))
+    specs = [subspaces.all_runs[name] for name in plan.subspaces_at(scale)]
+    metrics, histories = _by_run(recorded.subspaces), _by_run(recorded.subspace_histories)
     shown = _rows_of_categories(plan, scale)
     kinds = []
-    for name, of_kind in _by_kind(specs.values()).items():
+    for name, of_kind in _by_kind(specs).items():
         first, found = of_kind[0], shown.get(name, {})
         jobs = [subspaces.jobs[job] for job in subspaces.jobs_of(run.name for run in of_kind)]
         seconds = [_seconds_of(recorded, "train_subspaces", job) for job in jobs]
@@ -317,6 +316,10 @@ def _by_kind(specs: Iterable[Any]) -> dict[str, list[Any]]:
     for spec in specs:
         kinds.setdefault(kind_of(spec.name), []).append(spec)
     return kinds
+
+
+def _by_run(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {str(run): lines for run, lines in frame.groupby("run", sort=False)}
 
 
 def _series(history: pd.DataFrame, column: str) -> Series:

@@ -1,0 +1,10 @@
+"""One table of every epoch of every training."""
+
+from pathlib import Path
+
+from fivesentences.console import log_to
+from fivesentences.evaluation.training_histories import collect_histories, write_histories
+
+with log_to(snakemake.log[0]):
+    folders = {run: Path(folder) for run, folder in snakemake.params.folders.items()}
+    write_histories(collect_histories(folders), Path(snakemake.output.histories))
