@@ -164,8 +164,8 @@ def runs_table(kinds: Sequence[Kind]) -> pd.DataFrame:
     """
     lines = []
     for kind in kinds:
-        about = {"what": kind.what, "dataset": kind.dataset, "model": kind.model, "loss": kind.loss}
-        about |= {"fraction": kind.fraction}
+        about: dict[str, Any] = {"what": kind.what, "dataset": kind.dataset, "model": kind.model, "loss": kind.loss}
+        about["fraction"] = kind.fraction
         for run in kind.runs:
             kept = {f"epoch {why}".strip(): epoch for why, epoch in run.kept.items()}
             line = {"run": run.name} | about | {"seed": run.seed} | dict(run.values) | kept
@@ -215,8 +215,8 @@ def _section(part: Part, kinds: Sequence[Kind]) -> Section:
 def _line(kind: Kind, name: str, of_one_dataset: bool, timed: bool) -> KindLine:
     decimals = DECIMALS[kind.part]
     means = [kind.mean(measure) for measure in NUMBERS[kind.part]]
-    numbers = [_cell(mean, decimals) for mean in means]
-    numbers += [_cell(len(kind.runs), 0), _cell(kind.epochs, 0)]
+    numbers = [cell_of(mean, decimals) for mean in means]
+    numbers += [cell_of(len(kind.runs), 0), cell_of(kind.epochs, 0)]
     if timed:
         numbers.append(("" if kind.seconds is None else f"{kind.seconds:g}", duration(kind.seconds)))
     said = dict(zip(TEXTS[kind.part], _texts(kind), strict=True))
@@ -243,8 +243,8 @@ def _seeds(kind: Kind) -> tuple[tuple[str, ...], tuple[SeedLine, ...]]:
     named = {"torch": "PyTorch", "device": "device"}
 
     def cells(run: ShownRun) -> tuple[Cell, ...]:
-        found = [_cell(run.seed, 0), *(_cell(run.values.get(name), DECIMALS[kind.part]) for name in measures)]
-        found += [_cell(run.kept.get(why), 0) for why in reasons]
+        found = [cell_of(run.seed, 0), *(cell_of(run.values.get(name), DECIMALS[kind.part]) for name in measures)]
+        found += [cell_of(run.kept.get(why), 0) for why in reasons]
         return (*found, *((getattr(run, name), getattr(run, name)) for name in facts))
 
     headings = ("seed", *measures, *kept, *(named[name] for name in facts))
@@ -301,5 +301,6 @@ def _fields(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     return found
 
 
-def _cell(value: float | None, decimals: int) -> Cell:
+def cell_of(value: float | None, decimals: int) -> Cell:
+    """A number as what is sorted by, in full, and what is shown."""
     return ("", "") if value is None else (f"{value:.12g}", number(value, decimals))
