@@ -12,6 +12,7 @@ import yaml
 from fivesentences.config import Catalogue, Scale, as_list
 from fivesentences.paper.manifest import settings_of
 from fivesentences.paper.numbers.comparability import PublishedSetting
+from fivesentences.paper.numbers.results import evaluated_columns
 from fivesentences.paper.numbers.subspaces import PublishedSubspaces
 from fivesentences.paper.site.runs_page import Cell, cell_of, duration
 from fivesentences.paper.site.shell import Site
@@ -35,6 +36,7 @@ COMPARED = (
     "categories/seeds",
 )
 SCHEDULING = {"minutes", "gpu", "runs_per_job", "parts", "tensorboard"}
+BY_MODEL = "exceptions"  # of single models and losses: lists that are read among the settings
 KINDS = {
     "inputs": "input: a download, a file of the configuration, or a file of the user",
     "made": "corpus or features",
@@ -145,28 +147,35 @@ def _machine(hardware: Mapping[str, Any]) -> str:
 
 
 def _papers(plan: Plan, scale: str, manifest: Mapping[str, Any], printed: Scale) -> Iterator[Block]:
-    rows = [row for name, one in plan.exhibits.items() for row in _measured_otherwise(plan, scale, name, one)]
+    tables: dict[tuple[str, ...], list[str]] = {}
+    for name, exhibit in plan.exhibits.items():
+        for row in dict.fromkeys(_measured_otherwise(plan, scale, name, exhibit)):
+            tables.setdefault(row, []).append(exhibit.title)
     yield Block(
         "papers",
         "What differs from the papers: data",
-        "What each table with published values was measured on, in print and here. Differences to published values are "
-        "shown only where everything is the same.",
-        tuple(map(Column, ("table", "role", "", "in print", "here"))),
-        tuple(tuple(_text(text) for text in row) for row in dict.fromkeys(rows)),
+        "What tables with published values were measured on. A difference to a published value is shown only where "
+        "everything is the same.",
+        tuple(map(Column, ("role", "what", "in print", "here", "in"))),
+        tuple(tuple(_text(text) for text in (*row, "; ".join(titles))) for row, titles in tables.items()),
     )
     theirs, ours = (dict(_settings_that_count(one)) for one in (settings_of(printed), manifest["settings"]))
     differing = [key for key in {**theirs, **ours} if theirs.get(key) != ours.get(key)]
     yield Block(
         "settings-of-papers",
         "What differs from the papers: settings",
-        f"Settings of training and evaluation that are not those of {printed.title.lower()} (config/paper.yaml).",
+        "Settings of training and evaluation that are not those of config/paper.yaml. Exceptions for single models and "
+        "losses are among the settings below.",
         (Column("setting", "path"), Column("papers"), Column("here")),
-        tuple((_text(key), _text(_plain(theirs.get(key))), _text(_plain(ours.get(key)))) for key in differing),
+        tuple(
+            (_text(key), _text(_plain(theirs.get(key)) or "none"), _text(_plain(ours.get(key)) or "none"))
+            for key in differing
+        ),
     )
 
 
 def _measured_otherwise(plan: Plan, scale: str, name: str, exhibit: Exhibit) -> Iterator[tuple[str, ...]]:
-    """Rows (table, role, what, in print, here) of whatever a table was measured on otherwise than in print."""
+    """Rows (role, what, in print, here) of whatever a table was measured on otherwise than in print."""
     study, at, setting = plan.study_of(name), plan.scales[scale], getattr(exhibit, "published_setting", None)
     if isinstance(setting, PublishedSetting):
         found = _of_matching(plan, study, at, exhibit, setting)
@@ -176,13 +185,16 @@ def _measured_otherwise(plan: Plan, scale: str, name: str, exhibit: Exhibit) -> 
         return
     for role, what, theirs, ours in found:
         if theirs and ours and theirs != ours:
-            yield exhibit.title, study.label_of(role), what, theirs, ours
+            yield study.label_of(role), what, theirs, ours
 
 
 def _of_matching(
     plan: Plan, study: Study, scale: Scale, exhibit: Exhibit, setting: PublishedSetting
 ) -> Iterator[tuple[str, str, str, str]]:
-    phis = " or ".join(map(phi_in_words, as_list(setting.phi))) if setting.phi else ""
+    printed = as_list(setting.phi) if setting.phi else []
+    columns = [column for column in evaluated_columns(exhibit.metrics(), scale) if column.is_semantic]
+    others = [phi for phi in unique(column.phi or scale.evaluation_phi for column in columns) if phi not in printed]
+    phis = [" or ".join(map(phi_in_words, names)) for names in (printed, others)]
     for row in expand_rows(exhibit.row_specs(), study, scale):
         if not row.runs:
             continue
@@ -190,8 +202,7 @@ def _of_matching(
         yield row.role, "dataset", _called(study, theirs), _called(study, row.dataset)
         read = unique(member.features.stem for run in row.runs for member in members_of(run))
         yield row.role, "features", setting.features_of(row.role, row.features) or "", listed(read) if read else ""
-        if scale.evaluation_phi not in as_list(setting.phi):
-            yield row.role, "phi", phis, phi_in_words(scale.evaluation_phi)
+        yield row.role, "phi", phis[0], phis[1]
 
 
 def _of_categories(
@@ -201,8 +212,6 @@ def _of_categories(
         if row.runs:
             theirs = setting.documents.get(row.role, "")
             yield row.role, "documents", _called(study, theirs), _called(study, row.documents)
-            if row.documents != theirs:
-                yield row.role, "features", setting.features_of(row.role), f"those of {_called(study, row.documents)}"
 
 
 def _called(study: Study, name: str | None) -> str:
@@ -218,7 +227,7 @@ def _settings_that_count(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any
             yield name, content
             return
         for key, value in content.items():
-            if key not in SCHEDULING:
+            if key not in SCHEDULING | {BY_MODEL}:
                 yield from leaves(value, f"{name}/{key}")
 
     for path in COMPARED:
@@ -383,9 +392,10 @@ def _plain(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return (
-        str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)).strip().removesuffix("\n...")
-    )
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(one)}" for key, one in value.items())
+    text = str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6))
+    return text.strip().removesuffix("\n...")
 
 
 def _yaml(content: Any) -> str:
