@@ -187,9 +187,9 @@ class Places:
         """What the papers state, with verdicts."""
         return self.results / "paper" / scale / "claims" / f"claims.{suffix}"
 
-    def page(self, scale: str) -> Path:
-        """The page of a scale."""
-        return self.results / "paper" / scale / "index.html"
+    def page(self, scale: str, path: str = "index.html") -> Path:
+        """A page of a scale's site, by its path there; the first is the overview."""
+        return self.results / "paper" / scale / path
 
     def runs_page(self, scale: str, file: str = "index.html") -> Path:
         """The page of every run of a scale; beside it ``runs.csv`` and ``curves.csv``."""
