@@ -496,6 +496,12 @@ def edited(studies):
 
 
 @pytest.fixture(scope="session")
+def results_of_runs():
+    """The tidy table of made-up results of some runs."""
+    return results_of
+
+
+@pytest.fixture(scope="session")
 def agreement():
     """Tidy rows of a scale's judges for some phi."""
     return agreement_of

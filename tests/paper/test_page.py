@@ -6,12 +6,12 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from fivesentences.paper.site.page import Picture, write_page
 from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.site.examples import read_examples, write_examples
 from fivesentences.paper.site.features import read_features_sheet, write_features_sheet
-from fivesentences.paper.site.page import Picture, write_page
 from fivesentences.paper.site.shell import Site, SitePage
 
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"),))

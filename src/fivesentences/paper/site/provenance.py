@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -50,7 +50,7 @@ class Column:
     """A column of a table: its heading, and what stands in it."""
 
     heading: str
-    kind: str = "text"  # or "number", "path", "sha" or "link"
+    kind: Literal["text", "long", "number", "path", "sha", "link"] = "text"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _papers(plan: Plan, scale: str, manifest: Mapping[str, Any], printed: Scale)
         "What differs from the papers: data",
         "What tables with published values were measured on. A difference to a published value is shown only where "
         "everything is the same.",
-        tuple(map(Column, ("role", "what", "in print", "here", "in"))),
+        (*map(Column, ("role", "what", "in print", "here")), Column("in", "long")),
         tuple(tuple(_text(text) for text in (*row, "; ".join(titles))) for row, titles in tables.items()),
     )
     theirs, ours = (dict(_settings_that_count(one)) for one in (settings_of(printed), manifest["settings"]))

@@ -24,7 +24,7 @@ HERE = "runs/index.html"
 # What a line of each table begins with, and the decimals of its numbers.
 TITLES: dict[Part, str] = {"matching": "Image–text matching", "categories": "Category retrieval"}
 TEXTS: dict[Part, tuple[str, ...]] = {
-    "matching": ("model", "loss", "dataset", "captions"),
+    "matching": ("model", "loss", "dataset"),
     "categories": ("method", "documents"),
 }
 DATASETS = ("dataset", "documents")
@@ -71,6 +71,7 @@ class KindLine:
         kind: Its settings and runs.
         id: Of its small charts, with the chart's number behind it.
         texts: Of the line's first cells.
+        summary: What is said of it below, where its line is not beside it.
         numbers: Means over the seeds, how many these are, and the time.
         charts: Loss and score; None for what was not recorded.
         about: Sentences, each with links behind it.
@@ -81,6 +82,7 @@ class KindLine:
     kind: Kind
     id: str
     texts: tuple[str, ...]
+    summary: str
     numbers: tuple[Cell, ...]
     charts: tuple[Chart | None, ...]
     about: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -97,7 +99,7 @@ class KindLine:
         """What the form compares, as attributes."""
         kind = self.kind
         fields = {key: getattr(kind, key) for key in FIELDS}
-        fields["text"] = " ".join([*self.texts, kind.what, kind.name]).lower()
+        fields["text"] = " ".join([self.summary, kind.what, kind.dataset, kind.name]).lower()
         return Markup(" ").join(Markup('data-{}="{}"').format(key, value) for key, value in fields.items())
 
 
@@ -206,7 +208,11 @@ def _section(part: Part, kinds: Sequence[Kind]) -> Section:
         part=part,
         title=f"{TITLES[part]} on {datasets.pop()}" if of_one else TITLES[part],
         texts=tuple(name for name in TEXTS[part] if not (of_one and name in DATASETS)),
-        numbers=(*NUMBERS[part], "seeds", "epochs", *(["time per run"] if timed else [])),
+        numbers=(
+            *(["captions"] if part == "matching" else []),
+            *(*NUMBERS[part], "seeds", "epochs"),
+            *(["time per run"] if timed else []),
+        ),
         curves=CURVES[part],
         lines=tuple(_line(kind, f"{part[0]}{place}-", of_one, timed) for place, kind in enumerate(kinds)),
     )
@@ -214,24 +220,33 @@ def _section(part: Part, kinds: Sequence[Kind]) -> Section:
 
 def _line(kind: Kind, name: str, of_one_dataset: bool, timed: bool) -> KindLine:
     decimals = DECIMALS[kind.part]
-    means = [kind.mean(measure) for measure in NUMBERS[kind.part]]
-    numbers = [cell_of(mean, decimals) for mean in means]
+    numbers = (
+        [("" if kind.fraction is None else f"{kind.fraction:g}", _captions(kind))] if kind.part == "matching" else []
+    )
+    numbers += [cell_of(kind.mean(measure), decimals) for measure in NUMBERS[kind.part]]
     numbers += [cell_of(len(kind.runs), 0), cell_of(kind.epochs, 0)]
     if timed:
         numbers.append(("" if kind.seconds is None else f"{kind.seconds:g}", duration(kind.seconds)))
     said = dict(zip(TEXTS[kind.part], _texts(kind), strict=True))
     texts = tuple(text for column, text in said.items() if not (of_one_dataset and column in DATASETS))
+    epochs = f"{kind.epochs} epoch{'s' * (kind.epochs != 1)}" if kind.epochs else ""
+    summary = " · ".join(filter(None, (*texts, _captions(kind), epochs)))
     headings, seeds = _seeds(kind)
     charts = (chart_of(kind, "loss"), chart_of(kind, "score"))
-    return KindLine(kind, name, texts, tuple(numbers), charts, tuple(_about(kind)), headings, seeds)
+    return KindLine(kind, name, texts, summary, tuple(numbers), charts, tuple(_about(kind)), headings, seeds)
 
 
 def _texts(kind: Kind) -> tuple[str, ...]:
     if kind.part == "categories":
         return (kind.loss, kind.dataset)
     said = {"training": "", "encoder": " (encoder, not trained here)"}.get(kind.what, f" ({kind.what})")
-    captions = "" if kind.fraction is None else f"{100 * kind.fraction:g}%"
-    return (kind.model + said, kind.loss, kind.dataset, captions)
+    return (kind.model + said, kind.loss, kind.dataset)
+
+
+def _captions(kind: Kind) -> str:
+    """Which of the training captions, and in what batches."""
+    part = "" if kind.fraction is None else f"{100 * kind.fraction:g}%"
+    return ", ".join(filter(None, (part, *kind.beside)))
 
 
 def _seeds(kind: Kind) -> tuple[tuple[str, ...], tuple[SeedLine, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -77,6 +77,7 @@ class Kind:
         model: As tables call it; of category retrieval the method.
         loss: As tables call it; empty for what is not trained by one.
         fraction: Of the training captions, 0 to 1; None if that does not apply.
+        beside: What else tells it from others in words: features, captions per image, batches.
         settings: All of them as YAML, apart from the seed.
         runs: By seed.
         shown_in: Tables and figures that show these runs: ``study/name`` and title.
@@ -91,6 +92,7 @@ class Kind:
     model: str
     loss: str
     fraction: float | None
+    beside: tuple[str, ...]
     settings: str
     runs: tuple[ShownRun, ...]
     shown_in: tuple[tuple[str, str], ...] = ()
@@ -178,6 +180,7 @@ def _matching(plan: Plan, scale: str, recorded: Recorded) -> list[Kind]:
                 model=model,
                 loss=loss,
                 fraction=None if isinstance(first, EncodedRun) else first.fraction,
+                beside=tuple(_beside(members_of(first)[0])) if members_of(first) else (),
                 settings=_settings(first),
                 runs=tuple(_run(spec, values, histories) for spec in sorted(of_kind, key=lambda one: one.seed)),
                 shown_in=tuple(shown.get(name, {}).items()),
@@ -216,6 +219,16 @@ def _words(spec: Scored) -> tuple[str, str]:
     if isinstance(spec, RunSpec):
         return MODELS[spec.model.name].title, spec.loss.label()
     return (spec.model, "") if isinstance(spec, EncodedRun) else (spec.ensemble, spec.loss.label())
+
+
+def _beside(run: RunSpec) -> Iterator[str]:
+    """What a run's name says beside its dataset, model, loss and fraction; epochs have a column."""
+    if run.captions_per_image is not None:
+        yield f"{run.captions_per_image} per image"
+    if run.training.one_caption_per_image:
+        yield "one caption per image in a batch"
+    if run.features_named:
+        yield run.features.stem
 
 
 def _settings(spec: Scored) -> str:
@@ -265,6 +278,7 @@ def _categories(plan: Plan, scale: str, recorded: Recorded) -> list[Kind]:
                 model=first.method.called,
                 loss=first.method.label(),
                 fraction=None,
+                beside=(),
                 settings=_yaml({key: value for key, value in first.plain.items() if key != "seed"}),
                 runs=tuple(
                     _category_run(run, metrics.get(run.name), histories.get(run.name))
