@@ -1,18 +1,41 @@
-"""Made-up epochs of the runs of a scale, and its pages of runs and provenance."""
+"""A site of made-up numbers with real pages, or a built one from FIVESENTENCES_SITE, and a browser to open it with."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from fivesentences.config import Scale, check, extended
+from fivesentences.corpus import Corpus
+from fivesentences.documents import read_yaml
 from fivesentences.evaluation.tidy import write_tidy
 from fivesentences.evaluation.training_histories import COLUMNS, write_histories
+from fivesentences.paper.claims.ledger import judge_claims
+from fivesentences.paper.claims.writing import read_claims, write_claims
+from fivesentences.paper.manifest import settings_of
+from fivesentences.paper.site.examples import read_examples, write_examples
+from fivesentences.paper.site.overview import write_overview
+from fivesentences.paper.site.provenance import write_provenance
+from fivesentences.paper.site.runs_page import write_runs_page
 from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.shown_runs import kinds_of, read_recorded_runs
+from fivesentences.paper.site.study import write_study_page
 from fivesentences.plan.pages import PageRules
+from fivesentences.storage import write_json
+from made_up_claims import is_sam, numbers_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+DIGEST = "0123456789abcdef" * 4
+BUILT = os.environ.get("FIVESENTENCES_SITE")
 
 
 def epochs_of(plan, scale) -> pd.DataFrame:
@@ -57,3 +80,95 @@ def site(everything) -> Site:
 def config() -> Path:
     """The folder of the repository's configuration."""
     return Path(__file__).parents[3] / "config"
+
+
+@pytest.fixture(scope="session")
+def printed(config) -> Scale:
+    """The scale with the papers' own settings."""
+    file = config / "paper.yaml"
+    return check(Scale, extended(read_yaml(file), file), str(file))
+
+
+@pytest.fixture(scope="session")
+def manifest(everything) -> dict[str, Any]:
+    """A made-up manifest of the tiny scale; not to be changed."""
+    plan = everything.plan
+    return {
+        "git": {"revision": "ab" * 20, "changed": ["config/demo.yaml"]},
+        "versions": {"fivesentences": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
+        "hardware": {"processor": "Made-up CPU", "cores": 2, "memory_gb": 24, "gpu": None, "system": "Linux"},
+        "seeds": {"scenes/vsepp/hardest": [0, 1, 2], "scenes/cvse/hardest": [0]},
+        "settings": settings_of(plan.scale),
+        "inputs": {str(plan.places.data / "flickr8k/Flickr8k_text.zip"): DIGEST, "config/studies/own.yaml": None},
+        "made": {"results/corpus/scenes.parquet": DIGEST[::-1]},
+        "weights": {},
+        "numbers": {"results/evaluation/<b>tiny</b>.parquet": "f" * 64},
+        "phi": {"results/semantics/scenes/test/cider.npy": {"tokenisation": "whitespace", "shape": [1000, 200]}},
+        "seconds": {
+            "train": {"jobs": 2, "seconds": 7560.0, "memory_mb": 812.4},
+            "evaluate": {"jobs": 1, "seconds": 3.0},
+        },
+        "trained": {"train": {"scenes/vsepp/1": {"seconds": 7000.0, "memory_mb": 812.4}}},
+    }
+
+
+@pytest.fixture(scope="session")
+def site_folder(everything, everything_written, studies, scale, planned, make_scale, tmp_path_factory, request) -> Path:
+    """The folder of a site."""
+    if BUILT:
+        return Path(BUILT).resolve()
+    folder = tmp_path_factory.mktemp("site") / "tiny"
+    shutil.copytree(everything_written, folder)
+    site = Site.of(PageRules(planned(scale)).site("tiny"))
+    plan = planned(make_scale())
+    found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
+    write_claims(found, plan.scale, site, folder / "claims" / "claims")
+    claims = read_claims(folder / "claims" / "claims.json")
+    made = {name: study for name, study in studies.items() if name in scale.studies}
+    for name, study in made.items():
+        if study.made_at(scale):
+            write_study_page(site, scale, name, study, folder, claims["claims"])
+    corpus: Corpus = everything.corpus
+    photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
+    write_examples(corpus, photographs, folder / "examples" / "scenes.json")
+    pictures = [read_examples(folder / "examples" / "scenes.json")]
+    recorded = read_recorded_runs(**request.getfixturevalue("recorded_files"))
+    write_runs_page(site, kinds_of(everything.plan, "tiny", recorded), recorded, "cider", folder)
+    manifest, printed = request.getfixturevalue("manifest"), request.getfixturevalue("printed")
+    for name, content in {"manifest": manifest, "headline": {}, "settings": manifest["settings"]}.items():
+        write_json(folder / f"{name}.json", content)
+    write_provenance(site, everything.plan, "tiny", manifest, printed, folder)
+    trained = {"matching": 3, "categories": 1}
+    write_overview(site, scale, made, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium; a test that needs it is skipped where there is none."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("needs Debian's package chromium on PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser, site_folder) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the site: ``opened("index.html", width=390)``; further settings are those of a context."""
+    contexts = []
+
+    def page_of(path: str, width: int = 1400, height: int = 900, **settings: object) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto((site_folder / path).as_uri())
+        return page
+
+    yield page_of
+    for context in contexts:
+        context.close()

@@ -7,41 +7,10 @@ from html import unescape
 
 import pytest
 
-from fivesentences.config import Scale, check, extended
-from fivesentences.documents import read_yaml
 from fivesentences.paper.manifest import settings_of
 from fivesentences.paper.site.provenance import write_provenance
 
-DIGEST = "0123456789abcdef" * 4
-DOWNLOAD = "flickr8k/Flickr8k_text.zip"
-
-
-@pytest.fixture(scope="module")
-def printed(config):
-    file = config / "paper.yaml"
-    return check(Scale, extended(read_yaml(file), file), str(file))
-
-
-@pytest.fixture
-def manifest(everything):
-    plan = everything.plan
-    return {
-        "git": {"revision": "ab" * 20, "changed": ["config/demo.yaml"]},
-        "versions": {"fivesentences": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
-        "hardware": {"processor": "Made-up CPU", "cores": 2, "memory_gb": 24, "gpu": None, "system": "Linux"},
-        "seeds": {"scenes/vsepp/hardest": [0, 1, 2], "scenes/cvse/hardest": [0]},
-        "settings": settings_of(plan.scale),
-        "inputs": {str(plan.places.data / DOWNLOAD): DIGEST, "config/studies/own.yaml": None},
-        "made": {"results/corpus/scenes.parquet": DIGEST[::-1]},
-        "weights": {},
-        "numbers": {"results/evaluation/<b>tiny</b>.parquet": "f" * 64},
-        "phi": {"results/semantics/scenes/test/cider.npy": {"tokenisation": "whitespace", "shape": [1000, 200]}},
-        "seconds": {
-            "train": {"jobs": 2, "seconds": 7380.0, "memory_mb": 812.4},
-            "evaluate": {"jobs": 1, "seconds": 3.0},
-        },
-        "trained": {"train": {"scenes/vsepp/1": {"seconds": 7000.0, "memory_mb": 812.4}}},
-    }
+from .conftest import DIGEST
 
 
 @pytest.fixture
@@ -57,7 +26,7 @@ def rows_of(text, anchor):
     """Cells of the table below a heading, as text."""
     section = text.split(f'<h2 id="{anchor}">')[1].split("</section>")[0]
     rows = re.findall(r"<tr x-show[^>]*>(.*?)</tr>", section, flags=re.DOTALL)
-    cells = (re.findall(r"<td[^>]*>(.*?)</td>", row, flags=re.DOTALL) for row in rows)
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL) for row in rows)
     return [tuple(unescape(re.sub("<[^>]*>", "", cell)).strip() for cell in row) for row in cells]
 
 
@@ -105,9 +74,8 @@ def test_the_papers_own_settings_do_not_differ_from_themselves(page_of, manifest
 
 
 def test_an_early_manifest_without_newer_parts_is_shown(page_of, manifest):
-    for part in ("phi", "trained", "git", "hardware"):
-        manifest.pop(part)
-    text = page_of(manifest)
+    early = {part: content for part, content in manifest.items() if part not in ("phi", "trained", "git", "hardware")}
+    text = page_of(early)
     assert "not from a git checkout" in text and 'id="training-jobs"' not in text and 'id="phi"' not in text
 
 

@@ -50,7 +50,7 @@ class Column:
     """A column of a table: its heading, and what stands in it."""
 
     heading: str
-    kind: Literal["text", "long", "number", "path", "sha", "link"] = "text"
+    kind: Literal["text", "long", "number", "path", "sha"] = "text"
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ def _data(catalogue: Catalogue, plan: Plan, manifest: Mapping[str, Any]) -> Iter
         "downloads",
         "Downloads and their licences",
         "Files that others published, with the SHA-256 of the file that was read.",
-        (*map(Column, ("dataset", "version", "licence")), Column("source", "link"), Column("SHA-256", "sha")),
+        (*map(Column, ("dataset", "version", "licence")), Column("source", "path"), Column("SHA-256", "sha")),
         tuple(
             (_text(dataset), _text(file.version), _text(file.licence), _text(file.url or "by hand"), _sha(inputs[path]))
             for path, dataset, file in files
