@@ -123,6 +123,10 @@ class Places:
         """The retrievals that a figure compares."""
         return self.results / "evaluation" / "retrievals" / scale / f"{exhibit}.json"
 
+    def disagreements(self, scale: str) -> Path:
+        """The queries of a scale's gallery, with what models retrieve for them."""
+        return self.results / "evaluation" / "disagreements" / f"{scale}.json"
+
     def contrasts(self, scale: str, exhibit: str) -> Path:
         """Paired differences of the runs that a table or figure contrasts."""
         return self.results / "evaluation" / "contrasts" / scale / f"{exhibit}.json"
@@ -182,6 +186,10 @@ class Places:
     def claims(self, scale: str, suffix: str) -> Path:
         """What the papers state, with verdicts."""
         return self.results / "paper" / scale / "claims" / f"claims.{suffix}"
+
+    def gallery(self, scale: str, file: str = "index.html") -> Path:
+        """The page that shows queries with what models retrieve, or a file beside it."""
+        return self.results / "paper" / scale / "gallery" / file
 
     def page(self, scale: str) -> Path:
         """The page of a scale."""

@@ -23,6 +23,7 @@ from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
 from fivesentences.plan.runs import RunSpec
@@ -47,6 +48,7 @@ SETTINGS_OF_CONTENT = {
     "show_examples": ["photographs"],
     "show_features": ["photographs"],
     "plot_figure": ["photographs"],
+    "show_gallery": ["photographs"],
 }
 
 
@@ -109,6 +111,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "evaluate": {"metrics": places.metrics(job), "per_image": places.per_image(job)},
         "collect_metrics": {"table": places.tidy("{scale}")},
         "compare_retrievals": {"retrievals": places.retrievals("{scale}", "{figure}")},
+        "find_disagreements": {"disagreements": places.disagreements("{scale}")},
         "contrast_runs": {"contrasts": places.contrasts("{scale}", "{exhibit}")},
         "ask_judge": {
             "pairs": places.agreement(dataset, "{judge}", "parquet"),
@@ -129,6 +132,12 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "judge_claims": {
             name: places.claims("{scale}", suffix)
             for name, suffix in {"data": "json", "csv": "csv", "markdown": "md", "html": "html"}.items()
+        },
+        "show_gallery": {
+            "page": places.gallery("{scale}"),
+            "data": places.gallery("{scale}", "gallery.json"),
+            "csv": places.gallery("{scale}", "gallery.csv"),
+            "thumbnails": places.gallery("{scale}", "thumbnails"),
         },
         "make_page": {"page": places.page("{scale}")},
         "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
@@ -434,6 +443,24 @@ class Rules(SubspaceRules):
             },
         )
 
+    def find_disagreements(self, scale: str) -> Step:
+        """Queries on which the models of the gallery disagree, and some at random."""
+        plan, places, gallery = self.plan, self.places, self._gallery(scale)
+        phis = {phi: places.phi(gallery.dataset, TEST, f"{phi}.npy") for phi in plan.phis_of_gallery}
+        return Step(
+            {
+                "corpus": places.corpus(gallery.dataset),
+                "records": plan.made_of(gallery.runs),
+                "phi": list(phis.values()),
+            },
+            {
+                "similarities": {run: str(places.similarity(run)) for run in gallery.runs},
+                "phis": _as_text(phis),
+                "options": gallery.spec.model_dump(include={"k", "queries", "at_random", "seed"})
+                | {"contrasts": [list(pair) for pair in gallery.contrasts]},
+            },
+        )
+
     def contrast_runs(self, scale: str, exhibit: str) -> Step:
         """Paired differences of the runs of a table or figure."""
         contrasts = self._contrasts(scale, exhibit)
@@ -547,6 +574,19 @@ class Rules(SubspaceRules):
         }
         return Step(inputs, self._content(dataset), self._by_content(dataset))
 
+    def show_gallery(self, scale: str) -> Step:
+        """The page of these queries, with photographs."""
+        gallery = self._gallery(scale)
+        return Step(
+            {
+                "disagreements": self.places.disagreements(scale),
+                "photographs": self._photographs(gallery.dataset),
+                "study": self._study_file(gallery.study),
+            },
+            {"scale": self._settings(scale), **self._content(gallery.dataset)},
+            self._by_content(gallery.dataset),
+        )
+
     def judge_claims(self, scale: str) -> Step:
         """What the papers state, tested by the runs of the scale."""
         plan, places = self.plan, self.places
@@ -589,6 +629,7 @@ class Rules(SubspaceRules):
                     for dataset, source in plan.extracted
                     if dataset in shown
                 ],
+                "gallery": [places.gallery(scale)] if plan.gallery(scale) else [],
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },
@@ -753,6 +794,19 @@ class Rules(SubspaceRules):
         """The contrasts of a table or figure of which the scale makes both sides."""
         specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
         return [one for one in contrasts_of(specs, study, self.plan.scales[scale]) if one.is_made]
+
+    def _gallery(self, scale: str) -> PlannedGallery:
+        """The gallery of a scale that has one.
+
+        Raises:
+            InputError: If it has none.
+        """
+        gallery = self.plan.gallery(scale)
+        if gallery is None:
+            raise InputError(
+                f"scale {scale}: no study has a gallery with a row that is trained on photographs; add one to a study."
+            )
+        return gallery
 
     def _pictured(self, scale: str, figure: str, exhibit: Exhibit) -> str | None:
         """The dataset whose photographs a figure shows: that of its runs, or the scale's first."""
