@@ -13,8 +13,8 @@ from fivesentences.paper.claims.printed import size_in_print
 from fivesentences.paper.studies import plan_of, read_claims
 from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cells
 from fivesentences.plan.claims import Claims, LevelTest, Printed, RunsTest, Than
+from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rules import Rules
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -208,7 +208,7 @@ def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
 def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     bare = Plan(evidence.scale, evidence.studies, evidence.catalogue, config=CONFIG)
     assert list(bare.runs) == list(evidence.runs) and bare.cells_of_claims("flickr8k_evidence") == {}
-    inputs = Rules(evidence).judge_claims("flickr8k_evidence").inputs
+    inputs = PageRules(evidence).judge_claims("flickr8k_evidence").inputs
     of_jobs = {evidence.places.per_image(job) for job in evidence.evaluations}
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
@@ -217,7 +217,7 @@ def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
 
 
 def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
-    assert Rules(evidence).make_page("flickr8k_evidence").inputs["claims"] == evidence.places.claims(
+    assert PageRules(evidence).make_page("flickr8k_evidence").inputs["claims"] == evidence.places.claims(
         "flickr8k_evidence", "json"
     )
     assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]

@@ -15,8 +15,9 @@ from snakemake_executor_plugin_slurm.partitions import PartitionLimits, read_par
 from fivesentences.config.cluster import Partition
 from fivesentences.errors import InputError
 from fivesentences.plan.cluster import ARRAY_RULES, RESUMED_RULES, VARIABLE, slurm_settings
+from fivesentences.plan.pages import every_output
 from fivesentences.plan.places import Places
-from fivesentences.plan.rules import GPU_RULES, outputs
+from fivesentences.plan.rules import GPU_RULES
 
 PROJECT = Path(__file__).parents[2]
 PROFILE = PROJECT / "profiles" / "slurm"
@@ -64,7 +65,7 @@ def profile(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_rule_says_what_a_job_needs_and_leaves_retries_to_the_profile(rules) -> None:
-    assert set(rules) == set(outputs(Places()))
+    assert set(rules) == set(every_output(Places()))
     for name, text in rules.items():
         assert "mem_mb=" in text and "runtime=" in text, name
         assert "retries:" not in text, name  # it would apply within a job, and again outside it

@@ -8,6 +8,7 @@ from fivesentences.paper.claims.writing import in_short, read_claims
 from fivesentences.paper.site.examples import read_examples
 from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.page import write_page
+from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import PaperStudy
 
 with log_to(snakemake.log[0]):
@@ -16,4 +17,5 @@ with log_to(snakemake.log[0]):
     examples = [read_examples(Path(path)) for path in snakemake.input.examples]
     examples += [read_features_sheet(Path(path)) for path in snakemake.input.features]
     claims = in_short(read_claims(Path(snakemake.input.claims)))
-    write_page(scale, studies, Path(snakemake.output.page).parent, examples, claims)
+    site = Site.of(snakemake.params.site)
+    write_page(site, scale, studies, Path(snakemake.output.page).parent, examples, claims)

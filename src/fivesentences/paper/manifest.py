@@ -24,8 +24,8 @@ from fivesentences.machine import hardware
 from fivesentences.paper.digests import Digests
 from fivesentences.paper.headline import headline_of
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
+from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rules import Rules
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.manifest 1"
@@ -66,8 +66,9 @@ def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
         for job in _jobs_of(graph, "make_table", "plot_figure")
         for path in as_list(plan.inputs_of(job.rule, **job.wildcards)["numbers"])
     }
-    numbers |= set(Rules(plan).numbers_of_claims(scale))
+    numbers |= set(PageRules(plan).numbers_of_claims(scale))
     numbers |= {plan.places.tidy(scale)} if plan.trained_at(scale) else set()
+    numbers |= {plan.places.disagreements(scale)} if plan.gallery(scale) else set()
     return Files(sorted({*graph.given, *downloads}), sorted(corpora | features), sorted(numbers))
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from fivesentences.config import read
 from fivesentences.config.cluster import Cluster
 from fivesentences.errors import InputError, did_you_mean
+from fivesentences.plan.pages import every_output
 from fivesentences.plan.places import Places
-from fivesentences.plan.rules import GPU_RULES, outputs
+from fivesentences.plan.rules import GPU_RULES
 
 FILE, VARIABLE = Path("profiles/slurm/cluster.yaml"), "FIVESENTENCES_CLUSTER"
 # Rules that save their state when SLURM announces the time limit. SLURM tells the steps of a job, and a task of an
@@ -106,7 +107,7 @@ def slurm_settings(file: Path | str | None = None) -> SlurmSettings:
             cure=f"run Snakemake in the root of the checkout, or name the file by {VARIABLE}",
         )
     cluster = read(Cluster, path)
-    known = list(outputs(Places()))
+    known = list(every_output(Places()))
     for rule in cluster.rules:
         if rule not in known:
             raise InputError(

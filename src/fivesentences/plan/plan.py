@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fivesentences.errors import InputError
+from fivesentences.plan.pages import PageRules, every_output
 from fivesentences.plan.resolved import Resolved
-from fivesentences.plan.rules import SETTINGS_OF_CONTENT, Rules, outputs
+from fivesentences.plan.rules import SETTINGS_OF_CONTENT
 from fivesentences.plan.steps import Files
 
 
@@ -26,15 +27,15 @@ class Plan(Resolved):
         Raises:
             InputError: If the catalogue lacks a file.
         """
-        return Rules(self).step(rule, **wildcards).inputs
+        return PageRules(self).step(rule, **wildcards).inputs
 
     def params_of(self, rule: str, **wildcards: str) -> dict[str, Any]:
         """The settings of a job of a rule, as plain data, by name."""
-        return Rules(self).step(rule, **wildcards).params
+        return PageRules(self).step(rule, **wildcards).params
 
     def by_content(self, rule: str, **wildcards: str) -> frozenset[str]:
         """Names of the inputs of a job whose times say nothing, since one of its settings tells their content."""
-        return Rules(self).step(rule, **wildcards).by_content
+        return PageRules(self).step(rule, **wildcards).by_content
 
     def check_own(self) -> None:
         """Check that a user's own photographs and captions are there, before any file is planned.
@@ -58,21 +59,21 @@ class Plan(Resolved):
 
     def outputs_of(self, rule: str) -> dict[str, Path]:
         """The files that a rule writes, by name; wildcards are in braces."""
-        return outputs(self.places)[rule]
+        return every_output(self.places)[rule]
 
     @property
     def rules(self) -> list[str]:
         """Names of all rules that write files."""
-        return list(outputs(self.places))
+        return list(every_output(self.places))
 
     @property
     def constraints(self) -> dict[str, str]:
         """Regular expressions of the wildcards of all rules."""
-        return Rules(self).constraints()
+        return PageRules(self).constraints()
 
     def constraints_of(self, rule: str) -> dict[str, str]:
         """Stricter ones of one rule."""
-        return Rules(self).constraints_of(rule)
+        return PageRules(self).constraints_of(rule)
 
     @property
     def exhibit_files(self) -> dict[str, Path]:

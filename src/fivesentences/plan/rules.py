@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fivesentences.config.features import ENDINGS, FeatureSpec
-from fivesentences.config.files import CATALOGUE, claims_files, config_file
+from fivesentences.config.files import CATALOGUE, config_file
 from fivesentences.config.scales import JUDGEMENTS
-from fivesentences.config.types import Judge, Split, as_list
+from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.recipe import GRID_DESCRIPTORS
-from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
@@ -121,26 +120,10 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "measure_margins": {"margins": places.margins("{scale}", dataset)},
         "make_table": table,
         "plot_figure": figure,
-        "show_examples": {
-            "captions": places.exhibit("{scale}", f"examples/{dataset}", "json"),
-            "sheet": places.exhibit("{scale}", f"examples/{dataset}", "png"),
-        },
-        "show_features": {
-            name: places.exhibit("{scale}", f"features/{dataset}/{extracted}", suffix)
-            for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
-        },
         "judge_claims": {
             name: places.claims("{scale}", suffix)
             for name, suffix in {"data": "json", "csv": "csv", "markdown": "md", "html": "html"}.items()
         },
-        "show_gallery": {
-            "page": places.gallery("{scale}"),
-            "data": places.gallery("{scale}", "gallery.json"),
-            "csv": places.gallery("{scale}", "gallery.csv"),
-            "thumbnails": places.gallery("{scale}", "thumbnails"),
-        },
-        "make_page": {"page": places.page("{scale}")},
-        "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     } | subspace_outputs(places)
 
 
@@ -445,7 +428,7 @@ class Rules(SubspaceRules):
 
     def find_disagreements(self, scale: str) -> Step:
         """Queries on which the models of the gallery disagree, and some at random."""
-        plan, places, gallery = self.plan, self.places, self._gallery(scale)
+        plan, places, gallery = self.plan, self.places, self.gallery(scale)
         phis = {phi: places.phi(gallery.dataset, TEST, f"{phi}.npy") for phi in plan.phis_of_gallery}
         return Step(
             {
@@ -558,108 +541,6 @@ class Rules(SubspaceRules):
             },
             {"scale": self._settings(scale), "pictured": pictured, **self._content(pictured)},
             self._by_content(pictured),
-        )
-
-    def show_examples(self, scale: str, dataset: str) -> Step:
-        """Some photographs with their captions."""
-        inputs: Files = {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)}
-        return Step(inputs, self._content(dataset), self._by_content(dataset))
-
-    def show_features(self, scale: str, dataset: str, extracted: str) -> Step:
-        """Some images with their regions, or beside those that are nearest by their features."""
-        inputs: Files = {
-            "corpus": self.places.corpus(dataset),
-            "features": self.places.feature_file(dataset, f"{extracted}.npy"),
-            "photographs": self._photographs(dataset),
-        }
-        return Step(inputs, self._content(dataset), self._by_content(dataset))
-
-    def show_gallery(self, scale: str) -> Step:
-        """The page of these queries, with photographs."""
-        gallery = self._gallery(scale)
-        return Step(
-            {
-                "disagreements": self.places.disagreements(scale),
-                "photographs": self._photographs(gallery.dataset),
-                "study": self._study_file(gallery.study),
-            },
-            {"scale": self._settings(scale), **self._content(gallery.dataset)},
-            self._by_content(gallery.dataset),
-        )
-
-    def judge_claims(self, scale: str) -> Step:
-        """What the papers state, tested by the runs of the scale."""
-        plan, places = self.plan, self.places
-        cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
-        phi = plan.scale.evaluation_phi
-        of_runs = [cell for cell in cells if isinstance(cell, RunCell)]
-        by_image = dict.fromkeys(run for cell in of_runs if cell.per_image(phi) for run in cell.runs)
-        methods = dict.fromkeys(run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs)
-        return Step(
-            {
-                "claims": [claims_files(plan.config)[paper.name] for paper in plan.claims],
-                "studies": list(
-                    dict.fromkeys(
-                        [
-                            self._study_file(study)
-                            for study in (*(one.claims.study for one in plan.claims), *plan.studies)
-                        ]
-                    )
-                ),
-                "per_image": plan.per_image_of(by_image),
-                "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
-                "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
-                "judged": [places.agreement(one.dataset, one.judge, "parquet") for one in plan.scale.judges],
-            },
-            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
-        )
-
-    def make_page(self, scale: str) -> Step:
-        """The page of a scale."""
-        plan, places = self.plan, self.places
-        shown = sorted({spec.dataset for spec in plan.all_runs.values()})
-        return Step(
-            {
-                "tables": [places.exhibit(scale, table, "html") for table in plan.tables],
-                "figures": [places.exhibit(scale, figure, "png") for figure in plan.figures],
-                "claims": places.claims(scale, "json"),
-                "examples": [places.exhibit(scale, f"examples/{dataset}", "json") for dataset in shown],
-                "features": [
-                    places.exhibit(scale, f"features/{dataset}/{source}", "json")
-                    for dataset, source in plan.extracted
-                    if dataset in shown
-                ],
-                "gallery": [places.gallery(scale)] if plan.gallery(scale) else [],
-                "tidy": [places.tidy(scale)] if plan.all_runs else [],
-                "studies": [self._study_file(study) for study in plan.studies],
-            },
-            {"scale": self._settings(scale)},
-        )
-
-    def numbers_of_claims(self, scale: str) -> list[Path]:
-        """What the verdicts are made from."""
-        inputs = self.judge_claims(scale).inputs
-        return [path for name in ("per_image", "tidy", "queries", "judged") for path in as_list(inputs[name])]
-
-    def write_manifest(self, scale: str) -> Step:
-        """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""
-        plan, places = self.plan, self.places
-        steps = [self.make_table(scale, table) for table in plan.tables]
-        steps += [self.plot_figure(scale, figure) for figure in plan.figures]
-
-        def read(name: str) -> list[Path]:
-            files = (step.inputs.get(name, []) for step in steps)
-            return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
-
-        tidy = [places.tidy(scale)] if plan.all_runs else []
-        return Step(
-            {
-                "numbers": sorted({*read("numbers"), *tidy, *self.numbers_of_claims(scale)}),
-                "studies": read("study"),
-                "published": read("published"),
-                "page": places.page(scale),
-            },
-            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
         )
 
     # --- what several rules read ----------------------------------------------------------------------------
@@ -795,7 +676,7 @@ class Rules(SubspaceRules):
         specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
         return [one for one in contrasts_of(specs, study, self.plan.scales[scale]) if one.is_made]
 
-    def _gallery(self, scale: str) -> PlannedGallery:
+    def gallery(self, scale: str) -> PlannedGallery:
         """The gallery of a scale that has one.
 
         Raises:

@@ -33,6 +33,7 @@ class Study(Strict):
     """
 
     paper: str
+    short: str = Field(default="", description="what navigation calls the paper; default: `paper`")
     losses: dict[Name, LossSpec] = Field(default={})
     models: dict[Name, AnyOfModels] = Field(
         default={}, description="variants, such as scan_i2t, and encoders; a row may also name a known model as it is"

@@ -11,11 +11,10 @@ from fivesentences.config import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.writing import read_texts
 from fivesentences.paper.kinds import FigureKind, TableKind
-from fivesentences.paper.tables.html import environment
+from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Table
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.studies import Study
-from fivesentences.storage import replacing
 
 LEAD = "Made by one command."
 # Only where there is a published number.
@@ -38,6 +37,7 @@ class Picture:
     caption: str
     notes: tuple[str, ...] = ()
     links: Links = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,26 @@ class LinkedTable:
 class Section:
     """The tables and figures of one paper, in the order of the page."""
 
+    name: str
     paper: str
     tables: tuple[LinkedTable, ...]
     figures: tuple[Picture, ...]
 
 
 def write_page(
-    scale: Scale, studies: Mapping[str, Study], folder: Path, examples: Sequence[Picture] = (), claims: str = ""
+    site: Site,
+    scale: Scale,
+    studies: Mapping[str, Study],
+    folder: Path,
+    examples: Sequence[Picture] = (),
+    claims: str = "",
 ) -> Path:
     """Write ``folder/index.html`` from the tables and figures of the scale, which lie in ``folder/<study>/<name>.*``.
 
     The page contains its pictures, so that it can be sent to someone; only the links to other formats need the folder.
 
     Args:
+        site: Its site.
         scale: The scale.
         studies: Its studies, by the names of their files.
         folder: Where the tables and figures are.
@@ -76,18 +83,14 @@ def write_page(
     """
     made = {name: study.made_at(scale) for name, study in studies.items()}
     sections = [_section(name, study, made[name], folder) for name, study in studies.items() if made[name]]
-    template = environment().get_template("page.html")
     lead = LEAD + (ON_PUBLISHED if any(_names_published(one) for one in sections) else "")
-    text = template.render(
-        title=scale.title, lead=[lead], sections=sections, examples=examples, data_uri=as_data_uri, claims=claims
-    )
-    with replacing(folder / "index.html") as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return folder / "index.html"
+    shown = {"lead": [lead], "sections": sections, "examples": examples, "data_uri": as_data_uri, "claims": claims}
+    return site.write(folder, "page.html", "index.html", **shown)
 
 
 def _section(name: str, study: Study, made: Sequence[Exhibit], folder: Path) -> Section:
     return Section(
+        name,
         study.paper,
         tuple(_table(folder, f"{name}/{one.name}") for one in made if isinstance(one, TableKind)),
         tuple(_figure(folder, f"{name}/{one.name}") for one in made if isinstance(one, FigureKind)),
@@ -106,7 +109,9 @@ def _table(folder: Path, name: str) -> LinkedTable:
 
 def _figure(folder: Path, name: str) -> Picture:
     title, caption, notes = read_texts(folder / f"{name}.json")
-    return Picture(folder / f"{name}.png", title, caption, tuple(notes), _links(name, FIGURE_FILES))
+    return Picture(
+        folder / f"{name}.png", title, caption, tuple(notes), _links(name, FIGURE_FILES), name.partition("/")[2]
+    )
 
 
 def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:

@@ -1,0 +1,162 @@
+"""What the rules of a scale's site read and write: the pages, what they show beside tables and figures, the manifest.
+
+Every page is given the same ``site``: its title and all its pages, so that each can lead to the others before they are
+made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fivesentences.config.files import claims_files
+from fivesentences.config.types import as_list
+from fivesentences.plan.claimed import MethodCell, RunCell
+from fivesentences.plan.places import Places
+from fivesentences.plan.rules import Rules, outputs
+from fivesentences.plan.steps import Files, Step
+
+
+def every_output(places: Places) -> dict[str, dict[str, Path]]:
+    """The files that each rule writes, those of the pages too, by name; wildcards are in braces."""
+    dataset, extracted = "{dataset}", "{extracted}"
+    return outputs(places) | {
+        "show_examples": {
+            "captions": places.exhibit("{scale}", f"examples/{dataset}", "json"),
+            "sheet": places.exhibit("{scale}", f"examples/{dataset}", "png"),
+        },
+        "show_features": {
+            name: places.exhibit("{scale}", f"features/{dataset}/{extracted}", suffix)
+            for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
+        },
+        "show_gallery": {
+            "data": places.gallery("{scale}", "gallery.json"),
+            "csv": places.gallery("{scale}", "gallery.csv"),
+            "thumbnails": places.gallery("{scale}", "thumbnails"),
+            "page": places.gallery("{scale}"),
+        },
+        "make_page": {"page": places.page("{scale}")},
+        "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
+    }
+
+
+class PageRules(Rules):
+    """All rules of a plan; see ``rules``."""
+
+    def site(self, scale: str) -> dict[str, Any]:
+        """The navigation of a scale's site as plain data: ``{"title": ..., "pages": [{part, label, path}, ...]}``.
+
+        Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
+        """
+        gallery = {"part": "Evidence", "label": "Gallery of queries", "path": "gallery/index.html"}
+        return {
+            "title": self.plan.scales[scale].title,
+            "pages": [
+                {"part": "", "label": "Overview", "path": "index.html"},
+                {"part": "Evidence", "label": "Claims", "path": "claims/claims.html"},
+                *([gallery] if self.plan.gallery(scale) else []),
+            ],
+        }
+
+    def show_examples(self, scale: str, dataset: str) -> Step:
+        """Some photographs with their captions."""
+        inputs: Files = {"corpus": self.places.corpus(dataset), "photographs": self._photographs(dataset)}
+        return Step(inputs, self._content(dataset), self._by_content(dataset))
+
+    def show_features(self, scale: str, dataset: str, extracted: str) -> Step:
+        """Some images with their regions, or beside those that are nearest by their features."""
+        inputs: Files = {
+            "corpus": self.places.corpus(dataset),
+            "features": self.places.feature_file(dataset, f"{extracted}.npy"),
+            "photographs": self._photographs(dataset),
+        }
+        return Step(inputs, self._content(dataset), self._by_content(dataset))
+
+    def show_gallery(self, scale: str) -> Step:
+        """The page of queries with what models retrieve for them."""
+        gallery = self.gallery(scale)
+        return Step(
+            {
+                "disagreements": self.places.disagreements(scale),
+                "photographs": self._photographs(gallery.dataset),
+                "study": self._study_file(gallery.study),
+            },
+            {"scale": self._settings(scale), "site": self.site(scale), **self._content(gallery.dataset)},
+            self._by_content(gallery.dataset),
+        )
+
+    def judge_claims(self, scale: str) -> Step:
+        """What the papers state, tested by the runs of the scale."""
+        plan, places = self.plan, self.places
+        cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
+        phi = plan.scale.evaluation_phi
+        of_runs = [cell for cell in cells if isinstance(cell, RunCell)]
+        by_image = dict.fromkeys(run for cell in of_runs if cell.per_image(phi) for run in cell.runs)
+        methods = dict.fromkeys(run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs)
+        return Step(
+            {
+                "claims": [claims_files(plan.config)[paper.name] for paper in plan.claims],
+                "studies": list(
+                    dict.fromkeys(
+                        [
+                            self._study_file(study)
+                            for study in (*(one.claims.study for one in plan.claims), *plan.studies)
+                        ]
+                    )
+                ),
+                "per_image": plan.per_image_of(by_image),
+                "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
+                "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
+                "judged": [places.agreement(one.dataset, one.judge, "parquet") for one in plan.scale.judges],
+            },
+            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
+        )
+
+    def make_page(self, scale: str) -> Step:
+        """The page of a scale."""
+        plan, places = self.plan, self.places
+        shown = sorted({spec.dataset for spec in plan.all_runs.values()})
+        return Step(
+            {
+                "tables": [places.exhibit(scale, table, "html") for table in plan.tables],
+                "figures": [places.exhibit(scale, figure, "png") for figure in plan.figures],
+                "claims": places.claims(scale, "json"),
+                "examples": [places.exhibit(scale, f"examples/{dataset}", "json") for dataset in shown],
+                "features": [
+                    places.exhibit(scale, f"features/{dataset}/{source}", "json")
+                    for dataset, source in plan.extracted
+                    if dataset in shown
+                ],
+                "gallery": [places.gallery(scale)] if plan.gallery(scale) else [],
+                "tidy": [places.tidy(scale)] if plan.all_runs else [],
+                "studies": [self._study_file(study) for study in plan.studies],
+            },
+            {"scale": self._settings(scale), "site": self.site(scale)},
+        )
+
+    def numbers_of_claims(self, scale: str) -> list[Path]:
+        """What the verdicts are made from."""
+        inputs = self.judge_claims(scale).inputs
+        return [path for name in ("per_image", "tidy", "queries", "judged") for path in as_list(inputs[name])]
+
+    def write_manifest(self, scale: str) -> Step:
+        """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""
+        plan, places = self.plan, self.places
+        steps = [self.make_table(scale, table) for table in plan.tables]
+        steps += [self.plot_figure(scale, figure) for figure in plan.figures]
+
+        def read(name: str) -> list[Path]:
+            files = (step.inputs.get(name, []) for step in steps)
+            return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
+
+        tidy = [places.tidy(scale)] if plan.all_runs else []
+        shown = [places.disagreements(scale)] if plan.gallery(scale) else []
+        return Step(
+            {
+                "numbers": sorted({*read("numbers"), *tidy, *shown, *self.numbers_of_claims(scale)}),
+                "studies": read("study"),
+                "published": read("published"),
+                "page": places.page(scale),
+            },
+            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
+        )

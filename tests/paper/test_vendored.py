@@ -1,0 +1,39 @@
+"""The libraries that lie in the package are those of their records, and may stand within a page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from fivesentences.paper.site.shell import VENDORED, vendored, vendored_libraries
+
+LIBRARIES = vendored_libraries()
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
+def test_a_vendored_library_is_the_file_of_its_record_with_its_licence(library) -> None:
+    content = (VENDORED / library["file"]).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == library["sha256"]
+    kind, _, digest = library["integrity"].partition("-")  # of the package's archive, as npm writes it
+    assert kind == "sha512" and len(base64.b64decode(digest, validate=True)) == 64
+    assert re.fullmatch(r"\d+\.\d+\.\d+", library["version"])
+    assert (
+        library["license"] == "MIT"
+        and "Permission is hereby granted" in (VENDORED / library["license_file"]).read_text()
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
+def test_a_vendored_library_can_stand_within_a_page_that_is_opened_as_a_file(library) -> None:
+    text = vendored(library["file"].removesuffix(".min.js"))
+    assert not re.search(r"</script|<!--", text)  # either would end or change the script around it
+    assert not re.search(r"^\s*(import|export)\b", text)  # pages from file:// may not load modules
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts)\(", text)
+
+
+def test_no_other_file_is_vendored() -> None:
+    known = {library[key] for library in LIBRARIES for key in ("file", "license_file")} | {"vendored.json"}
+    assert {path.name for path in VENDORED.iterdir() if path.name != "__pycache__"} == known

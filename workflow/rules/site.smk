@@ -1,0 +1,88 @@
+# Tables, figures and claims -> the pages that show them, and the manifest of what they were made of.
+
+
+rule show_examples:
+    input:
+        unpack(read_by("show_examples")),
+    output:
+        **made_by("show_examples"),
+    log:
+        "logs/paper/{scale}/examples/{dataset}.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/examples/{dataset}.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        **content("show_examples"),
+    message:
+        "Some photographs of {wildcards.dataset} with their captions"
+    script:
+        "../scripts/show_examples.py"
+
+
+rule show_features:
+    input:
+        unpack(read_by("show_features")),
+    output:
+        **made_by("show_features"),
+    log:
+        "logs/paper/{scale}/features/{dataset}/{extracted}.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/features/{dataset}/{extracted}.tsv"
+    wildcard_constraints:
+        **PLAN.constraints_of("show_features"),
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        **content("show_features"),
+    message:
+        "What {wildcards.extracted} sees in images of {wildcards.dataset}"
+    script:
+        "../scripts/show_features.py"
+
+
+rule make_page:
+    input:
+        unpack(read_by("make_page")),
+    output:
+        **made_by("make_page"),
+    log:
+        "logs/paper/{scale}/page.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/page.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        scale=param("make_page", "scale"),
+        site=param("make_page", "site"),
+    message:
+        "The page of scale {wildcards.scale}"
+    script:
+        "../scripts/make_page.py"
+
+
+rule write_manifest:
+    input:
+        unpack(read_by("write_manifest")),
+    output:
+        **made_by("write_manifest"),
+    log:
+        "logs/paper/{scale}/manifest.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/manifest.tsv"
+    resources:
+        mem_mb=2000,
+        runtime="1h",
+    params:
+        scale=param("write_manifest", "scale"),
+        config=param("write_manifest", "config"),
+        benchmarks=benchmarks(),
+    message:
+        "What the numbers of scale {wildcards.scale} were made of"
+    script:
+        "../scripts/write_manifest.py"
