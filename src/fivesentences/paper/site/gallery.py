@@ -16,7 +16,7 @@ from PIL import Image
 from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
-from fivesentences.evaluation.disagreements import CLOSE, read_disagreements
+from fivesentences.evaluation.disagreements import CLOSE, FOUND, read_disagreements
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
@@ -35,12 +35,12 @@ CRITERIA = {
     "missed_but_close": (
         "Recall says wrong, NCS says close",
         "A model finds no own item among its first {k}, and of such answers the NCS at {k} is largest.",
-        "missed, NCS {value}",
+        "missed, NCS {value} ({model})",
     ),
     "found_but_far": (
         "Recall says right, NCS says far",
         "A model finds an own item among its first {k}, and of such answers the NCS at {k} is smallest.",
-        "found, NCS {value}",
+        "found, NCS {value} ({model})",
     ),
     "equal_by_recall": (
         "Recall calls the models equal",
@@ -68,7 +68,7 @@ CRITERIA = {
         "Drawn at random",
         "Drawn from all queries with the seed {seed}, whatever was retrieved: these show what is usual, all others are "
         "extremes.",
-        "drawn at random",
+        "",
     ),
 }
 OWN = {"i2t": "own caption", "t2i": "own image"}
@@ -120,7 +120,7 @@ def write_gallery(
         found=found,
         labels=labels,
         criteria=criteria,
-        cards=[card(query, found, criteria) for query in found["queries"]],
+        cards=[card(query, found, criteria, labels) for query in found["queries"]],
         thumbnails=thumbnails,
         notes=[*notes_on(found, rows, study), *study.gallery.notes],
         directions={side: capitalised(DIRECTIONS[side]) for side in found["directions"]},
@@ -175,14 +175,20 @@ def worded_criteria(found: Mapping[str, Any], direction: str, labels: Sequence[s
 
 
 def card(
-    query: Mapping[str, Any], found: Mapping[str, Any], criteria: Mapping[str, Sequence[Mapping[str, Any]]]
+    query: Mapping[str, Any],
+    found: Mapping[str, Any],
+    criteria: Mapping[str, Sequence[Mapping[str, Any]]],
+    labels: Sequence[str],
 ) -> dict[str, Any]:
     """What the page shows of a query beside what was found: ``id``, ``title``, ``own``, ``reasons`` and ``answers``."""
     direction, k = query["direction"], found["k"]
+    scores = [(answer["ncs"], answer["rank"] <= k) for answer in query["answers"]]
     reasons = []
     for one in query["chosen"]:
         criterion = criteria[direction][one["criterion"]]
-        text = CRITERIA[criterion["name"]][2].format(value=_value(criterion["name"], one["value"]))
+        wanted = (one["value"], criterion["name"] == FOUND)
+        model = next((label for label, of_model in zip(labels, scores, strict=True) if of_model == wanted), "")
+        text = CRITERIA[criterion["name"]][2].format(value=_value(criterion["name"], one["value"]), model=model)
         reasons.append({"key": criterion["key"], "label": criterion["label"], "text": text})
     answers = []
     for answer in query["answers"]:
@@ -219,11 +225,15 @@ def _bars(phi: Mapping[str, float], best_other: Mapping[str, float]) -> list[dic
 def notes_on(found: Mapping[str, Any], rows: Sequence[Row], study: Study) -> list[str]:
     """How the page is to be read: what the numbers are, and of which runs."""
     k, phi = found["k"], phi_in_words(found["phis"][0])
-    seeds = sorted({row.runs[0].seed for row in rows})
+    seeds = sorted({row.runs[0].seed for row in rows if row.spec is not None})
+    of_seed = f" (seed {', '.join(map(str, seeds))})" if seeds else ""
+    models, fractions = ({getattr(row, part) for row in rows} for part in ("model", "fraction"))
+    alike = f" All are {study.label_of(rows[0].model)}." if len(models) == 1 else ""
+    alike += f" Trained on {rows[0].fraction:.0%} of the captions." if len(fractions) == 1 and seeds else ""
     return [
-        f"One run of each model (seed {', '.join(map(str, seeds))}) on the {found['split']} split of "
-        f"{study.label_of(found['dataset'])}: what two single runs differ in on single queries says nothing yet about "
-        "their losses. Claims are tested over seeds and queries.",
+        f"One run of each model{of_seed} on the {found['split']} split of {study.label_of(found['dataset'])}.{alike} "
+        "How two single runs differ on single queries says nothing about their losses yet: claims are tested over "
+        "seeds and queries.",
         f"R@{k} says whether an own item is among the first {k}. NCS at {k} is the mean {phi} of the first {k} over "
         f"the largest mean that any {k} items of the split reach, in percent; own items are kept (released formula).",
         "φ is always of a caption against all captions of an image. A full bar is the largest φ between the query and "
