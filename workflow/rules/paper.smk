@@ -78,6 +78,7 @@ rule judge_claims:
     params:
         scale=param("judge_claims", "scale"),
         config=param("judge_claims", "config"),
+        site=param("judge_claims", "site"),
     message:
         "What the papers state, tested by the runs of scale {wildcards.scale}"
     script:

@@ -66,6 +66,28 @@ rule show_gallery:
         "../scripts/show_gallery.py"
 
 
+rule make_study_page:
+    input:
+        unpack(read_by("make_study_page")),
+    output:
+        **made_by("make_study_page"),
+    log:
+        "logs/paper/{scale}/pages/{study}.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/pages/{study}.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        scale=param("make_study_page", "scale"),
+        site=param("make_study_page", "site"),
+    message:
+        "The page of {wildcards.study} at scale {wildcards.scale}"
+    script:
+        "../scripts/make_study_page.py"
+
+
 rule make_page:
     input:
         unpack(read_by("make_page")),
@@ -82,8 +104,9 @@ rule make_page:
     params:
         scale=param("make_page", "scale"),
         site=param("make_page", "site"),
+        trained=param("make_page", "trained"),
     message:
-        "The page of scale {wildcards.scale}"
+        "The overview of scale {wildcards.scale}"
     script:
         "../scripts/make_page.py"
 

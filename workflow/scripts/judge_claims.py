@@ -6,6 +6,7 @@ from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.paper.claims.ledger import judge_claims, read_numbers
 from fivesentences.paper.claims.writing import write_claims
+from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import plan_of
 
 with log_to(snakemake.log[0]):
@@ -13,4 +14,5 @@ with log_to(snakemake.log[0]):
     scale, kinds = snakemake.wildcards.scale, ("per_image", "tidy", "queries", "judged")
     files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in kinds}
     found = judge_claims(plan, scale, read_numbers(plan, scale, **files))
-    write_claims(found, plan.scales[scale], Path(snakemake.output.data).with_suffix(""))
+    site = Site.of(snakemake.params.site)
+    write_claims(found, plan.scales[scale], site, Path(snakemake.output.data).with_suffix(""))

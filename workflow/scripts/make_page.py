@@ -1,21 +1,28 @@
-"""The page of a scale: every table and figure, beside the published values."""
+"""The overview of a scale: what was measured, what was found, and where to read on."""
 
 from pathlib import Path
 
 from fivesentences.config import Scale, check, read
 from fivesentences.console import log_to
-from fivesentences.paper.claims.writing import in_short, read_claims
+from fivesentences.corpus import Corpus
+from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.examples import read_examples
 from fivesentences.paper.site.features import read_features_sheet
-from fivesentences.paper.site.page import write_page
+from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import PaperStudy
 
 with log_to(snakemake.log[0]):
-    scale = check(Scale, snakemake.params.scale, "the scale")
-    studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
-    examples = [read_examples(Path(path)) for path in snakemake.input.examples]
-    examples += [read_features_sheet(Path(path)) for path in snakemake.input.features]
-    claims = in_short(read_claims(Path(snakemake.input.claims)))
-    site = Site.of(snakemake.params.site)
-    write_page(site, scale, studies, Path(snakemake.output.page).parent, examples, claims)
+    write_overview(
+        Site.of(snakemake.params.site),
+        check(Scale, snakemake.params.scale, "the scale"),
+        {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies},
+        Path(snakemake.output.page).parent,
+        corpora=[Corpus.read(path) for path in snakemake.input.corpora],
+        trained=snakemake.params.trained,
+        claims=read_claims(Path(snakemake.input.claims)),
+        pictures=[
+            *(read_examples(Path(path)) for path in snakemake.input.examples),
+            *(read_features_sheet(Path(path)) for path in snakemake.input.features),
+        ],
+    )

@@ -32,7 +32,14 @@ FORMAT = "fivesentences.manifest 1"
 CURE = "make it with the workflow, or fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 DRAWING = (
-    *("make_table", "plot_figure", "judge_claims", "show_examples", "show_features", "show_gallery", "make_page"),
+    "make_table",
+    "plot_figure",
+    "judge_claims",
+    "show_examples",
+    "show_features",
+    "show_gallery",
+    "make_study_page",
+    "make_page",
 )
 
 

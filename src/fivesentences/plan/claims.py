@@ -168,6 +168,7 @@ class Claim(Strict):
     claim: str = Field(description="the statement in our words")
     where: str = Field(description="section, table or figure in print")
     note: str = Field(default="", description="what a reader should know, such as a misprint")
+    main: bool = Field(default=False, description="one of the few that a reader sees first")
     printed: list[Printed] = Field(default=[], description="sizes in print; none where the paper has no number")
     test: AnyTest
 

@@ -14,7 +14,9 @@ from fivesentences.config.types import as_list
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.places import Places
 from fivesentences.plan.rules import Rules, outputs
-from fivesentences.plan.steps import Files, Step
+from fivesentences.plan.steps import Files, Step, one_of
+
+GALLERY = "gallery/index.html"
 
 
 def every_output(places: Places) -> dict[str, dict[str, Path]]:
@@ -30,12 +32,13 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
             for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
         },
         "show_gallery": {
-            "data": places.gallery("{scale}", "gallery.json"),
-            "csv": places.gallery("{scale}", "gallery.csv"),
-            "thumbnails": places.gallery("{scale}", "thumbnails"),
-            "page": places.gallery("{scale}"),
+            "data": places.page("{scale}", "gallery/gallery.json"),
+            "csv": places.page("{scale}", "gallery/gallery.csv"),
+            "thumbnails": places.page("{scale}", "gallery/thumbnails"),
+            "page": places.page("{scale}", GALLERY),
         },
         "make_page": {"page": places.page("{scale}")},
+        "make_study_page": {"page": places.page("{scale}", "{study}/index.html")},
         "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     }
 
@@ -43,19 +46,36 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
 class PageRules(Rules):
     """All rules of a plan; see ``rules``."""
 
+    def constraints(self) -> dict[str, str]:
+        """Regular expressions of the wildcards of all rules."""
+        return super().constraints() | {"study": one_of(self.plan.studies)}
+
     def site(self, scale: str) -> dict[str, Any]:
         """The navigation of a scale's site as plain data: ``{"title": ..., "pages": [{part, label, path}, ...]}``.
 
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
-        gallery = {"part": "Evidence", "label": "Gallery of queries", "path": "gallery/index.html"}
+        at = self.plan.scales[scale]
+        studies = [(name, study) for name, study in self.plan.studies.items() if study.made_at(at)]
+        claimed = {paper.name for paper in self.plan.claims}
+        papers, ours = (
+            [
+                (part, study.short or study.paper, f"{name}/index.html")
+                for name, study in studies
+                if (name in claimed) == of_paper
+            ]
+            for part, of_paper in (("Papers", True), ("Our own questions", False))
+        )
+        pages = [
+            ("", "Overview", "index.html"),
+            *papers,
+            *ours,
+            ("Evidence", "Claims", "claims/claims.html"),
+            *([("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []),
+        ]
         return {
-            "title": self.plan.scales[scale].title,
-            "pages": [
-                {"part": "", "label": "Overview", "path": "index.html"},
-                {"part": "Evidence", "label": "Claims", "path": "claims/claims.html"},
-                *([gallery] if self.plan.gallery(scale) else []),
-            ],
+            "title": at.title,
+            "pages": [{"part": part, "label": label, "path": path} for part, label, path in pages],
         }
 
     def show_examples(self, scale: str, dataset: str) -> Step:
@@ -109,15 +129,31 @@ class PageRules(Rules):
                 "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
                 "judged": [places.agreement(one.dataset, one.judge, "parquet") for one in plan.scale.judges],
             },
-            {"scale": self._settings(plan.scale.scale), "config": str(plan.config)},
+            {"scale": self._settings(plan.scale.scale), "config": str(plan.config), "site": self.site(scale)},
+        )
+
+    def make_study_page(self, scale: str, study: str) -> Step:
+        """The page of a study: its tables, its figures, and what became of its claims."""
+        plan, places = self.plan, self.places
+        of_study = [name for name in plan.exhibits if name.partition("/")[0] == study]
+        return Step(
+            {
+                "tables": [places.exhibit(scale, name, "json") for name in of_study if name in plan.tables],
+                "figures": [places.exhibit(scale, name, "png") for name in of_study if name in plan.figures],
+                "claims": places.claims(scale, "json"),
+                "study": self._study_file(study),
+            },
+            {"scale": self._settings(scale), "site": self.site(scale)},
         )
 
     def make_page(self, scale: str) -> Step:
-        """The page of a scale."""
+        """The overview of a scale; after the pages that it leads to."""
         plan, places = self.plan, self.places
         shown = sorted({spec.dataset for spec in plan.all_runs.values()})
+        made = [name for name, study in plan.studies.items() if study.made_at(plan.scales[scale])]
         return Step(
             {
+                "papers": [places.page(scale, f"{study}/index.html") for study in made],
                 "tables": [places.exhibit(scale, table, "html") for table in plan.tables],
                 "figures": [places.exhibit(scale, figure, "png") for figure in plan.figures],
                 "claims": places.claims(scale, "json"),
@@ -127,12 +163,19 @@ class PageRules(Rules):
                     for dataset, source in plan.extracted
                     if dataset in shown
                 ],
-                "gallery": [places.gallery(scale)] if plan.gallery(scale) else [],
+                "corpora": [places.corpus(dataset) for dataset in shown],
+                "gallery": [places.page(scale, GALLERY)] if plan.gallery(scale) else [],
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },
-            {"scale": self._settings(scale), "site": self.site(scale)},
+            {"scale": self._settings(scale), "site": self.site(scale), "trained": self.trained(scale)},
         )
+
+    def trained(self, scale: str) -> dict[str, int]:
+        """How many runs of matching and of category retrieval a scale has."""
+        subspaces = self.plan.subspaces
+        of_categories = subspaces.runs if scale == self.plan.scale.scale else subspaces.all_runs
+        return {"matching": len(self.plan.trained_at(scale)), "categories": len(of_categories)}
 
     def numbers_of_claims(self, scale: str) -> list[Path]:
         """What the verdicts are made from."""

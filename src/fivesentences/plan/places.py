@@ -187,13 +187,9 @@ class Places:
         """What the papers state, with verdicts."""
         return self.results / "paper" / scale / "claims" / f"claims.{suffix}"
 
-    def gallery(self, scale: str, file: str = "index.html") -> Path:
-        """The page that shows queries with what models retrieve, or a file beside it."""
-        return self.results / "paper" / scale / "gallery" / file
-
-    def page(self, scale: str) -> Path:
-        """The page of a scale."""
-        return self.results / "paper" / scale / "index.html"
+    def page(self, scale: str, path: str = "index.html") -> Path:
+        """A page of a scale's site, by its path there; the first is the overview."""
+        return self.results / "paper" / scale / path
 
     def manifest(self, scale: str, file: Literal["manifest", "headline", "settings"] = "manifest") -> Path:
         """What a scale's numbers were made of; beside it its headline numbers and its settings, which DVC compares."""

@@ -216,7 +216,7 @@ def written(planned, make_scale, tmp_path_factory) -> tuple[Plan, Sequence[Judge
     plan = planned(make_scale())
     folder = tmp_path_factory.mktemp("claims")
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, folder / "claims")
+    write_claims(found, plan.scale, site_of(plan), folder / "claims")
     return plan, found, folder / "claims"
 
 
@@ -252,11 +252,11 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(written):
     assert all(float(line["low"]) < float(line["value"]) < float(line["high"]) for line in lines)
     assert {line["over"] for line in lines} == {"seeds and queries"} and {line["seeds"] for line in lines} == {"3"}
     page = stem.with_suffix(".html").read_text(encoding="utf-8")
-    links = set(re.findall(r'href="\.\./([^"]+)"', page)) - {"index.html"}
-    exhibits = {f"{name}.html" for name in plan.tables} | {f"{name}.png" for name in plan.figures}
+    links = set(re.findall(r'href="\.\./([^"]+#[^"]+)"', page))
+    exhibits = {"{}/index.html#{}".format(*name.split("/")) for name in plan.exhibits}
     assert links and links <= exhibits
     ours = {cell.link for one in found for cell in one.cells if one.claim.name == "sam_recall_10"}
-    assert ours == {"../five_sentences/table2.html"}
+    assert ours == {"../five_sentences/index.html#table2"}
     values = {cell.link for one in found for cell in one.cells if one.claim.name == "any_recall_rises"}
     assert values and not [link for link in values if "differences" in link]
 
@@ -264,7 +264,7 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(written):
 def test_the_page_is_self_contained_and_every_claim_has_an_address(written):
     _, found, stem = written
     page = stem.with_suffix(".html").read_text(encoding="utf-8")
-    assert not re.search(r"<script|<link|@import|url\(|src=", page)
+    assert not re.search(r"<script [^>]*src|<link|@import|url\(|src=", page)
     names = re.findall(r'<article class="claim" id="([^"]+)"', page)
     assert names == [f"{one.paper}-{one.claim.name}" for one in found]
     for address in re.findall(r'href="(claims\.[a-z]+)"', page):
@@ -280,6 +280,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 def test_a_scale_without_runs_has_a_page(planned, make_scale, tmp_path):
     plan = planned(make_scale(roles={}, features=None, only=["judged"]))
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, tmp_path / "claims")
+    write_claims(found, plan.scale, site_of(plan), tmp_path / "claims")
     assert {one.verdict for one in found} == {"not testable"}
     assert all(not line.endswith("| 0 |") for line in (tmp_path / "claims.md").read_text().splitlines())

@@ -302,9 +302,8 @@ class _Shown:
         self.every_run = self.of_judges = ""
         order = {"contrasts": 0, "subspace_contrasts": 0, "runs": 1, "subspaces": 1}
         exhibits = sorted(plan.exhibits.items(), key=lambda one: order.get(one[1].reads, 2))
-        tables = set(plan.tables)
         for name, exhibit in exhibits:
-            address = f"../{name}.{'html' if name in tables else 'png'}"
+            address = "../{0}/index.html#{2}".format(*name.partition("/"))
             study, of_scale = plan.study_of(name), plan.scales[scale]
             rows = expand_rows(exhibit.row_specs(), study, of_scale)
             names = {run.name for row in rows for run in row.runs}

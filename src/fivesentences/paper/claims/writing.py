@@ -12,12 +12,13 @@ import pandas as pd
 
 from fivesentences.config import Scale
 from fivesentences.documents import read_formatted
+from fivesentences.errors import InputError
 from fivesentences.paper.claims.ledger import Cell, Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
-from fivesentences.paper.tables.html import environment
+from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import number, signed
-from fivesentences.plan.claims import Printed
+from fivesentences.plan.claims import Claim, Printed
 from fivesentences.storage import replacing, write_json
 
 FORMAT = "fivesentences.claims 1"
@@ -46,12 +47,13 @@ HOW = (
 )
 
 
-def write_claims(found: Sequence[Judged], scale: Scale, stem: Path) -> None:
+def write_claims(found: Sequence[Judged], scale: Scale, site: Site, stem: Path) -> None:
     """Write ``stem`` with the suffixes .json, .csv, .md and .html.
 
     Args:
         found: In the order of the files.
         scale: At which they were tested.
+        site: Of the scale.
         stem: Path without a suffix.
     """
     content = {
@@ -62,16 +64,13 @@ def write_claims(found: Sequence[Judged], scale: Scale, stem: Path) -> None:
         "claims": [_plain(one) for one in found],
     }
     write_json(stem.with_suffix(".json"), content)
-    page = (
-        environment()
-        .get_template("claims.html")
-        .render(
-            title=f"{scale.title}: claims of the papers",
-            counts=[(OF_SEVERAL[verdict], verdict, count) for verdict, count in counts_of(found).items()],
-            how=HOW,
-            papers=_by_paper(found),
-            words=IN_WORDS,
-        )
+    page = site.render(
+        "claims.html",
+        "claims/claims.html",
+        scripts=["alpine"],
+        counts=[(OF_SEVERAL[verdict], verdict, count) for verdict, count in counts_of(found).items() if count],
+        how=HOW,
+        papers=_by_paper(found),
     )
     for suffix, text in (("csv", _csv(found)), ("md", _markdown(found, scale)), ("html", page)):
         with replacing(stem.with_suffix(f".{suffix}")) as temporary:
@@ -93,6 +92,26 @@ def in_short(content: Mapping[str, Any]) -> str:
     return f"{len(content['claims'])} claims of the papers: {said}" if said else ""
 
 
+def line_of(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim as it is stored, in the words of a page: its verdict, what is in print, what was found here.
+
+    Raises:
+        InputError: If it is of another version.
+    """
+    try:
+        cells = (Cell(**{**cell, "effect": Effect(**cell["effect"])}) for cell in claim["cells"])
+        of_file = Claim.model_validate({name: claim[name] for name in Claim.model_fields if name in claim})
+        about = {name: claim[name] for name in ("paper", "title", "verdict", "why", "unit", "smallest")}
+        return _line(Judged(claim=of_file, cells=tuple(cells), **about))
+    except (KeyError, TypeError, ValueError):
+        raise InputError("a claim is stored in another version; make the claims again.") from None
+
+
+def counted(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many of some claims, as they are stored, have each verdict: ``3 hold, 1 does not hold``."""
+    return _counted(Counter(claim["verdict"] for claim in claims))
+
+
 def _counted(counts: Mapping[Verdict, int]) -> str:
     return ", ".join(f"{counts[verdict]} {OF_SEVERAL[verdict]}" for verdict in VERDICTS if counts[verdict])
 
@@ -106,6 +125,7 @@ def counts_of(found: Sequence[Judged]) -> dict[Verdict, int]:
 def _plain(one: Judged) -> dict[str, Any]:
     return {
         "paper": one.paper,
+        "title": one.title,
         **one.claim.model_dump(mode="json", exclude_defaults=True),
         "verdict": one.verdict,
         "why": one.why,
@@ -149,7 +169,7 @@ def _markdown(found: Sequence[Judged], scale: Scale) -> str:
         "",
     ]
     lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
-    for title, of_paper in _by_paper([one for one in found if one.cells]):
+    for _, title, of_paper in _by_paper([one for one in found if one.cells]):
         lines.append(piped([f"**{escape_markdown(title)}**", "", "", ""]))
         for line in of_paper:
             cells = (line["claim"], line["printed"], line["here"], line["words"])
@@ -162,12 +182,12 @@ def _markdown(found: Sequence[Judged], scale: Scale) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_paper(found: Sequence[Judged]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Lines of each paper, as texts."""
-    papers: dict[str, list[dict[str, Any]]] = {}
+def _by_paper(found: Sequence[Judged]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Name, title and lines of each paper, as texts."""
+    papers: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in found:
-        papers.setdefault(one.title, []).append(_line(one))
-    return list(papers.items())
+        papers.setdefault((one.paper, one.title), []).append(_line(one))
+    return [(name, title, lines) for (name, title), lines in papers.items()]
 
 
 def _line(one: Judged) -> dict[str, Any]:

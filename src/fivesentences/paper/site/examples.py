@@ -8,7 +8,7 @@ import numpy as np
 
 from fivesentences.corpus import Corpus, Photographs, decode
 from fivesentences.documents import read_json
-from fivesentences.paper.site.page import Picture
+from fivesentences.paper.site.pictures import Picture
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.storage import replacing, write_json
 
@@ -63,4 +63,6 @@ def read_examples(path: Path) -> Picture:
     """
     shown = read_json(path, "make it again")
     caption = f"{shown['images']} of the {shown['of']} test images of {shown['dataset']}, each with its captions."
-    return Picture(path.with_suffix(".png"), f"What {shown['dataset']} looks like", caption)
+    return Picture(
+        path.with_suffix(".png"), f"What {shown['dataset']} looks like", caption, name=f"examples-{path.stem}"
+    )

@@ -8,7 +8,8 @@ from fivesentences.corpus import Corpus, Photographs
 from fivesentences.features.formats.known import format_of
 from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 from fivesentences.paper.figures.writing import read_texts, write_drawing
-from fivesentences.paper.site.page import Picture
+from fivesentences.paper.site.notes import in_few_lines
+from fivesentences.paper.site.pictures import Picture
 
 IMAGES, NEIGHBOURS, BOXES = 4, 6, 10
 
@@ -48,4 +49,4 @@ def read_features_sheet(path: Path) -> Picture:
         InputError: If the file is missing.
     """
     title, caption, notes = read_texts(path)
-    return Picture(path.with_suffix(".png"), title, caption, tuple(notes))
+    return Picture(path.with_suffix(".png"), title, caption, in_few_lines(notes), name=path.stem)

@@ -1,0 +1,107 @@
+"""The page of a study: what its paper states and what became of it here, its tables and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fivesentences.config import Scale
+from fivesentences.paper.claims.writing import counted
+from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.kinds import FigureKind, TableKind
+from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes
+from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
+from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.tables import names_difference, names_published, site_rows
+from fivesentences.paper.tables.table import Table
+from fivesentences.plan.studies import Study
+
+ON_PUBLISHED = "Below each of our numbers stands the published one, where there is one, in italics."
+ON_DIFFERENCES = (
+    "A difference to it is shown only where both were measured in the same way: dataset, judge, features, gallery and "
+    "semantic metric."
+)
+TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
+FIGURE_FILES = (("data of this figure (CSV)", "csv"), ("PDF", "pdf"), ("PNG", "png"), ("texts (JSON)", "json"))
+
+SHOWN = 4  # notes that several tables share, before the others are folded
+
+
+@dataclass(frozen=True)
+class LinkedTable:
+    """A table with the notes that it shares with no other; ``links`` are (label, address) of its other forms."""
+
+    table: Table
+    notes: Notes
+    links: Links
+
+
+def write_study_page(
+    site: Site, scale: Scale, name: str, study: Study, folder: Path, claims: Sequence[Mapping[str, Any]] = ()
+) -> Path:
+    """Write ``folder/<name>/index.html`` from the tables and figures of the study, which lie beside it.
+
+    The page contains its pictures, so that it can be sent to someone; only the links to other formats need the folder.
+
+    Args:
+        site: The site of the scale.
+        scale: The scale.
+        name: The study's file, without its ending.
+        study: The study.
+        folder: Of the site.
+        claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
+
+    Raises:
+        InputError: If a table or figure of the study has not been made.
+    """
+    made = study.made_at(scale)
+    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableKind)}
+    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureKind)}
+    notes_of = {one: table.notes for one, table in read.items()}
+    shared = shared_notes(notes_of | {one: notes for one, (_, _, notes) in texts.items()})
+    known = {note.text for note in shared}
+
+    def left(notes: Sequence[str]) -> Notes:
+        return in_few_lines(note for note in notes if note not in known)
+
+    tables = [LinkedTable(table, left(table.notes), _links(one, TABLE_FILES)) for one, table in read.items()]
+    figures = [
+        Picture(folder / name / f"{one}.png", title, caption, left(notes), _links(one, FIGURE_FILES), one)
+        for one, (title, caption, notes) in texts.items()
+    ]
+    of_paper = [claim for claim in claims if claim["paper"] == name]
+    return site.write(
+        folder,
+        "study.html",
+        f"{name}/index.html",
+        paper=study.paper,
+        made=_made(len(tables), len(figures)),
+        on_published=_on_published(list(read.values())),
+        claims=f"{len(of_paper)} claims of this paper: {counted(of_paper)}" if of_paper else "",
+        paper_anchor=name,
+        shared=shared[:SHOWN],
+        shared_further=shared[SHOWN:],
+        tables=tables,
+        figures=figures,
+        rows=site_rows,
+        data_uri=as_data_uri,
+    )
+
+
+def _made(tables: int, figures: int) -> str:
+    counts = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in ((tables, "table"), (figures, "figure"))]
+    return " and ".join(text for text in counts if not text.startswith("0 "))
+
+
+def _on_published(tables: Sequence[Table]) -> str:
+    """What stands below our numbers, on a page where something does."""
+    if not any(names_published(table) for table in tables):
+        return ""
+    differences = any(names_difference(table) for table in tables)
+    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" if differences else f"{ON_PUBLISHED} {ON_DIFFERENCES} None is, here."
+
+
+def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:
+    return tuple((label, f"{name}.{suffix}") for label, suffix in files)

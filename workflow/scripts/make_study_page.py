@@ -1,0 +1,16 @@
+"""The page of a study: its tables and figures, beside the published values."""
+
+from pathlib import Path
+
+from fivesentences.config import Scale, check, read
+from fivesentences.console import log_to
+from fivesentences.paper.claims.writing import read_claims
+from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.study import write_study_page
+from fivesentences.paper.studies import PaperStudy
+
+with log_to(snakemake.log[0]):
+    scale = check(Scale, snakemake.params.scale, "the scale")
+    study, page = read(PaperStudy, snakemake.input.study), Path(snakemake.output.page)
+    claims = read_claims(Path(snakemake.input.claims))["claims"]
+    write_study_page(Site.of(snakemake.params.site), scale, snakemake.wildcards.study, study, page.parents[1], claims)
