@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.numbers.agreements import OTHER_IMAGES
 from fivesentences.paper.studies import PaperStudy, read_studies
+from fivesentences.paper.studies import read_claims as claims_of_papers
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
@@ -451,6 +452,18 @@ def everything_written(everything, tmp_path_factory):
     for name in everything.plan.exhibits:
         everything.write(name, folder / name)
     return folder
+
+
+@pytest.fixture(scope="session")
+def planned(studies) -> Callable[[Scale], Plan]:
+    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
+
+    def made(scale: Scale) -> Plan:
+        chosen = {name: studies[name] for name in scale.studies}
+        claims = claims_of_papers(CONFIG, chosen, scale.scale)
+        return Plan(scale, chosen, catalogue, places=Places(Path("results")), config=CONFIG, claims=claims)
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -5,79 +5,30 @@ from __future__ import annotations
 import csv
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY
-from fivesentences.evaluation.per_image import SUMMED
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims
 from fivesentences.paper.claims.writing import OF_SEVERAL, counts_of, in_short, read_claims, write_claims
-from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import plan_of
-from fivesentences.paper.studies import read_claims as claims_of_papers
-from fivesentences.plan.places import Places
+from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.runs import RunSpec
+from made_up_claims import is_sam, noise, numbers_of
 
 CONFIG = Path(__file__).parents[3] / "config"
-IMAGES = [f"i{image}" for image in range(60)]
-Gain = Callable[[RunSpec], float]
-
-
-def noise(text: str, size: int) -> np.ndarray:
-    return np.random.default_rng(crc32(text.encode())).normal(size=size)
-
-
-def per_image(run: RunSpec, gain: Gain, wild: float) -> pd.DataFrame:
-    """What each image contributes: some are hard for all runs, and runs of a seed are alike."""
-    common = 200 + 30 * noise("hard", 60) + 10 * noise(f"seed {run.seed}", 1)
-    of_run = gain(run) + wild * noise(run.name, 1) + wild * noise(f"{run.name} images", 60)
-    return pd.DataFrame(dict.fromkeys(SUMMED, common + of_run), index=pd.Index(IMAGES, name="image_id"))
-
-
-def numbers_of(plan: Plan, gain: Gain, wild: float = 0.1, judged: dict[str, pd.DataFrame] | None = None) -> Numbers:
-    """Made-up numbers of all runs: the gain that a run's loss is worth, and how much training varies."""
-
-    def value(run: str, measure: Measure, inference: str = "naive") -> float:
-        better = {"naive": 0.0, "inverted_softmax": 2.0, "csls": 3.0, "assignment": 1.0}[inference]
-        spec = plan.all_runs[run]
-        return 20 + gain(spec) / 6 + better + measure.m + 0.01 * float(noise(f"{run} {measure}", 1)[0])
-
-    return Numbers(
-        {name: per_image(run, gain, wild) for name, run in plan.all_runs.items()},
-        cast(Results, SimpleNamespace(value=value, over_directions=value)),
-        {},
-        judged or {},
-    )
-
-
-@pytest.fixture(scope="module")
-def planned(studies) -> Callable[[Scale], Plan]:
-    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
-
-    def made(scale: Scale) -> Plan:
-        chosen = {name: studies[name] for name in scale.studies}
-        claims = claims_of_papers(CONFIG, chosen, scale.scale)
-        return Plan(scale, chosen, catalogue, places=Places(Path("results")), config=CONFIG, claims=claims)
-
-    return made
 
 
 def judged_of(plan: Plan, numbers: Numbers) -> dict[str, Judged]:
     return {f"{one.paper}/{one.claim.name}": one for one in judge_claims(plan, plan.scale.scale, numbers)}
-
-
-def is_sam(run: RunSpec) -> bool:
-    return run.loss.sam is not None and run.loss.sam.margins == "adaptive"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +167,7 @@ def written(planned, make_scale, tmp_path_factory) -> tuple[Plan, Sequence[Judge
     plan = planned(make_scale())
     folder = tmp_path_factory.mktemp("claims")
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, site_of(plan), folder / "claims")
+    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), folder / "claims")
     return plan, found, folder / "claims"
 
 
@@ -280,6 +231,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 def test_a_scale_without_runs_has_a_page(planned, make_scale, tmp_path):
     plan = planned(make_scale(roles={}, features=None, only=["judged"]))
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, site_of(plan), tmp_path / "claims")
+    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), tmp_path / "claims")
     assert {one.verdict for one in found} == {"not testable"}
     assert all(not line.endswith("| 0 |") for line in (tmp_path / "claims.md").read_text().splitlines())

@@ -1,0 +1,82 @@
+"""A site of made-up numbers with real pages, or a built one from FIVESENTENCES_SITE, and a browser to open it with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fivesentences.corpus import Corpus
+from fivesentences.paper.claims.ledger import judge_claims
+from fivesentences.paper.claims.writing import read_claims, write_claims
+from fivesentences.paper.site.examples import read_examples, write_examples
+from fivesentences.paper.site.overview import write_overview
+from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.study import write_study_page
+from fivesentences.plan.pages import PageRules
+from made_up_claims import is_sam, numbers_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+BUILT = os.environ.get("FIVESENTENCES_SITE")
+
+
+@pytest.fixture(scope="session")
+def site_folder(everything, everything_written, studies, scale, planned, make_scale, tmp_path_factory) -> Path:
+    """The folder of a site."""
+    if BUILT:
+        return Path(BUILT).resolve()
+    folder = tmp_path_factory.mktemp("site") / "tiny"
+    shutil.copytree(everything_written, folder)
+    site = Site.of(PageRules(planned(scale)).site("tiny"))
+    plan = planned(make_scale())
+    found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
+    write_claims(found, plan.scale, site, folder / "claims" / "claims")
+    claims = read_claims(folder / "claims" / "claims.json")
+    made = {name: study for name, study in studies.items() if name in scale.studies}
+    for name, study in made.items():
+        if study.made_at(scale):
+            write_study_page(site, scale, name, study, folder, claims["claims"])
+    corpus: Corpus = everything.corpus
+    photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
+    write_examples(corpus, photographs, folder / "examples" / "scenes.json")
+    pictures = [read_examples(folder / "examples" / "scenes.json")]
+    trained = {"matching": 3, "categories": 1}
+    write_overview(site, scale, made, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium; a test that needs it is skipped where there is none."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("needs Debian's package chromium on PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser, site_folder) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the site: ``opened("index.html", width=390)``; further settings are those of a context."""
+    contexts = []
+
+    def page_of(path: str, width: int = 1400, height: int = 900, **settings: object) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto((site_folder / path).as_uri())
+        return page
+
+    yield page_of
+    for context in contexts:
+        context.close()
