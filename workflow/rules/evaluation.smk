@@ -85,6 +85,28 @@ rule compare_retrievals:
         "../scripts/compare_retrievals.py"
 
 
+rule find_disagreements:
+    input:
+        unpack(read_by("find_disagreements")),
+    output:
+        **made_by("find_disagreements"),
+    log:
+        "logs/evaluation/disagreements/{scale}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/disagreements/{scale}.tsv"
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="15m",
+    params:
+        similarities=param("find_disagreements", "similarities"),
+        phis=param("find_disagreements", "phis"),
+        options=param("find_disagreements", "options"),
+    message:
+        "Find queries on which recall and semantics, or models, disagree"
+    script:
+        "../scripts/find_disagreements.py"
+
+
 rule contrast_runs:
     input:
         unpack(read_by("contrast_runs")),

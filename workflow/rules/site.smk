@@ -44,6 +44,28 @@ rule show_features:
         "../scripts/show_features.py"
 
 
+rule show_gallery:
+    input:
+        unpack(read_by("show_gallery")),
+    output:
+        **made_by("show_gallery") | {"thumbnails": directory(made_by("show_gallery")["thumbnails"])},
+    log:
+        "logs/paper/{scale}/gallery.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/gallery.tsv"
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        **content("show_gallery"),
+        scale=param("show_gallery", "scale"),
+        site=param("show_gallery", "site"),
+    message:
+        "The gallery of scale {wildcards.scale}: queries with what models retrieve for them"
+    script:
+        "../scripts/show_gallery.py"
+
+
 rule make_study_page:
     input:
         unpack(read_by("make_study_page")),

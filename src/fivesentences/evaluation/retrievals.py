@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,19 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
+from fivesentences.evaluation.answers import Answers, about_query
 from fivesentences.evaluation.matrix_files import read_similarity
 from fivesentences.metrics import TIE_RULE
-from fivesentences.metrics.empty_queries import after_policy
-from fivesentences.metrics.ncs import released_ncs
-from fivesentences.metrics.ranking import ranking_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.retrieval.arguments import checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Gallery
 from fivesentences.semantics import read_phi
 from fivesentences.storage import write_json
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
 
 FORMAT = "fivesentences.retrievals 1"
 OUTCOMES = ("neither", "both")  # of the models finds an own item among the first k
@@ -77,11 +72,12 @@ def compare_retrievals(
         raise InputError(f"retrievals of {len(similarities)} models cannot be compared; give two.")
     first_gallery = Gallery.of(next(iter(similarities.values())), corpus.image_of_caption, {UNNAMED: phi})
     galleries = [first_gallery, *(first_gallery.with_similarity(one) for one in list(similarities.values())[1:])]
+    relevance = Relevance(first_gallery.phis[UNNAMED], first_gallery.image_of_caption)
     counts: dict[str, dict[str, dict[str, int]]] = {}
     chosen: list[dict[str, Any]] = []
     for direction in directions:
         side = checked_direction(direction)
-        answers = [_Answers(corpus, gallery, side, k) for gallery in galleries]
+        answers = [Answers(corpus, gallery, side, k, relevance) for gallery in galleries]
         first, second = answers
         difference = second.ncs - first.ncs
         equal = (first.own_items == second.own_items).all(axis=1)
@@ -102,13 +98,13 @@ def compare_retrievals(
             order = among[np.argsort(-np.abs(difference[among]), kind="stable")]
             described: set[str] = set()
             for query in order.tolist():
-                about = _query(corpus, direction, query)
+                about = about_query(corpus, side, query)
                 if len(described) == queries or about["words"] in described:
                     continue
                 described.add(about.pop("words"))
                 chosen.append(
                     {"direction": direction, "outcome": outcome, "query": query, **about}
-                    | {"answers": [one.of(query) for one in answers]}
+                    | {"answers": [_answer(one, query) for one in answers]}
                 )
     return {
         "dataset": corpus.name,
@@ -146,44 +142,11 @@ def read_retrievals(path: Path | str) -> dict[str, Any]:
     return read_formatted(path, FORMAT, "these are not retrievals as this version compares them; make them again.")
 
 
-class _Answers:
-    """The answers of one model.
-
-    Attributes:
-        items: ``[queries, k]`` gallery indices, best first.
-        own_items: ``[queries, k]`` own items among them, ordered by index, with -1 in all other places.
-        found: ``[queries]`` how many own items there are.
-        ncs: ``[queries]`` percent.
-    """
-
-    def __init__(self, corpus: Corpus, gallery: Gallery, direction: Direction, k: int):
-        ranking = ranking_of(gallery, direction, depth=k)
-        self.corpus, self.phi, self.direction = corpus, gallery.phis[UNNAMED], direction
-        self.items, self.own = ranking.items, ranking.own
-        self.own_items = np.sort(np.where(ranking.own, ranking.items, -1), axis=1)
-        self.found = ranking.own.sum(axis=1)
-        scores = released_ncs(ranking, Relevance(self.phi, gallery.image_of_caption), (k,), keep_ground_truth=True)
-        self.ncs: NDArray[np.float64] = 100.0 * after_policy(scores[k], "zero", direction)
-
-    def of(self, query: int) -> dict[str, Any]:
-        """The answer to one query."""
-        corpus, items = self.corpus, []
-        for item, own in zip(self.items[query].tolist(), self.own[query].tolist(), strict=True):
-            if self.direction == "i2t":
-                image, value = int(corpus.image_of_caption[item]), float(self.phi[item, query])
-                what = {"caption": corpus.captions[item]}
-            else:
-                image, value = item, float(self.phi[query, item])
-                what = {"filename": str(corpus.images["filename"].iloc[item])}
-            items.append({"phi": value, "own": own, "image_id": str(corpus.images["image_id"].iloc[image]), **what})
-        return {"ncs": float(self.ncs[query]), "items": items}
-
-
-def _query(corpus: Corpus, direction: str, query: int) -> dict[str, Any]:
-    image = query if direction == "i2t" else int(corpus.image_of_caption[query])
-    own = np.flatnonzero(corpus.image_of_caption == image).tolist()
-    captions = [corpus.captions[row] for row in own] if direction == "i2t" else [corpus.captions[query]]
-    about = corpus.images.iloc[image]
-    image_id = str(about["image_id"])
-    words = image_id if direction == "i2t" else captions[0]
-    return {"image_id": image_id, "filename": str(about["filename"]), "captions": captions, "words": words}
+def _answer(answers: Answers, query: int) -> dict[str, Any]:
+    """The answer of one model to one query, with what the figure shows of each item."""
+    shown = "caption" if answers.direction == "i2t" else "filename"
+    items = [
+        {"phi": item["phi"][UNNAMED], **{key: item[key] for key in ("own", "image_id", shown)}}
+        for item in answers.of(query, (UNNAMED,))
+    ]
+    return {"ncs": float(answers.ncs[query]), "items": items}

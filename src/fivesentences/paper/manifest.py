@@ -35,7 +35,7 @@ KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 DRAWING = (
     *("make_table", "plot_figure", "judge_claims", "show_examples", "show_features"),
-    *("make_study_page", "make_page", "show_runs", "show_provenance"),
+    *("show_gallery", "make_study_page", "make_page", "show_runs", "show_provenance"),
 )
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
 
@@ -77,6 +77,7 @@ def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
         for path in as_list(plan.inputs_of(job.rule, **job.wildcards)["numbers"])
     }
     numbers |= {*PageRules(plan).numbers_of_claims(scale), *PageRules(plan).numbers_of_runs(scale)}
+    numbers |= {plan.places.disagreements(scale)} if plan.gallery(scale) else set()
     return Files(sorted({*graph.given, *downloads}), sorted(corpora | features), sorted(numbers))
 
 

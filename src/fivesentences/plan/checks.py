@@ -50,7 +50,7 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     """
     cells = [cell for study in studies.values() for cell in _cells(study)]
     _check_phis(scale)
-    names = {exhibit.name for study in studies.values() for exhibit in study.exhibits}
+    names = {exhibit.name for study in studies.values() for exhibit in study.declared}
     for name in scale.only or ():
         _known(scale, "only", name, names, "table or figure")
     roles = {cell.role for cell in cells}
@@ -127,7 +127,7 @@ def _cells(study: Study) -> Iterator[NamedCell]:
     def named(model: str) -> frozenset[str]:
         return frozenset({model, study.variants[model].name} if model in study.variants else {model})
 
-    for exhibit in study.exhibits:
+    for exhibit in study.declared:
         for row in exhibit.row_specs():
             parts = (row.features, row.model, row.fraction, row.captions_per_image, row.loss)
             for features, model, fraction, captions, loss in itertools.product(*map(as_list, parts)):

@@ -31,14 +31,15 @@ Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
-# its rows retrieve; paired differences of its rows; correlations of each phi with the judges, or the pairs that they
-# judged; statistics of each phi; the margins of its losses on training captions, and in its rows. Of category
-# retrieval: the numbers of its rows; paired differences; what happened in their training, epoch by epoch; the subspace
-# of its first row, on a plane, and its training; nothing at all.
+# its rows retrieve; queries on which its rows disagree; paired differences of its rows; correlations of each phi with
+# the judges, or the pairs that they judged; statistics of each phi; the margins of its losses on training captions, and
+# in its rows. Of category retrieval: the numbers of its rows; paired differences; what happened in their training,
+# epoch by epoch; the subspace of its first row, on a plane, and its training; nothing at all.
 Source = Literal[
     "runs",
     "every_run",
     "retrievals",
+    "disagreements",
     "contrasts",
     "correlations",
     "judged_pairs",
@@ -232,6 +233,53 @@ class Exhibit(Strict):
     def shows_photographs(self) -> bool:
         """Whether it shows photographs of a dataset."""
         return False
+
+
+class GallerySpec(Exhibit):
+    """The page that shows queries with what several models retrieve for them, of one seed each.
+
+    A scale has one gallery: that of the first of its studies that has one.
+    """
+
+    reads: ClassVar[Source] = "disagreements"
+    takes_encoders: ClassVar[bool] = True
+
+    name: Name = Field(default="gallery", description="by which `only` of a scale keeps it")
+    title: str = "Gallery"
+    caption: str = ""
+    rows: list[RowSpec] = Field(
+        min_length=1,
+        description="the models, in the order of the page; of those that the scale trains, the ones on the dataset of "
+        "the first that has photographs",
+    )
+    contrasts: list[ContrastSpec] = Field(
+        default=[], description="two of them each, such as a loss and its control, whose largest differences are shown"
+    )
+    k: int = Field(default=5, ge=1, le=10, description="how many items are shown, and the k of recall and NCS")
+    queries: int = Field(default=6, ge=0, le=50, description="of each direction by each criterion")
+    at_random: int = Field(default=12, ge=0, le=200, description="queries of each direction that are drawn at random")
+    seed: int = Field(default=0, ge=0, description="of that draw")
+
+    @model_validator(mode="after")
+    def _retrievals_are_naive(self) -> GallerySpec:
+        if inferences_of(self.rows) != ["naive"] or any(row.folds is not None for row in self.rows):
+            raise ValueError(
+                "retrievals are read from the naive similarity of the whole split; leave inference and folds out of "
+                "the rows of the gallery"
+            )
+        return self
+
+    def row_specs(self) -> list[RowSpec]:
+        """Its rows, then the sides of its contrasts, which may be the same."""
+        return [*self.rows, *rows_of_contrasts(self.contrasts)]
+
+    def contrast_specs(self) -> list[ContrastSpec]:
+        """Its contrasts."""
+        return self.contrasts
+
+    def shows_photographs(self) -> bool:
+        """Of the dataset that its rows were trained on."""
+        return True
 
 
 def rows_of_contrasts(contrasts: list[ContrastSpec]) -> list[RowSpec]:

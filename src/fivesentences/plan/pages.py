@@ -17,6 +17,7 @@ from fivesentences.plan.rules import Rules, outputs
 from fivesentences.plan.steps import Files, Step, one_of
 
 PAPER_SCALE = "paper.yaml"  # its settings are those of the papers
+GALLERY = "gallery/index.html"
 
 
 def every_output(places: Places) -> dict[str, dict[str, Path]]:
@@ -30,6 +31,12 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
         "show_features": {
             name: places.exhibit("{scale}", f"features/{dataset}/{extracted}", suffix)
             for name, suffix in {"texts": "json", "data": "csv", "pdf": "pdf", "png": "png"}.items()
+        },
+        "show_gallery": {
+            "data": places.page("{scale}", "gallery/gallery.json"),
+            "csv": places.page("{scale}", "gallery/gallery.csv"),
+            "thumbnails": places.page("{scale}", "gallery/thumbnails"),
+            "page": places.page("{scale}", GALLERY),
         },
         "make_page": {"page": places.page("{scale}")},
         "collect_histories": {"histories": places.histories("{scale}")},
@@ -72,6 +79,7 @@ class PageRules(Rules):
             *papers,
             *ours,
             ("Evidence", "Claims", "claims/claims.html"),
+            *([("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []),
             *([("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []),
             ("Evidence", "Provenance", "provenance.html"),
         ]
@@ -93,6 +101,19 @@ class PageRules(Rules):
             "photographs": self._photographs(dataset),
         }
         return Step(inputs, self._content(dataset), self._by_content(dataset))
+
+    def show_gallery(self, scale: str) -> Step:
+        """The page of queries with what models retrieve for them."""
+        gallery = self.gallery(scale)
+        return Step(
+            {
+                "disagreements": self.places.disagreements(scale),
+                "photographs": self._photographs(gallery.dataset),
+                "study": self._study_file(gallery.study),
+            },
+            {"scale": self._settings(scale), "site": self.site(scale), **self._content(gallery.dataset)},
+            self._by_content(gallery.dataset),
+        )
 
     def judge_claims(self, scale: str) -> Step:
         """What the papers state, tested by the runs of the scale."""
@@ -153,6 +174,7 @@ class PageRules(Rules):
                     if dataset in shown
                 ],
                 "corpora": [places.corpus(dataset) for dataset in shown],
+                "gallery": [places.page(scale, GALLERY)] if plan.gallery(scale) else [],
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },
@@ -227,9 +249,11 @@ class PageRules(Rules):
             files = (step.inputs.get(name, []) for step in steps)
             return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
 
+        shown = [places.disagreements(scale)] if plan.gallery(scale) else []
+        numbers = {*read("numbers"), *shown, *self.numbers_of_claims(scale), *self.numbers_of_runs(scale)}
         return Step(
             {
-                "numbers": sorted({*read("numbers"), *self.numbers_of_claims(scale), *self.numbers_of_runs(scale)}),
+                "numbers": sorted(numbers),
                 "studies": read("study"),
                 "published": read("published"),
                 "page": places.page(scale),

@@ -127,6 +127,10 @@ class Places:
         """The retrievals that a figure compares."""
         return self.results / "evaluation" / "retrievals" / scale / f"{exhibit}.json"
 
+    def disagreements(self, scale: str) -> Path:
+        """The queries of a scale's gallery, with what models retrieve for them."""
+        return self.results / "evaluation" / "disagreements" / f"{scale}.json"
+
     def contrasts(self, scale: str, exhibit: str) -> Path:
         """Paired differences of the runs that a table or figure contrasts."""
         return self.results / "evaluation" / "contrasts" / scale / f"{exhibit}.json"

@@ -15,6 +15,7 @@ from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, cells_o
 from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.galleries import PlannedGallery, gallery_of
 from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
 from fivesentences.plan.rows import (
@@ -30,6 +31,7 @@ from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_jobs import ResolvedSubspaces
 
 MINUTES_PER_EVALUATION = 15
+PAPERS_PHIS = ("cider", "spice")
 
 
 class Resolved:
@@ -252,6 +254,15 @@ class Resolved:
         datasets = self.scale.datasets.items()
         return [name for name, data in datasets if data.loader == "karpathy" and data.regions is not None]
 
+    def has_photographs(self, dataset: str) -> bool:
+        """Whether there are photographs of a dataset: drawn, a user's own, or files of the catalogue."""
+        if dataset in self.precomp:
+            return False
+        if dataset in [*self.drawn, *self.own]:
+            return True
+        known = self.catalogue.datasets.get(dataset)
+        return known is not None and any(name.startswith("photographs") for name in known.files)
+
     def folder_of_features(self, dataset: str) -> PrecompData | ReleasedRegions:
         """The precomp folder of a dataset of ``precomp`` or ``released_regions``."""
         data = self.scale.datasets[dataset]
@@ -284,6 +295,11 @@ class Resolved:
         """Every phi whose whole matrix a figure shows, each once."""
         asked = dict.fromkeys(phi for exhibit in self.exhibits.values() for phi in exhibit.matrices())
         return [phi for phi in asked if self.scale.shows(phi)]
+
+    @property
+    def phis_of_gallery(self) -> list[str]:
+        """Every phi that the gallery shows: that of NCS, then those of the paper whose matrix the scale makes."""
+        return list(dict.fromkeys([self.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.matrices)]))
 
     @property
     def matrices(self) -> list[str]:
@@ -352,6 +368,10 @@ class Resolved:
     def study_of(self, exhibit: str) -> Study:
         """The study of a table or figure."""
         return self.studies[exhibit.partition("/")[0]]
+
+    def gallery(self, scale: str) -> PlannedGallery | None:
+        """The gallery of the scale, or of its complete form; None if it has none."""
+        return gallery_of(self.studies, self.scales[scale], self.has_photographs)
 
     def _made(self, kind: str) -> dict[str, Exhibit]:
         return {

@@ -15,7 +15,7 @@ from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.checks import check_scale
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun
-from fivesentences.plan.exhibits import AXES, Exhibit, RowSpec
+from fivesentences.plan.exhibits import AXES, Exhibit, GallerySpec, RowSpec
 from fivesentences.plan.readings import method_and_folds, reading_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.studies import Study
@@ -97,18 +97,25 @@ def expand_rows(rows: Iterable[RowSpec], study: Study, scale: Scale) -> list[Row
 
 
 def rows_of_scale(studies: Mapping[str, Study], scale: Scale) -> list[Row]:
-    """Rows of runs of all tables and figures that a scale makes.
+    """Rows of runs of all tables and figures that a scale makes, and of its gallery.
 
     Raises:
         InputError: If the scale names something that no study has; see ``check_scale``.
     """
     check_scale(studies, scale)
-    return [
-        row
-        for study in studies.values()
-        for exhibit in study.made_at(scale)
-        for row in expand_rows(exhibit.row_specs(), study, scale)
-    ]
+    shown: list[tuple[Study, Exhibit]] = [(study, one) for study in studies.values() for one in study.made_at(scale)]
+    gallery = gallery_spec_of(studies, scale)
+    if gallery is not None:
+        shown.append((studies[gallery[0]], gallery[1]))
+    return [row for study, exhibit in shown for row in expand_rows(exhibit.row_specs(), study, scale)]
+
+
+def gallery_spec_of(studies: Mapping[str, Study], scale: Scale) -> tuple[str, GallerySpec] | None:
+    """The gallery of the first study that has one, with the study's name; None if the scale makes none."""
+    for name, study in studies.items():
+        if study.gallery is not None:
+            return (name, study.gallery) if scale.makes(study.gallery.name) else None
+    return None
 
 
 def runs_of_scale(studies: Mapping[str, Study], scale: Scale) -> dict[str, RunSpec]:

@@ -22,6 +22,7 @@ from fivesentences.features.recipe import GRID_DESCRIPTORS
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
 from fivesentences.plan.runs import RunSpec
@@ -46,6 +47,7 @@ SETTINGS_OF_CONTENT = {
     "show_examples": ["photographs"],
     "show_features": ["photographs"],
     "plot_figure": ["photographs"],
+    "show_gallery": ["photographs"],
 }
 
 
@@ -108,6 +110,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "evaluate": {"metrics": places.metrics(job), "per_image": places.per_image(job)},
         "collect_metrics": {"table": places.tidy("{scale}")},
         "compare_retrievals": {"retrievals": places.retrievals("{scale}", "{figure}")},
+        "find_disagreements": {"disagreements": places.disagreements("{scale}")},
         "contrast_runs": {"contrasts": places.contrasts("{scale}", "{exhibit}")},
         "ask_judge": {
             "pairs": places.agreement(dataset, "{judge}", "parquet"),
@@ -423,6 +426,24 @@ class Rules(SubspaceRules):
             },
         )
 
+    def find_disagreements(self, scale: str) -> Step:
+        """Queries on which the models of the gallery disagree, and some at random."""
+        plan, places, gallery = self.plan, self.places, self.gallery(scale)
+        phis = {phi: places.phi(gallery.dataset, TEST, f"{phi}.npy") for phi in plan.phis_of_gallery}
+        return Step(
+            {
+                "corpus": places.corpus(gallery.dataset),
+                "records": plan.made_of(gallery.runs),
+                "phi": list(phis.values()),
+            },
+            {
+                "similarities": {run: str(places.similarity(run)) for run in gallery.runs},
+                "phis": _as_text(phis),
+                "options": gallery.spec.model_dump(include={"k", "queries", "at_random", "seed"})
+                | {"contrasts": [list(pair) for pair in gallery.contrasts]},
+            },
+        )
+
     def contrast_runs(self, scale: str, exhibit: str) -> Step:
         """Paired differences of the runs of a table or figure."""
         contrasts = self._contrasts(scale, exhibit)
@@ -654,6 +675,19 @@ class Rules(SubspaceRules):
         """The contrasts of a table or figure of which the scale makes both sides."""
         specs, study = self.plan.exhibits[exhibit].contrast_specs(), self.plan.study_of(exhibit)
         return [one for one in contrasts_of(specs, study, self.plan.scales[scale]) if one.is_made]
+
+    def gallery(self, scale: str) -> PlannedGallery:
+        """The gallery of a scale that has one.
+
+        Raises:
+            InputError: If it has none.
+        """
+        gallery = self.plan.gallery(scale)
+        if gallery is None:
+            raise InputError(
+                f"scale {scale}: no study has a gallery with a row that is trained on photographs; add one to a study."
+            )
+        return gallery
 
     def _pictured(self, scale: str, figure: str, exhibit: Exhibit) -> str | None:
         """The dataset whose photographs a figure shows: that of its runs, or the scale's first."""

@@ -12,7 +12,7 @@ from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelSpec, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.exhibits import Exhibit, GallerySpec
 from fivesentences.plan.phis import check_phi
 
 
@@ -49,6 +49,7 @@ class Study(Strict):
     )
     tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
     figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
+    gallery: GallerySpec | None = Field(default=None, description="queries with what models retrieve; null: none")
 
     def label_of(self, name: str, otherwise: str | None = None) -> str:
         """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
@@ -84,6 +85,13 @@ class Study(Strict):
         yield from self.tables
         yield from self.figures
 
+    @property
+    def declared(self) -> Iterator[Exhibit]:
+        """All tables and figures, and the gallery."""
+        yield from self.exhibits
+        if self.gallery is not None:
+            yield self.gallery
+
     def exhibit(self, name: str) -> Exhibit:
         """The table or figure of that name."""
         return next(one for one in self.exhibits if one.name == name)
@@ -94,7 +102,7 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Study:
-        names = [one.name for one in self.exhibits]
+        names = [one.name for one in self.declared]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"two tables or figures are named '{name}'; rename one")
@@ -156,7 +164,7 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _losses_are_declared(self) -> Study:
-        for exhibit in self.exhibits:
+        for exhibit in self.declared:
             for row in exhibit.row_specs():
                 for loss in as_list(row.loss):
                     if loss is not None and loss not in self.losses:
@@ -166,7 +174,7 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _models_are_trained_or_not(self) -> Study:
-        for exhibit in self.exhibits:
+        for exhibit in self.declared:
             for row in exhibit.row_specs():
                 models = as_list(row.model)
                 encoders = [model for model in models if model in self.encoders]

@@ -1,0 +1,230 @@
+"""Queries on which recall and semantics, models, or a loss and its control disagree, against a slow search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fivesentences.corpus import COLUMNS, Corpus
+from fivesentences.errors import InputError
+from fivesentences.evaluation.disagreements import find_disagreements, read_disagreements, write_disagreements
+from fivesentences.metrics import ncs, recall_at_k
+from fivesentences.semantics import write_phi
+
+K, QUERIES = 4, 3
+PAIR = ("a", "b")
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    rows = [
+        (f"i{image}", f"i{image}.png", f"{image}.{number}", f"thing {image} seen {number} times", "test", None)
+        for image in range(30)
+        for number in range(2 + image % 2)
+    ]
+    return Corpus("made", pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+@pytest.fixture
+def similarities(corpus: Corpus) -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(5)
+    own = np.zeros((corpus.n_images, corpus.n_captions))
+    own[corpus.image_of_caption, np.arange(corpus.n_captions)] = 1
+    # Rounded, so that scores tie.
+    return {name: (draw.normal(size=own.shape) + 0.5 * own).round(1) for name in ("a", "b", "c")}
+
+
+@pytest.fixture
+def phis(corpus: Corpus) -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(6)
+    own = (corpus.image_of_caption[:, None] == np.arange(corpus.n_images)[None, :]).astype(float)
+    return {name: (draw.gamma(0.5, 1.0, own.shape) + own).astype(np.float32) for name in ("cider", "spice")}
+
+
+class Slow:
+    """One query at a time, from the definitions."""
+
+    def __init__(self, corpus: Corpus, similarity: np.ndarray, phi: np.ndarray, direction: str, query: int):
+        owner = corpus.image_of_caption
+        self.scores = similarity[query] if direction == "i2t" else similarity[:, query]
+        self.phi = phi[:, query] if direction == "i2t" else phi[query]
+        self.own = owner == query if direction == "i2t" else np.arange(corpus.n_images) == owner[query]
+        order = sorted(range(len(self.scores)), key=lambda item: (-self.scores[item], item))
+        self.items = order[:K]
+        self.rank = 1 + min(place for place, item in enumerate(order) if self.own[item])
+        self.found = frozenset(item for item in self.items if self.own[item])
+        self.ncs = 100 * self.phi[self.items].sum() / np.sort(self.phi)[-K:].sum()
+
+
+@pytest.fixture(params=["i2t", "t2i"])
+def direction(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def slow(corpus: Corpus, similarities, phis, direction: str) -> list[list[Slow]]:
+    """For each query what each model answers."""
+    total = corpus.n_images if direction == "i2t" else corpus.n_captions
+    return [
+        [Slow(corpus, one, phis["cider"], direction, query) for one in similarities.values()] for query in range(total)
+    ]
+
+
+def find(corpus: Corpus, similarities, phis, direction: str, **options: Any) -> dict[str, Any]:
+    options = {"k": K, "queries": QUERIES, "at_random": 7, "contrasts": [PAIR], "directions": [direction]} | options
+    return find_disagreements(corpus, similarities, phis, **options)
+
+
+def chosen(found: dict[str, Any], direction: str, criterion: str) -> list[tuple[int, float | None]]:
+    """Queries of a criterion in their order, with the value that each was chosen for."""
+    criteria = found["directions"][direction]["criteria"]
+    places = [
+        (one["place"], query["query"], one["value"])
+        for query in found["queries"]
+        for one in query["chosen"]
+        if criteria[one["criterion"]]["criterion"] == criterion
+    ]
+    return [(query, value) for _, query, value in sorted(places)]
+
+
+def spread(answers: list[Slow]) -> float:
+    return max(one.ncs for one in answers) - min(one.ncs for one in answers)
+
+
+VALUES: dict[str, Callable[[list[Slow]], float | None]] = {
+    "missed_but_close": lambda answers: max((one.ncs for one in answers if not one.found), default=None),
+    "found_but_far": lambda answers: min((one.ncs for one in answers if one.found), default=None),
+    "equal_by_recall": lambda answers: spread(answers) if len({one.found for one in answers}) == 1 else None,
+    "models_by_ncs": spread,
+    "models_by_rank": lambda answers: max(one.rank for one in answers) / min(one.rank for one in answers),
+    "contrast": lambda answers: answers[0].ncs - answers[1].ncs,
+}
+
+
+@pytest.mark.parametrize("criterion", VALUES)
+def test_each_criterion_chooses_what_a_slow_search_chooses(
+    corpus: Corpus, similarities, phis, direction: str, slow: list[list[Slow]], criterion: str
+) -> None:
+    found = find(corpus, similarities, phis, direction)
+    values = {query: VALUES[criterion](answers) for query, answers in enumerate(slow)}
+    possible = {query: value for query, value in values.items() if value is not None}
+
+    def importance(query: int) -> float:
+        value = possible[query]
+        return -value if criterion == "found_but_far" else abs(value)
+
+    # Sums in another order differ in the last digit.
+    expected = sorted(possible, key=lambda query: (-round(importance(query), 9), query))[:QUERIES]
+    shown = chosen(found, direction, criterion)
+    assert [query for query, _ in shown] == expected
+    assert [value for _, value in shown] == pytest.approx([possible[query] for query in expected])
+    (about,) = [one for one in found["directions"][direction]["criteria"] if one["criterion"] == criterion]
+    assert about["among"] == len(possible) > 0
+    if criterion == "contrast":
+        assert about["models"] == list(PAIR)
+        assert about["first_better"] == sum(value > 0 for value in possible.values())
+        assert about["second_better"] == sum(value < 0 for value in possible.values())
+        assert about["mean"] == pytest.approx(np.mean(list(possible.values())))
+
+
+def test_marks_ranks_and_phi_are_those_of_the_matrices(
+    corpus: Corpus, similarities, phis, direction: str, slow: list[list[Slow]]
+) -> None:
+    found = find(corpus, similarities, phis, direction)
+    assert found["queries"] and found["phis"] == ["cider", "spice"]
+    place_of = {image_id: place for place, image_id in enumerate(corpus.images["image_id"])}
+    for query in found["queries"]:
+        number = query["query"]
+        for answer, expected in zip(query["answers"], slow[number], strict=True):
+            assert (answer["rank"], answer["found"], answer["of"]) == (
+                expected.rank,
+                len(expected.found),
+                int(expected.own.sum()),
+            )
+            assert answer["ncs"] == pytest.approx(expected.ncs)
+            for item, place in zip(answer["items"], expected.items, strict=True):
+                assert item["own"] == bool(expected.own[place])
+                for name, phi in phis.items():
+                    assert item["phi"][name] == (phi[place, number] if direction == "i2t" else phi[number, place])
+                image = corpus.image_of_caption[place] if direction == "i2t" else place
+                assert place_of[item["image_id"]] == image
+                first = int(np.flatnonzero(corpus.image_of_caption == image)[0])
+                assert item["caption"] == corpus.captions[place if direction == "i2t" else first]
+        for name, phi in phis.items():
+            of_query = phi[:, number] if direction == "i2t" else phi[number]
+            assert query["best_other"][name] == of_query[~slow[number][0].own].max()
+
+
+def test_means_over_all_queries_are_those_of_the_metrics(corpus: Corpus, similarities, phis, direction: str) -> None:
+    found = find(corpus, similarities, phis, direction)
+    for of_model, similarity in zip(found["directions"][direction]["models"], similarities.values(), strict=True):
+        pairing = {"image_of_caption": corpus.image_of_caption}
+        assert of_model["recall"] == pytest.approx(recall_at_k(similarity, (K,), direction, **pairing)[K])
+        assert of_model["ncs"] == pytest.approx(ncs(similarity, phis["cider"], (K,), direction, **pairing)[K])
+        total = found["directions"][direction]["queries"]
+        assert of_model["missed"] == round(total * (1 - of_model["recall"] / 100))
+
+
+def test_close_misses_are_counted(corpus: Corpus, similarities, phis, direction: str, slow: list[list[Slow]]) -> None:
+    found = find(corpus, similarities, phis, direction)
+    for number, of_model in enumerate(found["directions"][direction]["models"]):
+        missed = [answers[number].ncs for answers in slow if not answers[number].found]
+        assert of_model["close"] == sum(value >= 50 for value in missed)
+
+
+def test_the_random_sample_depends_on_the_seed_alone(corpus: Corpus, similarities, phis, direction: str) -> None:
+    first = chosen(find(corpus, similarities, phis, direction), direction, "random")
+    other_models = {name: -matrix for name, matrix in similarities.items()}
+    assert chosen(find(corpus, other_models, phis, direction), direction, "random") == first
+    assert chosen(find(corpus, similarities, phis, direction, seed=1), direction, "random") != first
+    assert len({query for query, _ in first}) == 7 and {value for _, value in first} == {None}
+
+
+def test_every_query_is_drawn_about_equally_often(corpus: Corpus, similarities, phis) -> None:
+    one = {"a": similarities["a"]}
+    often = np.zeros(corpus.n_images)
+    for seed in range(60):
+        found = find(corpus, one, phis, "i2t", seed=seed, queries=0, contrasts=[])
+        often[[query["query"] for query in found["queries"]]] += 1
+    assert often.sum() == 60 * 7 and often.min() > 0 and often.max() < 30  # 14 expected, standard deviation 3.3
+
+
+def test_one_model_has_nothing_to_disagree_with(corpus: Corpus, similarities, phis, direction: str) -> None:
+    found = find(corpus, {"a": similarities["a"]}, phis, direction, contrasts=[])
+    names = [one["criterion"] for one in found["directions"][direction]["criteria"]]
+    assert names == ["missed_but_close", "found_but_far", "random"]
+
+
+def test_the_same_words_are_shown_once_by_each_criterion(corpus: Corpus, similarities, phis) -> None:
+    same = Corpus("made", corpus.table.assign(caption="always the same"))
+    found = find(same, similarities, phis, "t2i", at_random=0)
+    assert all(len(chosen(found, "t2i", criterion)) == 1 for criterion in VALUES)
+
+
+def test_models_and_contrasts_must_be_named(corpus: Corpus, similarities, phis) -> None:
+    with pytest.raises(InputError, match="a contrast names 'z', which is none of the models: a, b, c"):
+        find(corpus, similarities, phis, "i2t", contrasts=[("a", "z")])
+    with pytest.raises(InputError, match="0 models and 2 phi are given"):
+        find(corpus, {}, phis, "i2t", contrasts=[])
+
+
+def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, similarities, tmp_path: Path) -> None:
+    write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
+    paths = {name: tmp_path / f"{name}.npy" for name in similarities}
+    for name, matrix in similarities.items():
+        np.save(paths[name], matrix)
+    phis = {"cider": tmp_path / "cider.npy"}
+    write_disagreements(corpus, paths, phis, tmp_path / "d.json", k=K, contrasts=[PAIR])
+    found = read_disagreements(tmp_path / "d.json")
+    assert found["models"] == ["a", "b", "c"] and found["queries"]
+    np.save(paths["b"], similarities["b"].T)
+    with pytest.raises(InputError, match=r"b\.npy: it is \[75, 30\], but .* has 30 images and 75 captions"):
+        write_disagreements(corpus, paths, phis, tmp_path / "d.json")
+    (tmp_path / "x.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.json: these are not disagreements"):
+        read_disagreements(tmp_path / "x.json")

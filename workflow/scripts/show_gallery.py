@@ -1,0 +1,20 @@
+"""The page of queries with what several models retrieve for them."""
+
+from pathlib import Path
+
+from fivesentences.config import Scale, check, read
+from fivesentences.console import log_to
+from fivesentences.corpus import Photographs
+from fivesentences.paper.site.gallery import write_gallery
+from fivesentences.paper.site.shell import Site
+from fivesentences.paper.studies import PaperStudy
+
+with log_to(snakemake.log[0]):
+    write_gallery(
+        Site.of(snakemake.params.site),
+        check(Scale, snakemake.params.scale, "the scale"),
+        read(PaperStudy, snakemake.input.study),
+        Path(snakemake.input.disagreements),
+        Photographs(*snakemake.input.photographs),
+        Path(snakemake.output.page).parents[1],
+    )
