@@ -2,7 +2,7 @@
 
     uv run docs/site/build
 
-Warnings are errors there: a link to nowhere, a page that ``contents.yml`` does not list, a name of the API without a page.
+Warnings are errors there, such as a link to nowhere or a document that ``contents.yml`` does not list.
 """
 
 import sys
@@ -47,8 +47,7 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"exclude-members": "extra_repr, model_config, model_post_init"}
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

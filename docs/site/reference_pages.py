@@ -1,7 +1,7 @@
 """The pages of the reference, written from the package itself: its public names, their docstrings, its command line.
 
-They stand in ``docs/reference``, which is not in git. Every name that ``__all__`` of a public package lists has an entry;
-names of one module stand together, below the first line of that module's docstring.
+They stand in ``docs/reference``, which is not in git. Every name that ``__all__`` of a public package lists has an
+entry; names of one module stand together, below the first line of that module's docstring.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -29,6 +28,15 @@ PACKAGES = tuple(
     f"fivesentences.{name}"
     for name in ("corpus", "features", "semantics", "retrieval", "metrics", "evaluation", "models", "losses")
 )
+WRITTEN = {
+    **{
+        word: word.upper()
+        for word in ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "hal", "ncs", "rouge", "saf")
+    },
+    **{word: word.upper() for word in ("scan", "sgr", "spice", "vsrn")},
+    **{"cider": "CIDEr", "info": "Info", "k": "k", "nce": "NCE", "tfidf": "tf-idf", "vsepp": "VSE++"},
+    "flickr8k": "Flickr8k",
+}
 COMMANDS = """\
 Command line
 ============
@@ -58,6 +66,11 @@ class PublicName:
         return f"{self.package}.{self.name}"
 
     @property
+    def subject(self) -> str:
+        """Its module; a specification (``hal_spec``) stands with what it specifies (``hal``)."""
+        return self.module.removesuffix("_spec")
+
+    @property
     def value(self) -> Any:
         """What it names."""
         return getattr(importlib.import_module(self.package), self.name)
@@ -75,7 +88,7 @@ def public_names(package: str) -> tuple[PublicName, ...]:
         for alias in node.names
     }
     names = [PublicName(package, name, modules.get(name, package)) for name in found.__all__]
-    return tuple(sorted(names, key=lambda one: (one.module, _is_constant(one.value), one.name)))
+    return tuple(sorted(names, key=lambda one: (one.subject, _is_constant(one.value), one.module, one.name)))
 
 
 def _is_constant(value: object) -> bool:
@@ -91,17 +104,25 @@ def package_page(package: str) -> str:
     """The page of a package as reStructuredText: an overview of its names, then each of them."""
     names = public_names(package)
     lines = [package, "=" * len(package), "", f".. automodule:: {package}", "   :no-members:", ""]
+    lines += [f".. py:currentmodule:: {package}", ""]
     lines += [".. list-table::", "   :widths: 30 70", "   :class: overview", ""]
     for one in names:
-        lines += [f"   * - :py:obj:`{one.name} <{one.full}>`", f"     - {_summary(one)}"]
-    for module, group in groupby(names, key=lambda one: one.module):
-        title = module.removeprefix(f"{package}.").replace("_", " ").capitalize() if module != package else "Making one"
+        lines += [f"   * - :py:obj:`{one.name} <{one.full}>`", f"     - {linked(_summary(one), one.full)}"]
+    for module, group in groupby(names, key=lambda one: one.subject):
+        title = "Making one" if module == package else _title(module)
         lines += ["", title, "-" * len(title), ""]
         if module != package:
             lines += [f"{first_line(importlib.import_module(module).__doc__)}.", ""]
         for one in group:
             lines += [*_entry(one), ""]
     return "\n".join(lines)
+
+
+def _title(module: str) -> str:
+    """The last part of a module's name in words."""
+    words = [WRITTEN.get(word, word) for word in module.rpartition(".")[2].split("_")]
+    title = " ".join(words)
+    return title[0].upper() + title[1:]
 
 
 def _comment(one: PublicName) -> list[str]:
@@ -119,10 +140,10 @@ def _entry(one: PublicName) -> list[str]:
     if inspect.isclass(one.value):
         return [f".. autoclass:: {one.full}", "   :members:"]
     # A constant does not know its module, so autodoc would look for its comment in the package.
-    lines = [f".. py:data:: {one.full}"]
+    lines = [f".. py:data:: {one.name}"]
     if isinstance(one.value, str | tuple):
         lines += [f"   :value: {one.value!r}"]
-    lines += ["", *(f"   {line}" for line in _comment(one))]
+    lines += ["", *(f"   {linked(line, one.full)}" for line in _comment(one))]
     if isinstance(one.value, dict):
         lines += ["", f"   Keys: {', '.join(f'``{key}``' for key in one.value)}."]
     return lines
@@ -131,8 +152,17 @@ def _entry(one: PublicName) -> list[str]:
 def index_page() -> str:
     """The page that lists the packages."""
     title = "Python API"
-    lines = [title, "=" * len(title), "", "What each public package offers, with the shapes, units and ranges that it takes and gives."]
-    lines += ["Arrays may be NumPy arrays, memory maps or torch tensors. Errors are of", "``fivesentences.errors.InputError``: one sentence with the value and the cure.", ""]
+    lines = [
+        title,
+        "=" * len(title),
+        "",
+        "What each public package offers, with the shapes, units and ranges that it takes and gives.",
+    ]
+    lines += [
+        "Arrays may be NumPy arrays, memory maps or torch tensors. Errors are of",
+        "``fivesentences.errors.InputError``: one sentence with the value and the cure.",
+        "",
+    ]
     for package in PACKAGES:
         summary = first_line(importlib.import_module(package).__doc__)
         lines += [f":doc:`{package}`", f"   {summary}.", ""]
@@ -157,29 +187,34 @@ def write_pages(folder: Path) -> None:
 def _targets() -> dict[str, str]:
     """Each way in which a docstring may write a public name -> its full name; ambiguous ones are left out."""
     found: dict[str, set[str]] = {}
-    for package in PACKAGES:
-        for one in public_names(package):
-            for written in (
-                one.name,
-                one.full,
-                one.full.removeprefix("fivesentences."),
-                f"{one.module}.{one.name}",
-                f"{one.module}.{one.name}".removeprefix("fivesentences."),
-            ):
-                found.setdefault(written, set()).add(one.full)
+    for one in (one for package in PACKAGES for one in public_names(package)):
+        written = {one.full, f"{one.module}.{one.name}"}
+        # A bare constant may be one of another module: every second one is called COLUMNS.
+        found.setdefault(one.name if not one.name.isupper() else one.full, set()).add(one.full)
+        for name in written:
+            for short in (name, name.removeprefix("fivesentences."), name.removeprefix(f"{one.package}.")):
+                if short != one.name:
+                    found.setdefault(short, set()).add(one.full)
     return {written: full.pop() for written, full in found.items() if len(full) == 1}
 
 
-def link_names(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a public name in double backticks into a link to its entry, except within that entry."""
+def linked(text: str, entry: str) -> str:
+    """A docstring's text with each public name in double backticks as a link, except to the entry that it belongs to."""
+    package = next((package for package in PACKAGES if entry.startswith(f"{package}.")), "")
 
-    def linked(match: re.Match[str]) -> str:
-        target = _targets().get(match[1])
-        if target is None or name == target or name.startswith(f"{target}."):
+    def link(match: re.Match[str]) -> str:
+        beside = {one.name: one.full for one in public_names(package)} if package else {}
+        target = beside.get(match[1]) or _targets().get(match[1])
+        if target is None or entry == target or entry.startswith(f"{target}."):
             return match[0]
         return f":py:obj:`{match[1]} <{target}>`"
 
-    lines[:] = [re.sub(r"``([A-Za-z_][\w.]*)``", linked, line) for line in lines]
+    return re.sub(r"``([A-Za-z_][\w.]*)``", link, text)
+
+
+def link_names(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Do so in every docstring that autodoc reads."""
+    lines[:] = [linked(line, name) for line in lines]
 
 
 def describe_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

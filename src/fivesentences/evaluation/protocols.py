@@ -69,6 +69,7 @@ class Protocol:
         return images * self.captions // self.images
 
 
+#: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (

@@ -15,6 +15,7 @@ from fivesentences.retrieval.arguments import checked_choice, checked_count, che
 
 # How many resamples an interval has by default. Each of Kendall's sorts all pairs (3 ms for 48,000).
 RESAMPLES = {"pearson": 1000, "spearman": 1000, "kendall_b": 200, "kendall_c": 200}
+#: The statistics of ``correlation``.
 STATISTICS = tuple(RESAMPLES)
 KENDALL_INTERVAL_PAIRS = 100_000  # with more, Kendall's tau has no interval unless resamples are asked for
 
