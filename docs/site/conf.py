@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_external_toc",
     "sphinxcontrib.typer",
+    "docstrings",
     "reference_pages",
 ]
 external_toc_path = "docs/site/contents.yml"
@@ -36,7 +37,6 @@ exclude_patterns = [".*", "build", "data", "docs/site", "logs", "results", "src"
 
 # Anchors as code hosts make them.
 myst_heading_anchors = 6
-myst_enable_extensions = ["dollarmath"]
 
 # The tutorial is run at every build, in one process of its own; an error in it is an error of the build.
 nb_execution_mode = "force"
@@ -47,10 +47,15 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"exclude-members": "extra_repr, model_config, model_post_init"}
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Similarity": "ArrayLike | fivesentences.retrieval.Gallery"}
+autodoc_default_options = {
+    "special-members": "__call__, __getitem__",
+    "exclude-members": "extra_repr, kind, model_config, model_post_init",
+}
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+napoleon_attr_annotations = False
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 

@@ -82,7 +82,7 @@ def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
-    """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare.
+    """The headline numbers of every run as nested plain data, which ``dvc metrics`` can show and compare.
 
     They are those of the similarity as it is, and of the phi that a run's evaluation names first.
     """
