@@ -1,8 +1,10 @@
 """Datasets as one typed table of images and captions, and the photographs beside it.
 
-The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
-which takes a second to import.
+A ``Corpus`` has one row per caption; the captions of an image are adjacent. Loaders of published datasets return one.
 """
+
+# The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
+# which takes a second to import.
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -56,12 +56,12 @@ def decode(data: bytes, where: str, treated: Counter[str] | None = None) -> Imag
     Args:
         data: Bytes of a JPEG, PNG, WebP, BMP, GIF, TIFF or PPM/PGM file.
         where: What to call the photograph in an error.
-        treated: Counts the photographs to which each of ``UPRIGHT``, ``ON_WHITE``, ``SCALED`` and ``FIRST_FRAME``
-            applies; default: nothing is counted.
+        treated: Counts the photographs that were turned upright, put on white, scaled from 16 bits, or of which the
+            first frame was taken; its keys are sentences. Default: nothing is counted.
 
     Raises:
-        InputError: If the bytes are not such an image or are truncated, the image has more than ``MOST_PIXELS`` or is
-            extremely elongated, or its values are floating-point, signed or 32-bit numbers, in which white is unknown.
+        InputError: If the bytes are not such an image or are truncated, the image has more than 100 million pixels or
+            is extremely elongated, or its values are floating-point, signed or 32-bit numbers: white is unknown there.
     """
     treated = Counter() if treated is None else treated
     image = _open(data, where)

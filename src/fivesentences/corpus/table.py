@@ -19,6 +19,7 @@ from fivesentences.documents import check_text, parse_json
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
+#: The columns of a corpus's table, one row per caption; ``category`` alone may be missing.
 COLUMNS = ("image_id", "filename", "caption_id", "caption", "split", "category")
 OF_AN_IMAGE = ("filename", "split", "category")
 FORMAT = 1

@@ -69,9 +69,11 @@ def agreement(
 
     Returns:
         A table with one row per judgement (``caption_id``, ``image_id``, ``human``, ``own`` and one column per phi,
-        named ``"<phi>"`` or ``"<phi>|own_left_out"``), and a list with one dictionary per number, its keys
-        ``COLUMNS``. ``pairs`` is "all" or "other" (captions with images other than their own). ``value`` is None if a
-        vector is constant, such as binary relevance over the pairs "other".
+        named ``"<phi>"`` or ``"<phi>|own_left_out"``), and a list with one dictionary per number: judge, dataset,
+        split, phi, references ("kept" or "own_left_out"), pairs ("all", or "other": captions with images other than
+        their own), statistic, value with its interval (low, high), n_pairs, n_images, left_out (pairs without a phi),
+        and how interval, idf, tuples and human scores came about. ``value`` is None if a vector is constant, such as
+        binary relevance over the pairs "other".
 
     Raises:
         InputError: If a phi is unknown or lacks its tuples, a row occurs twice, the judgements are not of this corpus,
@@ -150,7 +152,7 @@ def write_agreement(
 
 
 def read_agreement(path: Path | str) -> pd.DataFrame:
-    """The numbers that ``write_agreement`` wrote, one per row, with the columns ``COLUMNS``.
+    """The numbers that ``write_agreement`` wrote, one per row, in the columns that ``agreement`` describes.
 
     Raises:
         InputError: If the file is missing or is not one of these.

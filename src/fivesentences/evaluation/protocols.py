@@ -69,6 +69,7 @@ class Protocol:
         return images * self.captions // self.images
 
 
+#: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
@@ -131,7 +132,7 @@ def evaluate(
     progress: Callable[[], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Every number of a similarity matrix, under a protocol if one is named.
+    """Every number of a similarity matrix, under a protocol if one is named::
 
         from fivesentences.evaluation import evaluate
         result = evaluate(similarity, {"cider": phi}, protocol="f30k")

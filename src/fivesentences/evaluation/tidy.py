@@ -54,7 +54,16 @@ def _lacking(entry: Mapping[str, Any]) -> str | None:
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
-    """Read the metrics of many runs into one table with the columns ``COLUMNS``.
+    """Read the numbers of many runs into one table with one row per number.
+
+    Args:
+        files: JSON files that ``evaluate_runs`` wrote.
+        scale: The name that the column ``scale`` gets.
+
+    Returns:
+        Columns that say which run it is (run, scale, dataset, model, loss, fraction, seed, features, main_phi, split,
+        kept_epoch), its gallery (images, captions, tie_rule, labels), and the number (inference, metric, direction,
+        formula, ground_truth, m, style, phi, value); units are those of ``METRICS``.
 
     Raises:
         InputError: If a file is not what ``evaluate_runs`` writes.
@@ -73,7 +82,7 @@ def tidy_of(entries: Iterable[Mapping[str, Any]], scale: str) -> pd.DataFrame:
 
 
 def summary(tidy: pd.DataFrame) -> dict[str, Any]:
-    """The headline numbers of every run as nested plain data, which `dvc metrics` can show and compare.
+    """The headline numbers of every run as nested plain data, which ``dvc metrics`` can show and compare.
 
     They are those of the similarity as it is, and of the phi that a run's evaluation names first.
     """

@@ -1,8 +1,10 @@
 """Images as numbers: extraction into memory-mapped arrays, and reading them back for training.
 
-Neither imports torch; only networks do. The names below are imported when they are first asked for: worker processes
-need no pandas, which takes a second to import.
+``fivesentences features --help`` does the same from a shell. Only networks need torch.
 """
+
+# The names below are imported when they are first asked for: worker processes need no pandas, which takes a second to
+# import.
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fivesentences.config.types import Crops, Layout, Precision
 
+#: The name of the extractor that needs no learned weights: colours, gradients and flat shapes.
 GRID_DESCRIPTORS = "grid_descriptors"
 
 

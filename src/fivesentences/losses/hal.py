@@ -19,8 +19,9 @@ DEFAULT = HalSpec()
 
 
 class HAL(nn.Module):
-    """Mean over the batch of ``softsum_row + softsum_column - log(1 + [S_ii]+)``.
+    """Hubness-aware loss (Liu et al. 2020): every negative of the batch counts, closer ones more.
 
+    Mean over the batch of ``softsum_row + softsum_column - log(1 + [S_ii]+)`` with
     ``softsum = log(1 + sum over j of exp(gamma * (S_ij - epsilon))) / gamma``. The release replaces ``S_ii`` by 0
     *inside the sum* (the term stays), which adds a constant to it; so does this.
 

@@ -21,8 +21,9 @@ DEFAULT = InfoNCESpec()
 
 
 class InfoNCE(nn.Module):
-    """``weight * (i2t + t2i) / 2``, where i2t is the mean over i of ``log sum over j of exp((S_ij - S_ii) / T)``.
+    """InfoNCE in both directions, the loss of CLIP: a cross entropy over the batch.
 
+    ``weight * (i2t + t2i) / 2``, where i2t is the mean over i of ``log sum over j of exp((S_ij - S_ii) / T)``.
     The sum over j contains i itself, and t2i is the same on the transpose. A batch of B pairs whose similarities are
     all equal costs log B. Like CLIP's it is a mean over the batch, unlike the triplet losses, which are sums. Training
     limits the gradient's norm and Adam divides by its size, so that alone it trains at the learning rates of the

@@ -242,6 +242,8 @@ def one_negative(categories: Tensor, draws: Tensor) -> Tensor:
 class ScheduledAdaptiveMargin(nn.Module):
     """Triplets of two modalities whose margin moves from a fixed one to an adaptive one (sched_sam, eq. 5 to 10).
 
+    The functions are those of ``fivesentences.losses.scheduled_margin``::
+
         loss = ScheduledAdaptiveMargin(epochs=100, feature_share=0.05, start=0.4, steepness=0.1)
         image_distance, text_distance = distances(images), distances(texts)              # [N, N], once
         limits = feature_limits(image_distance, text_distance, "max", different_category(categories))

@@ -69,10 +69,11 @@ class Hinges(NamedTuple):
 
 
 class SemanticAdaptiveMargin(nn.Module):
-    """Triplet loss with one negative per direction and margin ``(phi_positive - phi_negative) / temperature``.
+    """Semantic Adaptive Margin (SAM): a triplet loss whose margin is a difference in phi.
 
-    Both phi are taken against the reference captions of the positive's image. The paper adds this loss to an ordinary
-    ``TripletLoss``; the released code gives it the weight 5 (Flickr30K) or 10 (COCO).
+    One negative per direction, with the margin ``(phi_positive - phi_negative) / temperature``. Both phi are taken
+    against the reference captions of the positive's image. The paper adds this loss to an ordinary ``TripletLoss``; the
+    released code gives it the weight 5 (Flickr30K) or 10 (COCO).
 
     Args:
         temperature: tau of the paper, 3, 5 or 10 for CIDEr's 0..10 scale; above 0.

@@ -18,8 +18,9 @@ DEFAULT = SmoothAPSpec()
 
 
 class SmoothAPLoss(nn.Module):
-    """``weight * (1 - mean over queries i of 1 / r_i)``, where r_i is the soft rank of the query's own item.
+    """Smooth average precision (Brown et al. 2020) of the one positive of each query.
 
+    ``weight * (1 - mean over queries i of 1 / r_i)``, where r_i is the soft rank of the query's own item:
     ``r_i = 1 + sum over j != i of sigmoid((S_ij - S_ii) / temperature)``. Both directions are added.
 
     Args:

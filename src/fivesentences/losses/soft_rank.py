@@ -29,8 +29,10 @@ BLOCK_ELEMENTS = {"cpu": 2**18, "cuda": 2**26}
 
 
 class SoftRankLoss(nn.Module):
-    """``weight * (1 - mean of min(r_model, r_phi) / max(r_model, r_phi))``, i2t plus t2i.
+    """DAA's loss: the model should rank the items of a batch as phi does.
 
+    ``weight * (1 - mean of min(r_model, r_phi) / max(r_model, r_phi))``, i2t plus t2i, with soft ranks: 1 plus the sum
+    over the other items of sigmoid((other - own) / temperature).
     With a temperature of 0.001 only near-ties have a gradient: scores further apart than 50 temperatures have none.
     The released code adds this loss to ``TripletLoss(0.2, "hardest")`` of SGR or SAF with weight 25 (COCO) or
     10 (Flickr30K).
@@ -38,7 +40,8 @@ class SoftRankLoss(nn.Module):
     Args:
         temperature: Of the sigmoid, in units of the scores (the same one for both matrices, as released); above 0.
         weight: Factor of the whole loss.
-        variant: ``"paper"``: a query's items are ranked among that query's items. ``"released"``: see above.
+        variant: ``"paper"``: a query's items are ranked among that query's items. ``"released"``: the
+            scores of a query and an item are compared with those of the item's row, since a transpose is missing.
 
     Raises:
         InputError: If an argument is out of range.

@@ -16,15 +16,16 @@ DEFAULT = TripletSpec()
 
 
 class TripletLoss(nn.Module):
-    """Sum over the batch and both directions of ``[margin - S_ii + S_ij]+`` over the chosen negatives j.
+    """Hinge loss with a fixed margin over all negatives, the hardest one (VSE++) or the k nearest (kNN margin).
+
+    Sum over the batch and both directions of ``[margin - S_ii + S_ij]+`` over the chosen negatives j. Another caption
+    of the same image counts as a negative if the batch holds it, as in every released code.
 
     Args:
         margin: How much more similar a matched pair must be than a negative one, in units of the similarity.
         negatives: ``"all"``; ``"hardest"``, the most similar negative of each query; or k >= 1, the k most
             similar ones. 1 equals ``"hardest"`` and B - 1 or more equals ``"all"``. Of equally similar negatives
             the one with the lower index is taken first (the loss is the same, the gradient is not).
-
-    Another caption of the same image counts as a negative if the batch holds it, as in every released code.
 
     Raises:
         InputError: If an argument is out of range.

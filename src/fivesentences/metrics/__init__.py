@@ -1,6 +1,6 @@
 """Numbers from a similarity matrix: recall, NCS, ASP, PMRP and others in percent, ranks from 1, mAP as fractions.
 
-And from pairs of a score and a human judgement: correlations with their intervals. ``registry`` lists every metric.
+And from pairs of a score and a human judgement: correlations with their intervals. ``METRICS`` lists every metric.
 
 Everywhere ``similarity`` is ``[images, captions]`` and ``phi`` ``[captions, images]``; equal scores are ordered by
 index, lower first (``TIE_RULE``).

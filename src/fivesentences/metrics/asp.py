@@ -19,6 +19,7 @@ from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, check
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
+#: What ranks equal scores have in ``asp``.
 ASP_TIES = ("index", "average")
 
 

@@ -15,6 +15,7 @@ from fivesentences.retrieval.arguments import checked_choice, checked_count, che
 
 # How many resamples an interval has by default. Each of Kendall's sorts all pairs (3 ms for 48,000).
 RESAMPLES = {"pearson": 1000, "spearman": 1000, "kendall_b": 200, "kendall_c": 200}
+#: The statistics of ``correlation``.
 STATISTICS = tuple(RESAMPLES)
 KENDALL_INTERVAL_PAIRS = 100_000  # with more, Kendall's tau has no interval unless resamples are asked for
 
@@ -75,8 +76,8 @@ def correlation(
         statistic: ``"pearson"``, ``"spearman"``, ``"kendall_b"`` (tau-b) or ``"kendall_c"`` (tau-c).
         clusters: ``[pairs]`` label of each pair's cluster (numbers or strings), or ``[ways, pairs]``; default every
             pair is its own.
-        resamples: How many; default ``RESAMPLES``, but none for Kendall with more than ``KENDALL_INTERVAL_PAIRS``
-            pairs; 0 for no interval.
+        resamples: How many; default 1,000 for Pearson and Spearman, and for Kendall 200, or none with more than 100,000
+            pairs. 0 for no interval.
         confidence: In (0, 1).
         seed: Of the resampling, at least 0.
 

@@ -23,6 +23,7 @@ from fivesentences.semantics.scoring import threads
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
+#: How all rankings order equal scores; every table repeats it.
 TIE_RULE = "equal scores are ordered by index, lower first"
 ELEMENTS_PER_BLOCK = 2_000_000
 QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often

@@ -15,7 +15,12 @@ from fivesentences.retrieval.gallery import Gallery, Similarity
 
 
 class RankStatistics(NamedTuple):
-    """Rank of the best-placed ground-truth item, 1 is best."""
+    """Rank of the best-placed ground-truth item, 1 is best.
+
+    Attributes:
+        median: Median over queries, rounded down.
+        mean: Mean over queries.
+    """
 
     median: float
     mean: float

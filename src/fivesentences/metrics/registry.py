@@ -81,6 +81,7 @@ _hubs = partial(
 )  # fmt: skip
 _skew = partial(_hubs, unit="none", better="lower", decimals=4)
 
+#: Every metric that an evaluation reports, by name; ``docs/metrics.md`` is written from it.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (

@@ -41,7 +41,7 @@ class Evaluation:
     __iter__ = None  # type: ignore[assignment]  # Python would otherwise iterate by self[0], self[1], ...
 
     def __getitem__(self, key: str | tuple[Any, ...]) -> float:
-        """One number.
+        """One number::
 
             scores["R@1", "i2t"]
             scores["Rsum"]
@@ -72,7 +72,7 @@ class Evaluation:
         return True
 
     def value(self, metric: str, direction: str = "", **variant: Any) -> float:
-        """One number.
+        """One number::
 
             result.value("N@5", "i2t", ground_truth="kept")
 
@@ -87,9 +87,9 @@ class Evaluation:
         return pick(self.values, metric, direction, **variant)["value"]
 
     def tidy(self) -> pd.DataFrame:
-        """One row per number, in columns that name it and those of ``GALLERY_COLUMNS``; ``attrs`` holds ``about``.
+        """One row per number: the keys of ``MetricValue``, and protocol, images, captions, galleries and tie_rule.
 
-        Printed, what is the same in all rows stands below the table.
+        ``attrs`` holds ``about``. Printed, what is the same in all rows stands below the table.
         """
         frame = self._noted("tidy")
         return frame.assign(**{column: self.about[column] for column in GALLERY_COLUMNS})

@@ -74,9 +74,10 @@ class Levels(NamedTuple):
 
 
 class CVSE(Matcher):
-    """Regions and words are pooled by attention; each pooled vector is also described as a mixture of concepts.
+    """CVSE (Wang et al. 2020): an instance level, and a consensus level of shared concepts.
 
-    The pooled vector (instance level) and the mixture (consensus level) are fused. Score: ``fused_share`` of the fused
+    Regions and words are pooled by attention; each pooled vector is also described as a mixture of concepts. The
+    pooled vector (instance level) and the mixture (consensus level) are fused. Score: ``fused_share`` of the fused
     vectors' dot product, the rest of the consensus vectors'. Training ranks by the similarities of all three, and
     minimises the KL divergence between the two distributions over concepts.
 

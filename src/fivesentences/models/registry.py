@@ -17,6 +17,7 @@ from fivesentences.models.spec import ModelSpec
 from fivesentences.models.vsepp_spec import VSEPPSpec
 from fivesentences.models.vsrn_spec import VSRNSpec
 
+#: The specification of every model, by name.
 MODELS: dict[str, type[ModelSpec]] = {
     "vsepp": VSEPPSpec,
     "scan": SCANSpec,
@@ -86,7 +87,7 @@ class _OneOfTheModels:
         return {"oneOf": [kind | {"required": ["name"]} for kind in kinds]}
 
 
-# A field of a block that holds any registered model.
+#: A pydantic field that holds any registered model: ``{name: scan, direction: i2t}`` becomes its specification.
 AnyModelSpec = Annotated[SerializeAsAny[ModelSpec], BeforeValidator(_of_its_kind), _OneOfTheModels()]
-# The same in a study, which tells variants of a model apart and leaves the widths to the scale.
+#: The same in a study, which tells variants of a model apart and leaves the widths to the scale.
 ModelVariant = Annotated[AnyModelSpec, AfterValidator(_without_widths)]

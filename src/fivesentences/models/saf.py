@@ -24,7 +24,9 @@ from fivesentences.models.similarity_vectors import (
 
 
 class SAF(SimilarityVectors):
-    """Similarity vectors are weighted by a gate of their own, and their sum is scored.
+    """Similarity attention filtration (SGRAF, Diao et al. 2021): a gate weights the words of a pair.
+
+    Similarity vectors are weighted by a gate of their own, and their sum is scored.
 
     The gate's batch norm sees one caption at a time, as released: in training its statistics are those of all images
     with that caption's words, and its running values move once per caption, in the order of the captions. So a

@@ -66,7 +66,9 @@ class ScalarNormLinear(nn.Module):
 
 
 class SCAN(Matcher):
-    """Regions: linear, L2 norm. Words: (bi-)GRU states, L2 norm. Score: pooled cosines with attended vectors.
+    """Stacked cross attention (Lee et al. 2018): each word attends to regions, or each region to words.
+
+    Regions: linear, L2 norm. Words: (bi-)GRU states, L2 norm. Score: pooled cosines with attended vectors.
 
     Args:
         spec: Its settings and widths.

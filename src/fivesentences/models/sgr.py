@@ -47,7 +47,9 @@ class GraphStep(nn.Module):
 
 
 class SGR(SimilarityVectors):
-    """Similarity vectors exchange information in a few steps; the first one, of the whole pair, is scored.
+    """Similarity graph reasoning (SGRAF, Diao et al. 2021): the words of a pair exchange information.
+
+    Similarity vectors exchange information in a few steps; the first one, of the whole pair, is scored.
 
     The backward pass visits only pairs whose score has a gradient, and computes them a second time: the hardest
     negatives of a batch of 128 are some 400 of its 16,384 pairs. Gradients are exact; hardly any memory is held.

@@ -22,7 +22,9 @@ RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words."
 
 
 class VSEPP(Matcher):
-    """Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word, L2 norm. Score: dot product.
+    """VSE++ (Faghri et al. 2018): one vector per image, one per caption, and their dot product.
+
+    Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word, L2 norm.
 
     Args:
         spec: Its settings and widths.

@@ -50,7 +50,9 @@ RELEASED_NAMES = {
 
 
 class VSRN(Matcher):
-    """Image: linear, four relation blocks, GRU over the regions. Caption: GRU, as VSE++. Score: dot product.
+    """VSRN (Li et al. 2019): regions exchange information and are gathered into one vector per image.
+
+    Image: linear, four relation blocks, GRU over the regions. Caption: GRU, as VSE++. Score: dot product.
 
     Args:
         spec: Its settings and widths.

@@ -160,30 +160,31 @@ def _rows(kind: type[BaseModel], names: Collection[str], before: str = "") -> li
 
 def _row(name: str, field: FieldInfo, schema: dict[str, Any], before: str) -> str:
     meaning = (field.description or "").replace("|", "\\|")
-    return f"| `{name}` | {_shown(field.default)} | {_values(schema)} | {before}{meaning} |"
+    return f"| `{name}` | {value_in_words(field.default)} | {values_in_words(schema)} | {before}{meaning} |"
 
 
-def _shown(value: Any) -> str:
+def value_in_words(value: Any) -> str:
+    """A default or a choice, as YAML writes it."""
     if value is PydanticUndefined:
         return "needed"
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(value_in_words, value))
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
-def _values(schema: dict[str, Any]) -> str:
+def values_in_words(schema: dict[str, Any]) -> str:
     """What a field may be, from its JSON schema."""
     if "anyOf" in schema:
-        values = [_values(one) for one in schema["anyOf"]]
+        values = [values_in_words(one) for one in schema["anyOf"]]
         # What a list has may also stand alone, which "one or more" says.
         return " or ".join(one for one in values if f"one or more: {one}" not in values)
     if "enum" in schema or "const" in schema:
-        return ", ".join(_shown(value) for value in schema.get("enum", [schema.get("const")]))
+        return ", ".join(value_in_words(value) for value in schema.get("enum", [schema.get("const")]))
     kind = str(schema["type"])
     if kind == "array":
-        few, one = schema.get("minItems"), _values(schema["items"])
+        few, one = schema.get("minItems"), values_in_words(schema["items"])
         return f"{few} {one}s" if few is not None and few == schema.get("maxItems") else f"one or more: {one}"
     if kind in ("integer", "number"):
         return {"integer": "whole number", "number": "number"}[kind] + _range(schema)

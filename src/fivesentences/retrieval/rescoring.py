@@ -35,14 +35,17 @@ def naive(similarity: Similarity, out: Output = None) -> NDArray[np.floating]:
     return filled(out, matrix.shape, fill, matrix, name_of(similarity))
 
 
+#: Ways to read a similarity, by the name that studies and ``rescore`` use.
 INFERENCE: dict[str, Callable[..., NDArray[np.floating]]] = {
     "naive": naive,
     "inverted_softmax": inverted_softmax,
     "csls": csls,
     "assignment": assignment,
 }
-PER_DIRECTION = ("inverted_softmax",)  # methods whose result serves one direction only
-TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")  # methods that read all queries of the test set
+#: Methods whose result serves one direction only; the others' serves both.
+PER_DIRECTION = ("inverted_softmax",)
+#: Methods that read all queries of the test set, so that no query could be answered alone.
+TRANSDUCTIVE = ("inverted_softmax", "csls", "assignment")
 
 
 def rescore(

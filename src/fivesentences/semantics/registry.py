@@ -86,6 +86,7 @@ def _meteor(given: MetricInput) -> Scorer:
     return MeteorScorer(given.captions, given.image_of_caption)
 
 
+#: Every phi by name. ``prepare`` turns one into a scorer; a name may end in a tokenisation, such as ``cider-ptb``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "cider": _of_words(CiderScorer, idf=True),
     "spice": _spice("all"),

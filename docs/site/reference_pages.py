@@ -1,0 +1,112 @@
+"""The pages of the reference, written from the package itself: its public names, their docstrings, its command line.
+
+They stand in ``docs/reference``, which is not in git. Every name that ``__all__`` of a public package lists has an
+entry; names of one module stand together, below that module's docstring.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from itertools import groupby
+from pathlib import Path
+
+from docstrings import linked
+from public_names import PACKAGES, PublicName, first_line, public_names
+from sphinx.application import Sphinx
+
+from fivesentences.storage import replacing
+
+FOLDER = "docs/reference"
+# Names of modules in titles, where capitals alone would not do.
+UPPER = ("ap", "asp", "bleu", "coco", "csls", "cvse", "eccv", "hal", "nce", "ncs", "rouge", "saf", "scan", "sgr")
+WRITTEN = {"cider": "CIDEr", "spice": "SPICE", "tfidf": "tf-idf", "vsepp": "VSE++", "vsrn": "VSRN"} | {
+    word: word.upper() for word in UPPER
+}
+COMMANDS = """\
+Command line
+============
+
+Every command, as ``fivesentences --help`` prints it. :doc:`/docs/your_model` shows them at work.
+
+.. typer:: fivesentences.cli:app
+   :prog: fivesentences
+   :make-sections:
+   :show-nested:
+   :preferred: text
+   :width: 80
+"""
+INDEX = """\
+Python API
+==========
+
+What each public package offers, with the shapes, units and ranges that it takes and gives. Arrays may be NumPy arrays,
+memory maps or torch tensors. An ``InputError`` is one sentence with what is wrong, where, and the cure.
+"""
+
+
+def package_page(package: str) -> str:
+    """The page of a package as reStructuredText: an overview of its names, then each of them."""
+    names = public_names(package)
+    lines = [package, "=" * len(package), "", f".. automodule:: {package}", "   :no-members:", ""]
+    lines += [f".. py:currentmodule:: {package}", ""]
+    lines += [".. list-table::", "   :widths: 30 70", "   :class: overview", ""]
+    for one in names:
+        lines += [f"   * - :py:obj:`{one.name} <{one.full}>`", f"     - {linked(one.summary, one.full)}"]
+    for module, group in groupby(names, key=lambda one: one.subject):
+        title = "Making one" if module == package else _title(module)
+        lines += ["", title, "-" * len(title), ""]
+        if module != package:
+            lines += [linked(inspect.getdoc(importlib.import_module(module)) or "", module), ""]
+        for one in group:
+            lines += [*_entry(one), ""]
+    return "\n".join(lines)
+
+
+def _title(module: str) -> str:
+    """The last part of a module's name in words."""
+    words = [WRITTEN.get(word, word) for word in module.rpartition(".")[2].split("_")]
+    title = " ".join(words)
+    return title[0].upper() + title[1:]
+
+
+def _entry(one: PublicName) -> list[str]:
+    if inspect.isfunction(one.value):
+        return [f".. autofunction:: {one.full}"]
+    if inspect.isclass(one.value):
+        return [f".. autoclass:: {one.full}", "   :members:"]
+    lines = [f".. py:data:: {one.name}"]
+    if isinstance(one.value, str | tuple):
+        lines += [f"   :value: {one.value!r}"]
+    lines += ["", *(f"   {linked(line, one.full)}" for line in one.comment)]
+    if isinstance(one.value, dict):
+        lines += ["", f"   Keys: {', '.join(f'``{key}``' for key in one.value)}."]
+    return lines
+
+
+def index_page() -> str:
+    """The page that lists the packages."""
+    lines = [INDEX]
+    for package in PACKAGES:
+        lines += [f":doc:`{package}`", f"   {first_line(importlib.import_module(package).__doc__)}.", ""]
+    return "\n".join(lines)
+
+
+def write_pages(folder: Path) -> None:
+    """Write every page whose text has changed, and remove those of packages that are gone."""
+    pages = {"index": index_page(), "command_line": COMMANDS} | {name: package_page(name) for name in PACKAGES}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.rst"):
+        if path.stem not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            with replacing(path) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / FOLDER))
+    return {"parallel_read_safe": True}

@@ -1,0 +1,73 @@
+"""docs/tutorial.md runs as a notebook, and what its text says of the results is so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient", reason="needs the dependency group docs")
+nbformat = pytest.importorskip("nbformat", reason="needs the dependency group docs")
+read = pytest.importorskip("myst_nb.core.read", reason="needs the dependency group docs")
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+
+# Run after the notebook's own cells, in its kernel.
+WHAT_THE_TEXT_SAYS = """
+own = np.asarray(test.image_of_caption)
+ranked = np.argsort(-similarity, axis=1, kind="stable")
+by_hand = 100 * np.mean([own[ranked[image, 0]] == image for image in range(test.n_images)])
+assert np.isclose(scores["R@1", "i2t"], by_hand)
+
+# Captions of other images describe the first one too.
+assert of_others.max() > 0.5
+
+# The loss of five lines is better, and not by chance.
+rsum = compare(ours, similarity).query("metric == 'Rsum'").iloc[0]
+assert rsum["difference"] > 0 and rsum["p"] < 0.05
+
+# Neither finds the own image, and NCS differs all the same.
+assert not any(item["own"] for answer in query["answers"] for item in answer["items"])
+first, second = (answer["ncs"] for answer in query["answers"])
+assert abs(first - second) >= 10
+assert found["counts"]["t2i"]["neither"]["much"] > 0
+
+assert hubness(corrected).maximum < hubness(ours).maximum
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    """The executed tutorial."""
+    notebook = read.read_myst_markdown_notebook(TUTORIAL.read_text(encoding="utf-8"))
+    notebook.cells.append(nbformat.v4.new_code_cell(WHAT_THE_TEXT_SAYS))
+    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3")
+    return client.execute(env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+def outputs(notebook, part: str) -> str:
+    """Everything that the cell with this line in its source shows as text."""
+    (cell,) = [cell for cell in notebook.cells if cell.cell_type == "code" and part in cell.source.splitlines()]
+    return "".join(one.get("text", "") or one.get("data", {}).get("text/plain", "") for one in cell.outputs)
+
+
+def test_every_cell_runs_and_the_text_is_right(notebook) -> None:
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(code) >= 10
+    assert all(cell.execution_count for cell in code if cell.source.strip())
+
+
+def test_the_table_has_recall_and_what_phi_adds(notebook) -> None:
+    table = outputs(notebook, "print(scores)")
+    assert all(metric in table for metric in ("R@k", "N@k", "SR@k", "150 images, 750 captions"))
+
+
+def test_the_comparison_has_p_values(notebook) -> None:
+    table = outputs(notebook, 'tests = compare(ours, similarity, {"cider": phi}, ks=(1, 10), ms=())')
+    assert "difference" in table and " p" in table
+
+
+def test_pictures_are_drawn(notebook) -> None:
+    drawn = [one for cell in notebook.cells for one in cell.get("outputs", []) if "image/png" in one.get("data", {})]
+    assert len(drawn) == 2
