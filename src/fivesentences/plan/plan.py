@@ -99,6 +99,7 @@ class Plan(Resolved):
             ],
             "tables": [exhibits[table] for table in self.tables],
             "figures": [exhibits[figure] for figure in self.figures],
+            "latex": [places.document(name)],
             "claims": [places.claims(name, "html")],
             "page": [places.page(name), places.manifest(name)],
             "complete": [places.page(self.scale.complete.scale), places.manifest(self.scale.complete.scale)],
