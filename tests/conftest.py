@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
-COUNTED = {"java": "FIVESENTENCES_JAVA", "slurm": "FIVESENTENCES_SLURM", "browser": "FIVESENTENCES_BROWSER"}
+COUNTED = {name: f"FIVESENTENCES_{name.upper()}" for name in ("browser", "java", "latex", "slurm")}
 # As training sets it, but before any test uses oneDNN: it reads this only once.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
@@ -160,8 +160,8 @@ def java_jars() -> list[Path]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Where a mirror is set, nothing that needs real data may be skipped: a skip there would hide a failure.
 
-    Likewise nothing that needs Java, SLURM or a browser where FIVESENTENCES_JAVA, FIVESENTENCES_SLURM or
-    FIVESENTENCES_BROWSER is ``required``, as in the project's own gate.
+    Likewise nothing that needs a browser, Java, LaTeX or SLURM where FIVESENTENCES_BROWSER, FIVESENTENCES_JAVA,
+    FIVESENTENCES_LATEX or FIVESENTENCES_SLURM is ``required``, as in the project's own gate.
     """
     report = yield
     # Not by report.keywords, among which are names of folders too.

@@ -62,6 +62,27 @@ rule plot_figure:
         "../scripts/plot_figure.py"
 
 
+rule gather_latex:
+    input:
+        unpack(read_by("gather_latex")),
+    output:
+        **made_by("gather_latex"),
+    log:
+        "logs/paper/{scale}/latex.log",
+    benchmark:
+        "logs/benchmarks/paper/{scale}/latex.tsv"
+    localrule: True
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        scale=param("gather_latex", "scale"),
+    message:
+        "A LaTeX document of the tables and figures of scale {wildcards.scale}"
+    script:
+        "../scripts/gather_latex.py"
+
+
 rule judge_claims:
     input:
         unpack(read_by("judge_claims")),

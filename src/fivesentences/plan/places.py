@@ -203,6 +203,10 @@ class Places:
         """The page that shows the manifest."""
         return self.results / "paper" / scale / "provenance.html"
 
+    def document(self, scale: str) -> Path:
+        """A LaTeX document of all tables and figures of a scale."""
+        return self.results / "paper" / scale / "paper.tex"
+
     def manifest(self, scale: str, file: Literal["manifest", "headline", "settings"] = "manifest") -> Path:
         """What a scale's numbers were made of; beside it its headline numbers and its settings, which DVC compares."""
         return self.results / "paper" / scale / f"{file}.json"

@@ -106,6 +106,7 @@ class Plan(Resolved):
             ],
             "tables": [exhibits[table] for table in self.tables],
             "figures": [exhibits[figure] for figure in self.figures],
+            "latex": [places.document(name)],
             "claims": [places.claims(name, "html")],
             "page": self.pages_of(name),
             "complete": self.pages_of(self.scale.complete.scale),

@@ -120,6 +120,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "measure_margins": {"margins": places.margins("{scale}", dataset)},
         "make_table": table,
         "plot_figure": figure,
+        "gather_latex": {"document": places.document("{scale}")},
         "judge_claims": {
             name: places.claims("{scale}", suffix)
             for name, suffix in {"data": "json", "csv": "csv", "markdown": "md", "html": "html"}.items()
@@ -541,6 +542,18 @@ class Rules(SubspaceRules):
             },
             {"scale": self._settings(scale), "pictured": pictured, **self._content(pictured)},
             self._by_content(pictured),
+        )
+
+    def gather_latex(self, scale: str) -> Step:
+        """One LaTeX document of all tables and figures."""
+        plan, places = self.plan, self.places
+        return Step(
+            {
+                "tables": [places.exhibit(scale, table, suffix) for table in plan.tables for suffix in ("json", "tex")],
+                "figures": [places.exhibit(scale, one, suffix) for one in plan.figures for suffix in ("json", "pdf")],
+                "studies": [self._study_file(study) for study in plan.studies],
+            },
+            {"scale": self._settings(scale)},
         )
 
     # --- what several rules read ----------------------------------------------------------------------------

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-from fivesentences.metrics.latex import escape_latex
+from fivesentences.metrics.latex import escape_latex, latex_row
 from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import replacing
 
 PLUS_MINUS = "±"
+# Mean widths in points in LaTeX's footnotesize and tiny, and what is between columns and before an uncertainty.
+LETTER, SMALL_LETTER, GAP, HAIR = 4.2, 3.6, 7.0, 1.5
 
 
 def write_table(table: Table, stem: Path | str) -> None:
@@ -46,19 +49,24 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A ``table*`` for a document that loads booktabs and graphicx; shrunk only if wider than the page."""
+    r"""A ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
+
+    It is never wider than the line, and its cells never higher than 55% of a page.
+    """
     stub, columns = len(table.stub), len(table.columns)
     # Uncertainties have columns of their own, so that the numbers are aligned.
     width, form = (2, r"r@{\,}l") if any(table.widest_beside) else (1, "r")
+    title = escape_latex(table.title)
     lines = [
         r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table*}[t]",
         r"\centering\footnotesize\setlength{\tabcolsep}{3.5pt}",
-        rf"\caption{{{escape_latex(f'{table.title}. {table.caption}')}}}\medskip",
-        rf"\label{{tab:{table.study.replace('_', '-')}-{table.name.replace('_', '-')}}}",
+        rf"\caption[{{{title}}}]{{{title}. {escape_latex(table.caption)}}}\medskip",
+        rf"\label{{{label_of('tab', table.study, table.name)}}}",
     ]
     if table.groups:
         lines += [
+            r"\resizebox*{!}{\ifdim\totalheight>.55\textheight .55\textheight\else\totalheight\fi}{%",
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{@{{}}{'l' * stub}{form * columns}@{{}}}}",
             r"\toprule",
@@ -68,21 +76,44 @@ def latex(table: Table) -> str:
         lowest = [escape_latex(column.headings[-1]) for column in table.columns]
         if width == 2:
             lowest = [rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in lowest]
-        lines.append(" & ".join([*map(escape_latex, table.stub), *lowest]) + r" \\")
+        lines.append(latex_row([*map(escape_latex, table.stub), *lowest]))
     for group in table.groups:
-        title = rf"\textit{{{escape_latex(group.title)}}}"
-        lines += [r"\midrule", rf"\multicolumn{{{stub + width * columns}}}{{@{{}}l}}{{{title}}} \\"]
+        heading = rf"\textit{{{escape_latex(group.title)}}}"
+        lines += [r"\midrule", rf"\multicolumn{{{stub + width * columns}}}{{@{{}}l}}{{{heading}}} \\"]
         for row in group.rows:
             for line in table.lines(row):
                 cells = [text for cell in line.cells for text in _latex_cell(cell)[:width]]
-                lines.append(" & ".join([*map(escape_latex, line.stub), *cells]) + r" \\")
+                lines.append(latex_row([*map(escape_latex, line.stub), *cells]))
     if table.groups:
-        lines += [r"\bottomrule", r"\end{tabular}}"]
+        lines += [r"\bottomrule", r"\end{tabular}}}"]
     else:
         lines.append(escape_latex(table.empty) + r"\par")
     notes = " ".join(escape_latex(note) for note in table.notes)
     lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes}}}", r"\end{table*}"]
     return "\n".join(lines) + "\n"
+
+
+def label_of(kind: Literal["tab", "fig"], study: str, name: str) -> str:
+    r"""What ``\ref`` calls a table or figure in LaTeX, such as ``tab:five-sentences-table2``."""
+    return f"{kind}:{study}-{name}".replace("_", "-")
+
+
+def latex_width(table: Table) -> float:
+    """Roughly how wide the table is in LaTeX before it is shrunk, in points: a document may turn a wide one."""
+    lines = [line for group in table.groups for row in group.rows for line in table.lines(row)]
+    names = [max([len(heading), *(len(line.stub[at]) for line in lines)]) for at, heading in enumerate(table.stub)]
+    widths = [LETTER * letters + GAP for letters in names]
+    for at, (column, room) in enumerate(zip(table.columns, table.widest_beside, strict=True)):
+        number = LETTER * max((len(line.cells[at].text) for line in lines), default=0)
+        beside = SMALL_LETTER * len(room) + HAIR if room else 0
+        widths.append(max(LETTER * len(column.headings[-1]), number + beside) + GAP)
+    # A heading that is wider than its columns widens them.
+    for headings in table.upper_headings:
+        end = len(table.stub)
+        for heading, columns in spans(headings):
+            end += columns
+            widths[end - 1] += max(0.0, LETTER * len(heading) + GAP - sum(widths[end - columns : end]))
+    return max([sum(widths), *(LETTER * len(group.title) + GAP for group in table.groups)])
 
 
 def _markdown_cell(cell: ShownCell) -> str:
@@ -106,4 +137,4 @@ def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
         if heading:
             rules.append(rf"\cmidrule(lr){{{start}-{end}}}")
         start = end + 1
-    return [" & ".join(cells) + r" \\", "".join(rules)]
+    return [latex_row(cells), "".join(rules)]

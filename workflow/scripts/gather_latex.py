@@ -1,0 +1,13 @@
+"""One LaTeX document of all tables and figures of a scale."""
+
+from pathlib import Path
+
+from fivesentences.config import Scale, check, read
+from fivesentences.console import log_to
+from fivesentences.paper.document import write_document
+from fivesentences.paper.studies import PaperStudy
+
+with log_to(snakemake.log[0]):
+    studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
+    scale = check(Scale, snakemake.params.scale, "the scale")
+    write_document(scale, studies, Path(snakemake.output.document))
