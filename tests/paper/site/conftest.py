@@ -132,11 +132,11 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     write_examples(corpus, photographs, folder / "examples" / "scenes.json")
     pictures = [read_examples(folder / "examples" / "scenes.json")]
     recorded = read_recorded_runs(**request.getfixturevalue("recorded_files"))
-    write_runs_page(site, kinds_of(everything.plan, "tiny", recorded), recorded, "cider", folder)
+    write_runs_page(site, kinds_of(planned(scale), "tiny", recorded), recorded, "cider", folder)
     manifest, printed = request.getfixturevalue("manifest"), request.getfixturevalue("printed")
     for name, content in {"manifest": manifest, "headline": {}, "settings": manifest["settings"]}.items():
         write_json(folder / f"{name}.json", content)
-    write_provenance(site, everything.plan, "tiny", manifest, printed, folder)
+    write_provenance(site, planned(scale), "tiny", manifest, printed, folder)
     trained = {"matching": 3, "categories": 1}
     write_overview(site, scale, studies, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
     return folder

@@ -270,3 +270,66 @@ def test_claims_are_filtered_by_verdict_and_by_words(opened, site_folder):
     page.wait_for_timeout(500)  # typing is awaited
     texts = shown.all_inner_texts()
     assert 0 < len(texts) < len(claims) and all(re.search("hubs", text, re.IGNORECASE) for text in texts)
+
+
+# --- runs and provenance ----------------------------------------------------------------------------------------------
+
+
+def find(page, words):
+    """Type into the form of a page; lines follow in the next frame."""
+    page.locator("form input[type=search]").fill(words)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+
+
+def test_runs_are_found_by_words_and_by_choice_and_a_name_opens_their_curves_and_seeds(opened):
+    page = opened("runs/index.html")
+    lines, folded = page.locator("tr.kind").filter(visible=True), page.locator("details.kind").filter(visible=True)
+    every = lines.count()
+    assert every == folded.count() > 1 and page.locator("form output").inner_text() == f"{every} of {every} settings"
+    name = page.locator("tr.kind").first.get_attribute("data-text").split()[-1]
+    find(page, f"{name.upper()} scenes")
+    found = lines.count()
+    assert 1 <= found < every and folded.count() == found
+    assert page.locator("form output").inner_text() == f"{found} of {every} settings"
+    lines.first.locator("a").click()
+    kind = page.locator("details.kind[open]")
+    assert kind.count() == 1 and kind.locator("p.name").inner_text().lower() == name
+    assert kind.locator("tbody tr").first.is_visible() and kind.locator("svg.large use").first.is_visible()
+    find(page, "no such run")
+    assert lines.count() == 0
+    find(page, "")
+    select = page.locator("form select").last
+    chosen = select.locator("option").nth(1).inner_text()
+    select.select_option(chosen)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert 1 <= lines.count() < every
+    assert {one.get_attribute("data-loss") for one in lines.all()} == {chosen}
+
+
+def test_a_link_to_one_seed_of_a_run_shows_it(opened):
+    page = opened("runs/index.html")
+    seed = page.locator("details.kind tbody tr[id]").nth(1).get_attribute("id")
+    assert not page.locator(f'[id="{seed}"]').is_visible()
+    page.evaluate("name => { location.hash = name; }", seed)
+    page.locator(f'[id="{seed}"]').wait_for(state="visible", timeout=5000)
+
+
+def test_lines_of_a_chart_are_drawn_where_their_row_is_hidden(opened):
+    page = opened("runs/index.html")
+    first = page.locator("details.kind:has(svg.large)").first
+    first.locator("summary").first.click()
+    drawn = first.locator("svg.large use").first
+    before = drawn.bounding_box()
+    page.evaluate("for (const one of document.querySelectorAll('tr.kind')) one.style.display = 'none'")
+    after = drawn.bounding_box()
+    assert (after["width"], after["height"]) == pytest.approx((before["width"], before["height"]), rel=1e-3)
+    assert before["width"] > 20 and before["height"] > 5
+
+
+def test_provenance_is_searched_in_all_tables(opened):
+    page = opened("provenance.html")
+    rows = page.locator("main tbody tr").filter(visible=True)
+    every = rows.count()
+    find(page, "train")
+    assert 1 <= rows.count() < every
+    assert all("train" in one.inner_text().lower() for one in rows.all())
