@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from fivesentences.corpus import Corpus
+from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.site.examples import read_examples, write_examples
+from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
 from fivesentences.plan.pages import PageRules
+from fivesentences.storage import write_json
 from made_up_claims import is_sam, numbers_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 BUILT = os.environ.get("FIVESENTENCES_SITE")
+
+
+def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Queries on which some made-up models disagree, and the made-up phi by which they do."""
+    draw = np.random.default_rng(6)
+    own = (corpus.image_of_caption[:, None] == np.arange(corpus.n_images)[None, :]).astype(float)
+    phis = {phi: (draw.gamma(0.5, 1.0, own.shape) + own).astype(np.float32) for phi in ("cider", "spice")}
+    similarities = {name: draw.normal(size=own.T.shape) + own.T for name in runs}
+    found = find_disagreements(corpus, similarities, phis, k=k, queries=2, at_random=3, contrasts=[list(runs[:2])])
+    return found | {"format": FORMAT}, phis
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +60,11 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
     write_examples(corpus, photographs, folder / "examples" / "scenes.json")
     pictures = [read_examples(folder / "examples" / "scenes.json")]
+    gallery = planned(scale).gallery("tiny")
+    assert gallery is not None
+    queries = tmp_path_factory.mktemp("queries") / "found.json"
+    write_json(queries, disagreements_of(corpus, gallery.runs)[0])
+    write_gallery(site, scale, studies[gallery.study], queries, photographs, folder)
     trained = {"matching": 3, "categories": 1}
     write_overview(site, scale, made, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
     return folder
