@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,14 @@ import pytest
 from fivesentences.config import Scale, check, extended
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_yaml
+from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
 from fivesentences.evaluation.training_histories import COLUMNS, write_histories
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.manifest import settings_of
 from fivesentences.paper.site.examples import read_examples, write_examples
+from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.provenance import write_provenance
 from fivesentences.paper.site.runs_page import write_runs_page
@@ -50,6 +52,16 @@ def epochs_of(plan, scale) -> pd.DataFrame:
         frame["best"] = (epoch == epoch[-1]).astype(int)
         frames.append(frame.assign(run=name, device="cpu x86_64", torch="2.15.0"))
     return pd.concat(frames, ignore_index=True)[list(COLUMNS)]
+
+
+def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Queries on which some made-up models disagree, and the made-up phi by which they do."""
+    draw = np.random.default_rng(6)
+    own = (corpus.image_of_caption[:, None] == np.arange(corpus.n_images)[None, :]).astype(float)
+    phis = {phi: (draw.gamma(0.5, 1.0, own.shape) + own).astype(np.float32) for phi in ("cider", "spice")}
+    similarities = {name: draw.normal(size=own.T.shape) + own.T for name in runs}
+    found = find_disagreements(corpus, similarities, phis, k=k, queries=2, at_random=3, contrasts=[list(runs[:2])])
+    return found | {"format": FORMAT}, phis
 
 
 @pytest.fixture(scope="session")
@@ -137,6 +149,11 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     for name, content in {"manifest": manifest, "headline": {}, "settings": manifest["settings"]}.items():
         write_json(folder / f"{name}.json", content)
     write_provenance(site, planned(scale), "tiny", manifest, printed, folder)
+    gallery = planned(scale).gallery("tiny")
+    assert gallery is not None
+    queries = tmp_path_factory.mktemp("queries") / "found.json"
+    write_json(queries, disagreements_of(corpus, gallery.runs)[0])
+    write_gallery(site, scale, studies[gallery.study], queries, photographs, folder)
     trained = {"matching": 3, "categories": 1}
     write_overview(site, scale, studies, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
     return folder

@@ -16,12 +16,13 @@ from fivesentences.config import Scale
 from fivesentences.corpus import COLUMNS, Corpus, Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.paper.site.gallery import LONGEST_SIDE, write_gallery, write_thumbnails
 from fivesentences.paper.site.shell import Site, SitePage
 from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.rows import expand_rows
 from fivesentences.storage import write_json
+
+from .conftest import disagreements_of
 
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"), SitePage("", "Gallery", "gallery/index.html")))
 HOSTILE = '</script><script>alert("x")</script> a "dog" & <b onmouseover=\'y\'>'
@@ -97,23 +98,21 @@ def scale(make_scale) -> Scale:
 
 
 @pytest.fixture
-def phis(corpus: Corpus) -> dict[str, np.ndarray]:
-    draw = np.random.default_rng(6)
-    own = corpus.image_of_caption[:, None] == np.arange(corpus.n_images)[None, :]
-    return {phi: (draw.gamma(0.5, 1.0, own.shape) + own).astype(np.float32) for phi in ("cider", "spice")}
-
-
-@pytest.fixture
-def found(corpus: Corpus, study: PaperStudy, scale: Scale, phis: dict[str, np.ndarray]) -> dict[str, Any]:
+def made_up(corpus: Corpus, study: PaperStudy, scale: Scale) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     assert study.gallery is not None
     runs = [row.runs[0].name for row in expand_rows(study.gallery.rows, study, scale) if row.runs]
     assert len(runs) > 1
-    draw = np.random.default_rng(5)
-    own = np.zeros((corpus.n_images, corpus.n_captions))
-    own[corpus.image_of_caption, np.arange(corpus.n_captions)] = 1
-    similarities = {name: draw.normal(size=own.shape) + own for name in runs}
-    options = {"k": K, "queries": 2, "at_random": 3, "contrasts": [runs[:2]]}
-    return find_disagreements(corpus, similarities, phis, **options) | {"format": FORMAT}
+    return disagreements_of(corpus, runs, K)
+
+
+@pytest.fixture
+def found(made_up) -> dict[str, Any]:
+    return made_up[0]
+
+
+@pytest.fixture
+def phis(made_up) -> dict[str, np.ndarray]:
+    return made_up[1]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 BUILT = os.environ.get("FIVESENTENCES_SITE")
 # Pages that are opened, by their paths in the site; a page of a new kind is added here, and to `site_folder`.
 PAGES = ["index.html", "claims/claims.html", "five_sentences/index.html", "sched_sam/index.html"]
-PAGES += ["metric_agreement/index.html", "runs/index.html", "provenance.html"]
+PAGES += ["metric_agreement/index.html", "gallery/index.html", "runs/index.html", "provenance.html"]
 OUTSIDE = ["five_sentences/table3.html"]  # stands alone, without the frame
 if BUILT:
     PAGES = sorted(

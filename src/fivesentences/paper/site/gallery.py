@@ -164,9 +164,8 @@ def worded_criteria(found: Mapping[str, Any], direction: str, labels: Sequence[s
             values |= {side: f"{one[side]:,}" for side in ("first_better", "second_better")}
             values |= {"mean": signed(one["mean"], 2)}
         key = "-".join([one["criterion"], *(str(found["models"].index(run)) for run in one["models"])])
-        among = (
-            f" It applies to {one['among']:,} of {found['directions'][direction]['queries']:,} {QUERIES[direction]}."
-        )
+        total = found["directions"][direction]["queries"]
+        among = f" It applies to {one['among']:,} of {total:,} {QUERIES[direction]}." if one["among"] < total else ""
         worded.append(
             {"name": one["criterion"], "key": key, "label": label.format(**values)}
             | {"says": says.format(**values) + among}
