@@ -1,0 +1,179 @@
+"""The documentation as a site: public names and commands have entries, nothing is fetched, mistakes fail the build."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from fivesentences.cli import app
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "docs" / "site"
+pytest.importorskip("sphinx_external_toc", reason="needs the dependency group docs")
+soup = importlib.import_module("bs4").BeautifulSoup
+
+
+def build(source: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run Sphinx with the site's settings on another source folder."""
+    command = [sys.executable, "-m", "sphinx", "-c", str(SITE), "-d", str(out / "doctrees"), *options]
+    return subprocess.run([*command, str(source), str(out)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site's reference alone, without the documents that it links to."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    (source / "README.md").write_text("# Start\n")
+    (source / "contents.yml").write_text("root: README\nentries: [{glob: docs/reference/*}]\n")
+    # All extensions but the pages of source code, which take a third of the time.
+    sphinx = "myst_nb,sphinx_external_toc,sphinxcontrib.typer,sphinx.ext.autodoc,sphinx.ext.napoleon"
+    options = (
+        "-D",
+        f"extensions={sphinx},docstrings,reference_pages",
+        "-D",
+        f"external_toc_path={source}/contents.yml",
+    )
+    done = build(source, out, "--quiet", *options)
+    assert done.returncode == 0, done.stderr
+    unexpected = [line for line in done.stderr.splitlines() if "unknown document" not in line]
+    assert unexpected == []
+    return out
+
+
+def public_names() -> Iterator[str]:
+    """What the public packages export, as users import it."""
+    contents = (SITE / "contents.yml").read_text()
+    for package in re.findall(r"docs/reference/(fivesentences\.\w+)", contents):
+        yield from (f"{package}.{name}" for name in importlib.import_module(package).__all__)
+
+
+def articles(reference: Path) -> Iterator[tuple[str, object]]:
+    """Name and content of each page of a package."""
+    pages = sorted((reference / "docs" / "reference").glob("fivesentences.*.html"))
+    assert len(pages) == 8
+    for page in pages:
+        yield page.stem, soup(page.read_text(encoding="utf-8"), "html.parser").find("article")
+
+
+def test_every_public_name_has_an_entry_with_a_summary(reference: Path) -> None:
+    names = set(public_names())
+    assert len(names) > 120
+    for page, article in articles(reference):
+        of_page = {name for name in names if name.startswith(f"{page}.")}
+        assert of_page - {one.get("id") for one in article.select("dt.sig")} == set()
+        rows = {
+            row.find("a").get_text(): row.find_all("td")[1].get_text() for row in article.select("table.overview tr")
+        }
+        assert rows.keys() == {name.rpartition(".")[2] for name in of_page}
+        assert [name for name, summary in rows.items() if len(summary.split()) < 4] == []
+
+
+def test_what_an_entry_says_is_laid_out(reference: Path) -> None:
+    shown = dict(articles(reference))
+    (ncs,) = [
+        one for one in shown["fivesentences.metrics"].select("dt") if one.get("id") == "fivesentences.metrics.ncs"
+    ]
+    labels = [one.get_text().rstrip(":") for one in ncs.find_next_sibling("dd").select("dl.field-list > dt")]
+    assert labels == ["Parameters", "Returns", "Raises"]
+    assert "similarity: ArrayLike | Gallery" in " ".join(ncs.get_text(" ").split()).replace(" :", ":")
+    # Gallery links to another package's page, and so does a name within a sentence.
+    assert any("fivesentences.retrieval.html" in link["href"] for link in ncs.select("a[href]"))
+    assert shown["fivesentences.metrics"].select_one('a[href="#fivesentences.metrics.TIE_RULE"]')
+    # The range and the default of a setting come from the specification itself.
+    (hal,) = [
+        one for one in shown["fivesentences.losses"].select("dt") if one.get("id") == "fivesentences.losses.HalSpec"
+    ]
+    assert "Values: number above 0; default 60." in hal.find_next_sibling("dd").get_text()
+
+
+def test_no_page_shows_what_only_python_would_write(reference: Path) -> None:
+    for page, article in articles(reference):
+        text = article.get_text()
+        for residue in (
+            "_SupportsArray",
+            "TypeAliasForwardRef",
+            "FieldInfo(",
+            "dtype[",
+            "<factory>",
+            "Alias for field",
+            "`",
+        ):
+            assert residue not in text, f"{page}: {residue}"
+        assert article.select("blockquote") == [], f"{page}: an indented block is no code; end the line above with '::'"
+        assert article.select(".problematic, .system-message") == [], page
+
+
+def test_every_command_is_shown_with_its_options(reference: Path) -> None:
+    text = (reference / "docs" / "reference" / "command_line.html").read_text(encoding="utf-8")
+    sections = {one.get_text().rstrip("#") for one in soup(text, "html.parser").select("article :is(h2, h3, h4)")}
+    commands = get_command(app).commands
+    assert commands.keys() - sections == set()
+    assert commands["features"].commands.keys() - sections == set()
+    assert "--map-cutoffs" in text
+
+
+def test_a_browser_fetches_nothing_from_elsewhere(reference: Path) -> None:
+    for page in reference.rglob("*.html"):
+        content = soup(page.read_text(encoding="utf-8"), "html.parser")
+        used = [one.get("src") for one in content.select("[src]")] + [
+            one["href"] for one in content.select("link[href]")
+        ]
+        assert [one for one in used if re.match(r"(https?:)?//", str(one))] == [], page
+    for sheet in reference.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_the_start_page_and_search_need_no_server(reference: Path) -> None:
+    start = (reference / "index.html").read_text()
+    assert 'url=README.html"' in start and (reference / "README.html").exists()
+    assert "Search.setIndex(" in (reference / "searchindex.js").read_text(encoding="utf-8")[:100]
+
+
+WHOLE = {"README.md": "# Start\n\n[other](docs/other.md#a-part)\n", "docs/other.md": "# Other\n\n## A part\n"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, None),
+        ({"README.md": "# Start\n\n[other](docs/others.md)\n"}, "docs/others.md"),
+        ({"README.md": "# Start\n\n[other](docs/other.md#no-part)\n"}, "no-part"),
+        ({"docs/forgotten.md": "# Forgotten\n"}, "forgotten.md: WARNING: document isn't included in any toctree"),
+        ({"README.md": "# Start\n\n![picture](docs/images/none.png)\n"}, "docs/images/none.png"),
+    ],
+    ids=["whole", "link", "anchor", "contents", "picture"],
+)
+def test_a_mistake_fails_the_build(tmp_path: Path, change: dict[str, str], message: str | None) -> None:
+    source = tmp_path / "source"
+    for name, text in (WHOLE | change).items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    (source / "contents.yml").write_text("root: README\nentries: [{file: docs/other}]\n")
+    options = ("-D", "extensions=myst_nb,sphinx_external_toc", "-D", f"external_toc_path={source}/contents.yml")
+    strict = ("--fail-on-warning", "--keep-going", "-b", "dummy", "-D", "html_theme=basic")
+    done = build(source, tmp_path / "out", *strict, *options)
+    if message is None:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 1
+        assert message in done.stderr
+
+
+def test_the_build_is_strict_and_fresh() -> None:
+    script = (SITE / "build").read_text()
+    assert "--fail-on-warning" in script and "--fresh-env" in script
+
+
+def test_the_order_of_documents_names_each_once() -> None:
+    contents = yaml.safe_load((SITE / "contents.yml").read_text())
+    named = re.findall(r"'file': '([^']+)'", str(contents))
+    assert len(named) == len(set(named))
+    assert named[0] == "docs/tutorial"
