@@ -219,7 +219,7 @@ def test_a_dataset_that_the_catalogue_lacks_is_named(plans):
 
 def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_real_data():
     plan = plan_of(read(Scale, TINY), TINY.parent)
-    jobs, _ = jobs_for(plan, plan.targets["page"])
+    jobs, _ = jobs_for(plan, [*plan.targets["page"], *plan.targets["latex"]])
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_some_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
     slow = {"score_training_captions"}  # its losses read no slow phi on a fraction

@@ -103,7 +103,7 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     entries = []
     for number, (start, steepness, curve) in enumerate(_curves(data)):
         colour, epochs = COLOURS[number], int(curve["epochs"].iloc[0])
-        how: dict[str, Any] = {"color": colour, "linestyle": DASHES[number % 3], "linewidth": 1.5, "zorder": 3}
+        how: dict[str, Any] = {"color": colour, "linestyle": DASHES[number], "linewidth": 1.5, "zorder": 3}
         panel.plot(curve["epoch"], curve["alpha"], **how)
         panel.plot(start * epochs, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False)
         entries.append(("●", colour, _label(start, steepness)))

@@ -17,6 +17,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.figures.canvas import (
+    HATCH,
     OTHERS_COLOUR,
     OWN_COLOUR,
     SOFT,
@@ -72,7 +73,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 OWN = "own"
 # Of each kind of pair: its colour, how far its boxes are moved to the side, and where its counts stand below the axis.
 LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 15.5), OWN: (OWN_COLOUR, 0.2, 22.5)}
-LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), ("■", OWN_COLOUR, "captions of the image itself")]
+LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), ("▨", OWN_COLOUR, "captions of the image itself")]
 # Sizes in inches.
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 
@@ -183,6 +184,7 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
 
     for kind, (colour, shift, below) in LOOKS.items():
         part = data[data["pairs"] == kind]
+        hatch = HATCH if colour == OWN_COLOUR else None
         if part.empty:
             continue
         places = np.array([labels.index(score) for score in part["score"]])
@@ -196,7 +198,7 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
             showfliers=False,
             patch_artist=True,
             manage_ticks=False,
-            boxprops={"facecolor": colour, "edgecolor": colour, "alpha": 0.35, "linewidth": 0.6},
+            boxprops={"facecolor": f"{colour}59", "edgecolor": colour, "hatch": hatch, "linewidth": 0.6},
             medianprops={"color": colour, "linewidth": 1.8, "solid_capstyle": "butt"},
             whiskerprops={"color": colour, "linewidth": 0.8},
             showcaps=False,
@@ -211,7 +213,7 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
                 textcoords="offset points",
                 ha="center",
                 va="center",
-                fontsize=5.5,
+                fontsize=6,
                 color=colour,
                 annotation_clip=False,
             )

@@ -10,11 +10,15 @@ from fivesentences.corpus import Photographs, decode
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-# Okabe and Ito's colours, which the colour-blind can tell apart, made dark enough for thin lines and text on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A0527F", "#B07D00", "#3A3A3A", "#2E8FC0")
+# The hues of Okabe and Ito, each with a lightness of its own, so that they differ in grey print too; dark enough for
+# thin lines and text on white. Found by a search for the largest smallest distance in CAM02-UCS, to everybody, to the
+# colour-blind and in grey: see tests/paper/test_colours.py.
+COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#1C1F1C", "#1B87D8")
+HATCH = "/////"  # of areas of OWN_COLOUR, which lie on or beside those of OTHERS_COLOUR
 OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other images, and of the image itself
 SOFT, RULE, GRID = "#6b6b6b", "#c9c9c9", "#e4e4e4"
 WIDTH = 7.4  # inches
+# One style for all figures, on top of matplotlib's defaults: a matplotlibrc of the machine changes nothing.
 STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8.5,
@@ -23,7 +27,8 @@ STYLE: Any = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    "pdf.fonttype": 42,
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,  # TrueType, embedded: what is printed does not depend on the reader's fonts
     "svg.hashsalt": "fivesentences",
 }
 

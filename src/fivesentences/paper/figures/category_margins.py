@@ -11,13 +11,9 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.paper.figures.canvas import WIDTH, draw_grid, panel_at, text_at
-from fivesentences.paper.figures.category_looks import (
-    Look,
-    draw_legend,
-    legend_height,
-    looks_of_categories,
-)
+from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
 from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import of_run, read_category_margins

@@ -13,8 +13,10 @@ from pydantic import Field
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation import read_evaluations, tidy_of
-from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.legend import Look, draw_legend
+from fivesentences.paper.figures.lines import DASHES, MARKERS
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import Part, labels_of_settings
@@ -36,7 +38,8 @@ ORDER = ("t2i", "i2t")  # the paper counts images, so this comes first
 SETTING: tuple[Part, ...] = ("dataset", "model", "loss", "fraction")  # each has a column of panels
 # Sizes in inches.
 LEFT, GAP, DOWN, HEIGHT, TOP, KEY = 0.62, 0.28, 0.45, 1.75, 0.42, 0.4
-CHANCE = "#8f8f8f"
+CHANCE = "chance"
+CHANCE_LOOK = Look("#8f8f8f", (0, (1, 1)))
 HOW_TO_READ = [
     "Both axes are logarithmic. Where a line begins is the percentage of items that are the nearest of any "
     "query; where it ends is the largest hub of any seed. Lines are means over seeds.",
@@ -125,9 +128,9 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
             if down == len(ORDER) - 1:
                 panel.set_xlabel("nearest of at least so many queries")
     bottom = TOP + len(ORDER) * (HEIGHT + DOWN) + 0.12
-    entries = [("●", COLOURS[index], INFERENCES.get(name, name)) for index, name in enumerate(methods)]
-    for place, entry in enumerate([*entries, ("╌", CHANCE, "chance")]):
-        legend_at(canvas, LEFT + place * 1.25, bottom, [entry])
+    looks = {name: Look(COLOURS[index], DASHES[index]) for index, name in enumerate(methods)}
+    names = {name: INFERENCES.get(name, name) for name in methods} | {CHANCE: "chance"}
+    draw_legend(canvas, LEFT, bottom, WIDTH - LEFT, looks | {CHANCE: CHANCE_LOOK}, names)
 
 
 def _draw_lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest: int) -> None:
@@ -141,10 +144,12 @@ def _draw_lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest:
             continue
         if method == methods[0]:
             chance = line[line["by_chance"] > 0]
-            panel.plot(chance["at_least"], chance["by_chance"], color=CHANCE, linewidth=1.0, linestyle="--")
+            colour, dashes = CHANCE_LOOK
+            panel.plot(chance["at_least"], chance["by_chance"], color=colour, linewidth=1.0, linestyle=dashes)
         colour, last = COLOURS[index], line.iloc[-1]
-        panel.plot(line["at_least"], line["percent"], color=colour, linewidth=1.3, zorder=3)
-        panel.plot(last["at_least"], last["percent"], color=colour, marker="o", markersize=3.6, zorder=4)
+        how: Any = {"linestyle": DASHES[index], "linewidth": 1.3, "zorder": 3}
+        panel.plot(line["at_least"], line["percent"], color=colour, **how)
+        panel.plot(last["at_least"], last["percent"], color=colour, marker=MARKERS[index], markersize=3.6, zorder=4)
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0,)))

@@ -13,7 +13,8 @@ import pandas as pd
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.lines import LineEnd, draw_labels, widest_label
+from fivesentences.paper.figures.legend import Look
+from fivesentences.paper.figures.lines import DASHES, LineEnd, draw_labels, widest_label
 from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import of_run, read_histories
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 COLUMNS = ["setting", "line", "what", "epoch", "mean", "low", "high", "seeds"]
 MARGIN, ALPHA = "mean margin", "alpha"
 # Margins take these colours in turn; the schedule has one that no margin has.
-LINES = (COLOURS[0], COLOURS[1], COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[6])
+LOOKS = tuple(
+    Look(COLOURS[colour], DASHES[dashes]) for colour, dashes in ((0, 0), (1, 2), (3, 3), (4, 5), (5, 6), (6, 0))
+)
 SCHEDULE = COLOURS[2]
 # Inches; and characters of a line of a label.
 LEFT, ABOVE, HEIGHT, BELOW, BESIDE, TEXT_LINE, APART = 0.5, 0.3, 2.1, 0.5, 0.2, 0.125, 0.07
@@ -109,8 +112,8 @@ def _notes(made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
 def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     """A panel per setting, one below the other."""
     settings, names = unique(data["setting"]), unique(data[data["what"] == MARGIN]["line"])
-    colours = {name: LINES[index % len(LINES)] for index, name in enumerate(names)}
-    panels = [(setting, _lines(data[data["setting"] == setting], colours)) for setting in settings]
+    looks = {name: LOOKS[index % len(LOOKS)] for index, name in enumerate(names)}
+    panels = [(setting, _lines(data[data["setting"] == setting], looks)) for setting in settings]
     labels = [label for _, lines in panels for label, *_ in lines]
     apart = TEXT_LINE * max(len(label.splitlines()) for label in labels) + APART
     height = max(HEIGHT, apart * max(len(lines) for _, lines in panels))
@@ -130,13 +133,13 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
         draw_labels(panel, ends, apart / height, 1 + BESIDE / width)
 
 
-def _lines(data: pd.DataFrame, colours: dict[str, str]) -> list[tuple[str, pd.DataFrame, str, Any]]:
+def _lines(data: pd.DataFrame, looks: dict[str, Look]) -> list[tuple[str, pd.DataFrame, str, Any]]:
     """Label, points, colour and dashes of each line of a panel."""
     lines: list[tuple[str, pd.DataFrame, str, Any]] = []
     margins, schedules = (data[data["what"] == what] for what in (MARGIN, ALPHA))
     for name, line in margins.groupby("line", sort=False):
         label = "mean margin" if margins["line"].nunique() == 1 else str(name)
-        lines.append((textwrap.fill(label, WRAPPED), line, colours[str(name)], "-"))
+        lines.append((textwrap.fill(label, WRAPPED), line, *looks[str(name)]))
     for number, (name, line) in enumerate(schedules.groupby("line", sort=False)):
         label = "α(t)" if schedules["line"].nunique() == 1 else str(name)
         lines.append((textwrap.fill(label, WRAPPED), line, SCHEDULE, (0, (5 - number % 3, 1.5))))

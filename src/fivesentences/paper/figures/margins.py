@@ -25,6 +25,8 @@ from fivesentences.paper.figures.canvas import (
     text_at,
 )
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.legend import Look, draw_legend
+from fivesentences.paper.figures.lines import DASHES
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, read_all_margins
 from fivesentences.paper.text.labels import label_of, loss_in_words
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
 # Sizes in inches.
 LEFT, PANEL, HEIGHT, BETWEEN, HEADING, BARS, RIGHT, LINE = 0.2, 2.9, 1.25, 0.42, 0.3, 1.35, 0.45, 0.16
-LINES = (COLOURS[5], COLOURS[2], COLOURS[4], COLOURS[3], COLOURS[0], COLOURS[1], COLOURS[6])
+LOOKS = tuple(Look(COLOURS[colour], dashes) for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True))
 
 
 class MarginsFigure(FigureKind):
@@ -48,7 +50,7 @@ class MarginsFigure(FigureKind):
     fractions: list[Fraction] = Field(min_length=1, description="of the training captions of every dataset")
     losses: list[Name] = Field(
         min_length=1,
-        max_length=len(LINES),
+        max_length=len(LOOKS),
         description="of the study, with adaptive margins and random negatives: their margins",
     )
     shares: list[Name] = Field(default=[], description="likewise: what the variance is made of; none: of `losses`")
@@ -124,7 +126,7 @@ def _notes() -> list[str]:
 def _draw(canvas: Canvas, context: Context, spec: MarginsFigure, blocks: Sequence[Block]) -> None:
     heights = [max(HEIGHT, 0.17 * len(block.shares)) for block in blocks]
     shown = [loss for loss in spec.losses if any(loss in block.margins for block in blocks)]
-    colours = dict(zip(spec.losses, LINES, strict=False))
+    looks = dict(zip(spec.losses, LOOKS, strict=False))
     total = sum(heights) + len(blocks) * (HEADING + BETWEEN) + LINE * max(len(shown), 2) + 0.06
     canvas.set_size_inches(WIDTH, total)
     edges = [edge for block in blocks for one in block.margins.values() for edge in _range(one)]
@@ -136,12 +138,12 @@ def _draw(canvas: Canvas, context: Context, spec: MarginsFigure, blocks: Sequenc
         top += HEADING
         own = {context.study.losses[loss].margin for loss in block.margins}
         panel = panel_at(canvas, LEFT, top, PANEL, height)
-        _draw_margins(panel, block, colours, limits, sorted(own))
+        _draw_margins(panel, block, looks, limits, sorted(own))
         bars = panel_at(canvas, WIDTH - BARS - RIGHT, top, BARS, height)
         _draw_shares(bars, block, context)
         top += height + BETWEEN
-    entries = [("━", colours[loss], loss_in_words(context.study, loss)) for loss in shown]
-    legend_at(canvas, LEFT, top, entries)
+    names = {loss: loss_in_words(context.study, loss) for loss in shown}
+    draw_legend(canvas, LEFT, top, 0, {loss: looks[loss] for loss in shown}, names)
     parts = [("■", OWN_COLOUR, "variance from positives"), ("■", OTHERS_COLOUR, "variance from negatives")]
     legend_at(canvas, WIDTH - BARS - RIGHT, top, parts)
 
@@ -155,13 +157,14 @@ def _range(numbers: Numbers) -> tuple[float, float]:
 
 
 def _draw_margins(
-    panel: Any, block: Block, colours: dict[str, str], limits: tuple[float, float], own: Sequence[float]
+    panel: Any, block: Block, looks: dict[str, Look], limits: tuple[float, float], own: Sequence[float]
 ) -> None:
     for loss, numbers in block.margins.items():
         margin = numbers["margin"]
         counts = np.array(margin["counts"], dtype=float)
-        panel.stairs(counts / counts.max(), margin["edges"], color=colours[loss], fill=True, alpha=0.2)
-        panel.stairs(counts / counts.max(), margin["edges"], color=colours[loss], linewidth=0.9)
+        colour, dashes = looks[loss]
+        panel.stairs(counts / counts.max(), margin["edges"], color=colour, fill=True, alpha=0.2)
+        panel.stairs(counts / counts.max(), margin["edges"], color=colour, linewidth=1.0, linestyle=dashes)
     for place, text in [*((margin, f"{margin:g}: triplet") for margin in own), (CAP, "1: released cap")]:
         panel.axvline(place, color=SOFT, linewidth=0.7, linestyle=(0, (3, 2)))
         right = place > sum(limits) * 0.7

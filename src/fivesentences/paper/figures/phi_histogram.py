@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from fivesentences.paper.figures.canvas import OTHERS_COLOUR, OWN_COLOUR, SOFT, WIDTH, legend_at, panel_at, text_at
+from fivesentences.paper.figures.canvas import (
+    HATCH,
+    OTHERS_COLOUR,
+    OWN_COLOUR,
+    SOFT,
+    WIDTH,
+    legend_at,
+    panel_at,
+    text_at,
+)
 from fivesentences.paper.figures.phi_figure import PhiFigure
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics
@@ -21,7 +30,7 @@ COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 COLUMNS = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
 LEGEND = [
     ("■", OTHERS_COLOUR, "captions with other images"),
-    ("■", OWN_COLOUR, "captions with their own image, the caption kept among its references"),
+    ("▨", OWN_COLOUR, "captions with their own image, the caption kept among its references"),
     ("┅", OWN_COLOUR, "captions with their own image, the caption left out of its references"),
 ]
 # Sizes in inches.
@@ -100,7 +109,8 @@ def _draw_histograms(panel: Any, numbers: dict[str, Any]) -> None:
         if what == "own_left_out":
             panel.stairs(share, edges, color=colour, linewidth=1.0, linestyle=(0, (2, 1)), baseline=0, zorder=4)
         else:
-            panel.stairs(share, edges, color=colour, fill=True, alpha=0.28, baseline=0)
+            hatch = HATCH if what != OTHERS else None
+            panel.stairs(share, edges, color=colour, fill=True, alpha=0.28, baseline=0, hatch=hatch)
             panel.stairs(share, edges, color=colour, linewidth=1.0, baseline=0, zorder=3)
     panel.set_yscale("log")
     panel.set_ylim(smallest / 2, (2 / smallest) ** 0.35)  # a quarter of the height for the numbers

@@ -14,8 +14,9 @@ from pydantic import Field
 from fivesentences.config.types import Share
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH, panel_at, text_at
-from fivesentences.paper.figures.category_looks import Look, draw_legend, legend_height, looks_of_categories
+from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
 from fivesentences.paper.figures.placing import places_beside
 from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure
 from fivesentences.paper.kinds import Context

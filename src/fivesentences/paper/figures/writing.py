@@ -20,13 +20,14 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
 
     Equal drawings give equal bytes: no date and no version is stored.
     """
-    import matplotlib
+    import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.figure import Figure
 
     png, pdf, csv, json = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
-    with matplotlib.rc_context(STYLE), replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
+    style = matplotlib.style.context(["default", STYLE])
+    with style, replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
         canvas = Figure(figsize=(WIDTH, 1.0))
         (drawing.draw or _draw_nothing)(canvas)
         FigureCanvasAgg(canvas)
