@@ -1,4 +1,4 @@
-"""The pages of documentation: their links lead somewhere."""
+"""The pages of documentation: their links lead somewhere, and no output in them was typed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fivesentences.paper.text.outputs import PLACE
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/*.md")])
+# Blocks that no command of this program writes, and what keeps them true.
+TYPED = {"docs/losses.md": "tests/losses/test_losses_page.py runs the block of Python above it"}
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 
 
@@ -35,3 +39,34 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
         if not target.exists() or (anchor and anchor not in anchors_of(target)):
             dead.append(link["to"])
     assert not dead
+
+
+def typed_blocks(text: str) -> list[str]:
+    """First lines of blocks that name no language, which show output, and that no command writes."""
+    rest = PLACE.sub("", text)
+    return [
+        block[2].partition("\n")[0] for block in re.finditer(r"^```(\w*)\n(.*?)^```", rest, re.M | re.S) if not block[1]
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_block_of_output_was_typed(page):
+    found = typed_blocks(page.read_text(encoding="utf-8"))
+    assert bool(found) == (str(page.relative_to(ROOT)) in TYPED), (
+        f"write it by a place, see fivesentences fill: {found}"
+    )
+
+
+def test_a_typed_block_is_found_and_code_and_places_are_not():
+    page = "```python\nprint(1)\n```\n\n<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n{}"
+    assert typed_blocks(page.format("")) == []
+    assert typed_blocks(page.format("```\n17.0\n```\n")) == ["17.0"]
+
+
+def test_a_reader_sees_every_command_whose_output_is_shown():
+    """The comment that names it is invisible; the same command stands in the page's text."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        seen = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+        for place in PLACE.finditer(text):
+            assert place["command"] in seen, f"{page.name}: {place['command']}"

@@ -35,6 +35,18 @@ def hardware() -> dict[str, Any]:
     return found
 
 
+def cpu_kind() -> str:
+    """What the last digits of a training on the CPU depend on: its vendor and torch's instructions for it."""
+    vendor = re.search(r"^vendor_id\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
+    try:
+        import torch
+
+        capability = torch.backends.cpu.get_cpu_capability()
+    except ImportError:
+        capability = "without torch"
+    return f"{vendor[1].strip() if vendor else platform.machine()} {capability}"
+
+
 def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")

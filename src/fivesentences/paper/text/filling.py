@@ -39,17 +39,40 @@ def filled(text: str, results: Path, page: Path | str = "page", only: str = "*")
     Raises:
         InputError: If a place does not end or asks for something that is not there; which line of the page it is in.
     """
+    return counted(text, results, page, only)[0]
+
+
+def counted(
+    text: str, results: Path, page: Path | str = "page", only: str = "*", *, available: bool = False
+) -> tuple[str, int, list[str]]:
+    """As ``filled``, and how many places were filled, and the missing files of those that were left alone.
+
+    Args:
+        available: Leave a place alone whose file is missing, instead of an error.
+    """
+    done, left = 0, []
 
     def fill(place: re.Match[str]) -> str:
-        if not fnmatchcase(place["asked"].strip().partition(" ")[0], only):
+        nonlocal done
+        file = place["asked"].strip().partition(" ")[0]
+        if not wanted(file, only):
             return place[0]
+        if available and not (results / file).exists():
+            left.append(file)
+            return place[0]
+        done += 1
         where = f"{page}, line {text.count(chr(10), 0, place.start()) + 1}"
         return f"<!-- fill {place['asked']} -->{_content(place['asked'], results, where)}<!-- /fill -->"
 
     begun, ended = text.count("<!-- fill "), len(PLACE.findall(text))
     if begun != ended:
         raise InputError(f"{page}: {begun} places begin with '<!-- fill ', but {ended} end with '<!-- /fill -->'.")
-    return PLACE.sub(fill, text)
+    return PLACE.sub(fill, text), done, left
+
+
+def wanted(name: str, only: str) -> bool:
+    """Whether a file or a command matches the pattern."""
+    return fnmatchcase(name, only)
 
 
 def _content(asked: str, results: Path, where: str) -> str:
