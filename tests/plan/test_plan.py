@@ -109,7 +109,8 @@ def test_the_target_complete_trains_what_the_default_trains_and_more(plans):
     complete, _ = jobs_for(plan, plan.targets["complete"])
     assert complete["train"] == len(plan.jobs) > usual["train"]
     made = Path("results/paper/demo-complete")
-    assert plan.targets["complete"] == [made / "index.html", made / "manifest.json"]
+    pages = ("index.html", "manifest.json", "runs/index.html", "provenance.html")
+    assert plan.targets["complete"] == [made / page for page in pages]
 
 
 @pytest.mark.parametrize("plan", ["demo", "flickr8k", "paper"], indirect=True)

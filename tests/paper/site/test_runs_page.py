@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from fivesentences.evaluation.tidy import read_tidy
-from fivesentences.paper.site.runs_page import anchor, duration, write_runs_page
-from fivesentences.paper.site.shown_runs import kinds_of, read_recorded_runs
+from fivesentences.paper.site.runs_page import duration, write_runs_page
+from fivesentences.paper.site.shown_runs import anchor_of, kinds_of, read_recorded_runs
 from fivesentences.plan.runs import RunSpec
 
 
@@ -114,7 +114,7 @@ def test_every_run_and_kind_has_an_anchor_of_its_own_and_every_link_leads_to_one
     names = {kind.name for kind in kinds} | {run.name for kind in kinds for run in kind.runs}
     assert names <= set(found.ids)
     assert {unquote(link[1:]) for link in found.links} <= set(found.ids)
-    assert {f"#{anchor(kind.name)}" for kind in kinds} <= set(found.links)
+    assert {f"#{anchor_of(kind.name)}" for kind in kinds} <= set(found.links)
 
 
 def test_the_page_shows_means_over_seeds_and_every_seed(page, kinds):

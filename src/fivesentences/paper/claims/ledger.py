@@ -23,6 +23,7 @@ from fivesentences.paper.claims.effects import (
     rank_correlation,
 )
 from fivesentences.paper.claims.verdicts import SHARE, Effect, Outcome, Verdict, chance_of, outcome_of, verdict_of
+from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell
 from fivesentences.plan.claims import Claim, JudgesTest, LevelTest, MethodsTest, RanksTest, RunsTest
@@ -45,12 +46,14 @@ class Cell:
         effect: The difference or value.
         outcome: What it says by itself.
         link: Address of the table or figure that shows its runs, from the page of claims; empty if there is none.
+        kinds: Its runs without their seeds, as the page of runs names them; empty if it tests no runs of its own.
     """
 
     label: str
     effect: Effect
     outcome: Outcome
     link: str = ""
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,12 +154,14 @@ def _judge(
     test, phi = claim.test, plan.scale.evaluation_phi
     unit, smallest = _unit(test)
     effects: list[tuple[str, Effect, str]] = []
+    kinds: list[tuple[str, ...]] = []
     match test:
         case RunsTest() | LevelTest() | MethodsTest():
             for cell in made:
                 effect = _of_runs(cell, numbers, phi) if isinstance(cell, RunCell) else _of_methods(cell, test, numbers)
                 contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
                 effects.append((cell.label, effect, shown.link(cell.runs, contrasted)))
+                kinds.append(tuple(dict.fromkeys(map(kind_of, cell.runs))))
             why = "the scale has no runs that test it"
         case RanksTest():
             effects, why = _of_ranks(test, plan, scale, numbers, shown.every_run), "the scale has too few settings"
@@ -166,7 +171,10 @@ def _judge(
     outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
     chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
     verdict = verdict_of(outcomes, chances)
-    cells = tuple(Cell(*one[:2], outcome, one[2]) for one, outcome in zip(effects, outcomes, strict=True))
+    cells = tuple(
+        Cell(label, effect, outcome, link, of_cell)
+        for (label, effect, link), outcome, of_cell in zip(effects, outcomes, kinds or [()] * len(effects), strict=True)
+    )
     if effects:
         why = _why(cells) if verdict == "not testable" else ""
     return Judged(paper.name, paper.study.paper, claim, verdict, cells, why, unit, smallest)

@@ -16,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.claims.ledger import Cell, Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
 from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.shown_runs import anchor_of
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import number, signed
 from fivesentences.plan.claims import Claim, Printed
@@ -276,7 +277,7 @@ def _power(one: Judged) -> str:
     return f"An effect of {size} would have been seen with a power of 80%."
 
 
-def _cell(cell: Cell, one: Judged) -> dict[str, str]:
+def _cell(cell: Cell, one: Judged) -> dict[str, Any]:
     effect, decimals = cell.effect, _decimals(one)
     seeds = f"{effect.seeds} seed{'s' if effect.seeds != 1 else ''}" if effect.seeds else ""
     kind = {"judged images": "images", "settings": "settings"}.get(effect.over, "queries")
@@ -284,6 +285,7 @@ def _cell(cell: Cell, one: Judged) -> dict[str, str]:
     return {
         "label": cell.label,
         "link": cell.link,
+        "runs": [f"../runs/index.html#{anchor_of(kind)}" for kind in cell.kinds],
         "a": number(effect.a, decimals),
         "b": number(effect.b, decimals),
         "value": _value(effect, one),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,7 +14,7 @@ from markupsafe import Markup
 from fivesentences.paper.headline import MEASURES
 from fivesentences.paper.site.run_curves import HEIGHT, WIDTH, Chart, chart_of
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.shown_runs import EPOCH_OF, SIDES, Kind, Part, Recorded, ShownRun
+from fivesentences.paper.site.shown_runs import EPOCH_OF, SIDES, Kind, Part, Recorded, ShownRun, anchor_of
 from fivesentences.paper.text.names import phi_in_words
 from fivesentences.paper.text.numbers import number
 from fivesentences.storage import replacing
@@ -92,7 +91,7 @@ class KindLine:
     @property
     def address(self) -> str:
         """Its anchor in a link."""
-        return anchor(self.kind.name)
+        return anchor_of(self.kind.name)
 
     @property
     def marks(self) -> Markup:
@@ -122,11 +121,6 @@ class Section:
     numbers: tuple[str, ...]
     curves: tuple[str, str]
     lines: tuple[KindLine, ...]
-
-
-def anchor(run: str) -> str:
-    """The address of a run, or of a kind of run, on the page of runs, behind ``#``."""
-    return quote(run, safe="/=,+@:|")
 
 
 def write_runs_page(site: Site, kinds: Sequence[Kind], recorded: Recorded, phi: str, folder: Path) -> Path:
@@ -273,7 +267,7 @@ def _about(kind: Kind) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
         found.append(("Shown in", tuple((title, _exhibit(name)) for name, title in kind.shown_in)))
     members = list(dict.fromkeys(member for run in kind.runs for member in run.members))
     if members:
-        found.append(("The mean of the similarities of", tuple((name, f"#{anchor(name)}") for name in members)))
+        found.append(("The mean of the similarities of", tuple((name, f"#{anchor_of(name)}") for name in members)))
     if kind.seconds is not None:
         shared = ", its share of the job that trained it with others" if kind.of_job else ""
         found.append((f"Training took {duration(kind.seconds)} per run{shared}.", ()))

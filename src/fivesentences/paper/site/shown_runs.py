@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 import yaml
@@ -128,6 +129,11 @@ class Recorded:
     subspaces: pd.DataFrame
     subspace_histories: pd.DataFrame
     jobs: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+def anchor_of(run: str) -> str:
+    """The address of a run, or of a kind of run, on the page of runs, behind ``#``."""
+    return quote(run, safe="/=,+@:|")
 
 
 def read_recorded_runs(
