@@ -455,11 +455,12 @@ def everything_written(everything, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def planned(studies) -> Callable[[Scale], Plan]:
+def planned(studies) -> Callable[..., Plan]:
+    """The plan of a scale with its studies, or with others, and with all claims."""
     catalogue = read(Catalogue, CONFIG / "datasets.yaml")
 
-    def made(scale: Scale) -> Plan:
-        chosen = {name: studies[name] for name in scale.studies}
+    def made(scale: Scale, chosen: dict[str, PaperStudy] | None = None) -> Plan:
+        chosen = chosen or {name: studies[name] for name in scale.studies}
         claims = claims_of_papers(CONFIG, chosen, scale.scale)
         return Plan(scale, chosen, catalogue, places=Places(Path("results")), config=CONFIG, claims=claims)
 

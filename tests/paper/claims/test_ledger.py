@@ -16,7 +16,7 @@ from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims
-from fivesentences.paper.claims.writing import OF_SEVERAL, counts_of, in_short, read_claims, write_claims
+from fivesentences.paper.claims.writing import counts_of, in_short, read_claims, words_for, write_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import plan_of
 from fivesentences.plan.pages import PageRules
@@ -193,7 +193,7 @@ def test_verdicts_are_counted(written):
     assert sum(counts.values()) == len(found) and counts["holds"] > 3 and counts["not testable"] > 10
     short = in_short(read_claims(stem.with_suffix(".json")))
     assert short.startswith(f"{len(found)} claims of the papers: {counts['holds']} hold, ")
-    assert all(f"{count} {OF_SEVERAL[verdict]}" in short for verdict, count in counts.items() if count)
+    assert all(f"{count} {words_for(verdict, count)}" in short for verdict, count in counts.items() if count)
 
 
 def test_a_cell_says_its_effect_interval_and_where_it_is_shown(written):

@@ -47,13 +47,12 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
         return Path(BUILT).resolve()
     folder = tmp_path_factory.mktemp("site") / "tiny"
     shutil.copytree(everything_written, folder)
-    site = Site.of(PageRules(planned(scale)).site("tiny"))
+    site = Site.of(PageRules(planned(scale, studies)).site("tiny"))
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, site, folder / "claims" / "claims")
     claims = read_claims(folder / "claims" / "claims.json")
-    made = {name: study for name, study in studies.items() if name in scale.studies}
-    for name, study in made.items():
+    for name, study in studies.items():
         if study.made_at(scale):
             write_study_page(site, scale, name, study, folder, claims["claims"])
     corpus: Corpus = everything.corpus
@@ -66,7 +65,7 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     write_json(queries, disagreements_of(corpus, gallery.runs)[0])
     write_gallery(site, scale, studies[gallery.study], queries, photographs, folder)
     trained = {"matching": 3, "categories": 1}
-    write_overview(site, scale, made, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
+    write_overview(site, scale, studies, folder, corpora=[corpus], trained=trained, claims=claims, pictures=pictures)
     return folder
 
 

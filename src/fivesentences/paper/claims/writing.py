@@ -29,6 +29,7 @@ IN_WORDS: dict[Verdict, str] = {
     "does not": "does not hold",
     "not testable": "not testable at this scale",
 }
+OF_ONE: dict[Verdict, str] = IN_WORDS | {"not testable": "cannot be tested at this scale"}
 OF_SEVERAL: dict[Verdict, str] = {
     "holds": "hold",
     "partly": "hold partly",
@@ -68,7 +69,7 @@ def write_claims(found: Sequence[Judged], scale: Scale, site: Site, stem: Path) 
         "claims.html",
         "claims/claims.html",
         scripts=["alpine"],
-        counts=[(OF_SEVERAL[verdict], verdict, count) for verdict, count in counts_of(found).items() if count],
+        counts=[(words_for(verdict, count), verdict, count) for verdict, count in counts_of(found).items() if count],
         how=HOW,
         papers=_by_paper(found),
     )
@@ -113,7 +114,14 @@ def counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(counts: Mapping[Verdict, int]) -> str:
-    return ", ".join(f"{counts[verdict]} {OF_SEVERAL[verdict]}" for verdict in VERDICTS if counts[verdict])
+    return ", ".join(
+        f"{counts[verdict]} {words_for(verdict, counts[verdict])}" for verdict in VERDICTS if counts[verdict]
+    )
+
+
+def words_for(verdict: Verdict, count: int) -> str:
+    """A verdict of so many claims: ``holds`` of one, ``hold`` of several."""
+    return OF_ONE[verdict] if count == 1 else OF_SEVERAL[verdict]
 
 
 def counts_of(found: Sequence[Judged]) -> dict[Verdict, int]:

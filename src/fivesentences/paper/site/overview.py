@@ -10,10 +10,11 @@ from typing import Any
 from fivesentences.config import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
-from fivesentences.paper.claims.writing import IN_WORDS, OF_SEVERAL, VERDICTS, in_short, line_of
+from fivesentences.paper.claims.writing import VERDICTS, in_short, line_of, words_for
 from fivesentences.paper.site.notes import SharedNote, shared_notes
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
+from fivesentences.paper.site.study import count_of
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words
 from fivesentences.paper.text.numbers import signed
 from fivesentences.plan.studies import Study
@@ -105,17 +106,16 @@ def write_overview(
         "index.html",
         about=about(scale, corpora, trained or {}),
         counts=[
-            (verdict, number, OF_SEVERAL[verdict])
+            (verdict, number, words_for(verdict, number))
             for verdict in VERDICTS
             if claims and (number := claims["counts"].get(verdict))
         ],
         in_short=in_short(claims) if claims else "",
         main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],
-        words=IN_WORDS,
         chart=effects_of(every),
         shared=shared_by_studies(scale, studies, folder),
         papers=[
-            (f"{name}/index.html", study.short or study.paper, study.paper, len(made))
+            (f"{name}/index.html", study.short or study.paper, study.paper, count_of(made))
             for name, study in studies.items()
             if (made := study.made_at(scale))
         ],

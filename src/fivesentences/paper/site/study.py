@@ -16,6 +16,7 @@ from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.tables import names_difference, names_published, site_rows
 from fivesentences.paper.tables.table import Table
+from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.studies import Study
 
 ON_PUBLISHED = "Below each of our numbers stands the published one, where there is one, in italics."
@@ -77,7 +78,7 @@ def write_study_page(
         "study.html",
         f"{name}/index.html",
         paper=study.paper,
-        made=_made(len(tables), len(figures)),
+        made=count_of(made),
         on_published=_on_published(list(read.values())),
         claims=f"{len(of_paper)} claims of this paper: {counted(of_paper)}" if of_paper else "",
         paper_anchor=name,
@@ -90,9 +91,13 @@ def write_study_page(
     )
 
 
-def _made(tables: int, figures: int) -> str:
-    counts = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in ((tables, "table"), (figures, "figure"))]
-    return " and ".join(text for text in counts if not text.startswith("0 "))
+def count_of(made: Sequence[Exhibit]) -> str:
+    """How many tables and figures there are: ``5 tables and 1 figure``."""
+    counts = (
+        (sum(isinstance(one, kind) for one in made), word)
+        for kind, word in ((TableKind, "table"), (FigureKind, "figure"))
+    )
+    return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts if count)
 
 
 def _on_published(tables: Sequence[Table]) -> str:
@@ -100,7 +105,7 @@ def _on_published(tables: Sequence[Table]) -> str:
     if not any(names_published(table) for table in tables):
         return ""
     differences = any(names_difference(table) for table in tables)
-    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" if differences else f"{ON_PUBLISHED} {ON_DIFFERENCES} None is, here."
+    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" + ("" if differences else " Here there is no such case.")
 
 
 def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:
