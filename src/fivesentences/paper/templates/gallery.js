@@ -11,11 +11,17 @@ document.addEventListener("alpine:init", () => {
         element,
         reasons: element.dataset.reasons.split(" "),
         hits: element.dataset.hits.split(" "),
-        text: element.textContent.toLowerCase(),
+        text: this.textOf(element),
       }));
       this.$watch("[direction, criterion, words, models, differ]", () => this.filter());
       this.filter();
       this.arrive();
+    },
+
+    // Titles and captions, those of retrieved images too; not what models and numbers are called.
+    textOf(element) {
+      const texts = [...element.querySelectorAll("h3, .asked li, .text")].map((one) => one.textContent);
+      return [...texts, ...[...element.querySelectorAll("img")].map((one) => one.alt)].join("\n").toLowerCase();
     },
 
     get filtered() {

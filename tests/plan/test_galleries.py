@@ -1,0 +1,119 @@
+"""The gallery of a scale: which runs it shows, of which dataset, and what its rules read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fivesentences.config import Catalogue, Scale, read
+from fivesentences.errors import InputError
+from fivesentences.paper.studies import PaperStudy
+from fivesentences.plan.exhibits import GallerySpec
+from fivesentences.plan.graph import graph_of
+from fivesentences.plan.pages import GALLERY, PageRules
+from fivesentences.plan.plan import Plan
+
+CONFIG = Path(__file__).parents[2] / "config"
+ROWS = [{"role": "flickr30k", "loss": ["hardest", "all", "knn3"]}, {"role": "coco", "loss": ["hardest", "all"]}]
+PAIRS = [{"role": "flickr30k", "a": "all", "b": "hardest"}, {"role": "flickr30k", "a": "knn3", "b": "hardest"}]
+
+
+def study(**gallery: Any) -> PaperStudy:
+    """A study without tables, so that nothing but its gallery asks for runs."""
+    losses = {"hardest": {"triplet": "hardest"}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}}
+    return PaperStudy.model_validate(
+        {"paper": "P", "losses": losses, "gallery": {"rows": ROWS, "contrasts": PAIRS} | gallery}
+    )
+
+
+@pytest.fixture
+def plan(make_scale):
+    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
+
+    def made(one: PaperStudy | None = None, **changes: Any) -> Plan:
+        # "both" has no gallery: the scale's is that of the first study that has one.
+        studies = {"both": PaperStudy(paper="Q"), "mine": one or study(), "late": study(title="Late")}
+        scale: Scale = make_scale(**{"studies": list(studies), "keep": None} | changes)
+        return Plan(scale, studies, catalogue, config=CONFIG)
+
+    return made
+
+
+def losses_of(plan: Plan) -> list[str]:
+    gallery = plan.gallery("tiny")
+    assert gallery is not None
+    return [row.loss for row in gallery.rows]
+
+
+def test_a_gallery_shows_one_run_of_each_row_and_asks_for_their_training(plan) -> None:
+    made = plan()
+    gallery = made.gallery("tiny")
+    assert (gallery.study, gallery.dataset, losses_of(made)) == ("mine", "scenes", ["hardest", "all", "knn3"])
+    assert all(run.endswith("seed=0") for run in gallery.runs) and set(gallery.runs) < set(made.runs)
+    hardest, every, knn = gallery.runs
+    assert gallery.contrasts == ((every, hardest), (knn, hardest))
+    rules = {job.rule for job in graph_of(made, made.targets["page"]).jobs}
+    assert {"find_disagreements", "show_gallery", "train"} <= rules
+
+
+def test_what_a_scale_leaves_out_is_in_no_gallery_nor_in_its_contrasts(plan) -> None:
+    made = plan(keep=[{"loss": ["hardest", "all"]}])
+    assert losses_of(made) == ["hardest", "all"] and len(made.gallery("tiny").contrasts) == 1
+    assert [row.loss for row in made.gallery("tiny-complete").rows] == ["hardest", "all", "knn3"]
+
+
+def test_both_sides_of_a_contrast_are_shown_once(plan) -> None:
+    made = plan(study(rows=[ROWS[0], {"role": "flickr30k", "loss": "hardest"}], contrasts=PAIRS))
+    assert losses_of(made) == ["hardest", "all", "knn3"]
+    assert losses_of(plan(study(rows=[{"role": "flickr30k", "loss": "knn3"}]))) == ["knn3", "all", "hardest"]
+
+
+def test_only_queries_of_a_dataset_with_photographs_are_shown(plan, tmp_path: Path) -> None:
+    precomp = {"loader": "precomp", "folder": str(tmp_path)}
+    known = {"roles": {"flickr30k": "mine"}, "datasets": {"mine": precomp}}
+    assert plan(**known).gallery("tiny") is None
+    datasets = {"mine": precomp, "coco": {"loader": "karpathy"}}
+    both = {"roles": {"flickr30k": "mine", "coco": "coco"}, "datasets": datasets}
+    gallery = plan(**both).gallery("tiny")
+    assert gallery.dataset == "coco" and [row.loss for row in gallery.rows] == ["hardest", "all"]
+    assert gallery.contrasts == ()
+
+
+def test_a_scale_may_keep_the_gallery_alone_by_its_name(plan) -> None:
+    assert losses_of(plan(only=["gallery"])) == ["hardest", "all", "knn3"]
+
+
+def test_without_a_gallery_nothing_is_planned_and_navigation_does_not_lead_there(plan, studies, make_scale) -> None:
+    def addresses(made: Plan) -> set[str]:
+        return {page["path"] for page in PageRules(made).site("tiny")["pages"]}
+
+    assert GALLERY in addresses(plan())
+    some = {"five_sentences": studies["five_sentences"]}
+    catalogue = read(Catalogue, CONFIG / "datasets.yaml")
+    without = Plan(make_scale(studies=list(some), only=["table3"], keep=None), some, catalogue, config=CONFIG)
+    assert without.gallery("tiny") is None and GALLERY not in addresses(without)
+    rules = {job.rule for job in graph_of(without, without.targets["page"]).jobs}
+    assert not rules & {"find_disagreements", "show_gallery"}
+    with pytest.raises(InputError, match="tiny: no study has a gallery with a row that is trained on photographs"):
+        without.inputs_of("find_disagreements", scale="tiny")
+
+
+def test_the_phi_of_ncs_comes_first_and_those_of_the_paper_follow_where_the_scale_has_them(plan) -> None:
+    assert plan().phis_of_gallery == ["cider"]
+    assert plan(evaluation_phi="tfidf", matrices=["spice"]).phis_of_gallery == ["tfidf", "spice"]
+    names = list(plan(matrices=["spice"]).params_of("find_disagreements", scale="tiny")["phis"])
+    assert names == ["cider", "spice"]
+
+
+@pytest.mark.parametrize("row", [{"inference": "csls"}, {"folds": 5}])
+def test_retrievals_are_those_of_the_whole_split(row: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="leave inference and folds out of the rows of the gallery"):
+        GallerySpec(rows=[{"role": "flickr30k", "loss": "hardest"} | row])
+
+
+def test_losses_of_a_gallery_are_declared() -> None:
+    with pytest.raises(ValidationError, match="gallery names the loss 'sam', but losses has only: hardest, all, knn3"):
+        study(rows=[{"role": "flickr30k", "loss": "sam"}])
