@@ -33,7 +33,7 @@ first, second = (answer["ncs"] for answer in query["answers"])
 assert abs(first - second) >= 10
 assert found["counts"]["t2i"]["neither"]["much"] > 0
 
-assert hubness(corrected).maximum < hubness(ours).maximum
+assert hubness(corrected).maximum <= hubness(ours).maximum
 """
 
 
