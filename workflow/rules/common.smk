@@ -57,6 +57,18 @@ def content(rule):
     return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
 
 
+def reported(file, subcategory):
+    """A table or figure as `snakemake --report` shows it: below its paper, with its own title and caption."""
+    return report(
+        file,
+        caption="../report/exhibit.rst",
+        category=lambda wildcards, params: params.texts["paper"],
+        subcategory=subcategory,
+        labels=lambda wildcards, params: {key: params.texts[key] for key in ("name", "title")}
+        | {"scale": wildcards.scale},
+    )
+
+
 def benchmarks():
     """Where each rule that was declared before leaves its seconds."""
     return {rule.name: strip_wildcard_constraints(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark}
