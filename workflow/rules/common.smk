@@ -59,12 +59,17 @@ def content(rule):
 
 def reported(file, subcategory):
     """A table or figure as `snakemake --report` shows it: below its paper, with its own title and caption."""
+
+    def text(params, name):
+        # What stands in braces would be taken for a wildcard; the space has no width.
+        return params.texts[name].replace("{", "{\u200b")
+
     return report(
         file,
         caption="../report/exhibit.rst",
-        category=lambda wildcards, params: params.texts["paper"],
+        category=lambda wildcards, params: text(params, "paper"),
         subcategory=subcategory,
-        labels=lambda wildcards, params: {key: params.texts[key] for key in ("name", "title")}
+        labels=lambda wildcards, params: {name: text(params, name) for name in ("name", "title")}
         | {"scale": wildcards.scale},
     )
 
