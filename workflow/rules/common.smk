@@ -57,6 +57,23 @@ def content(rule):
     return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
 
 
+def reported(file, subcategory):
+    """A table or figure as `snakemake --report` shows it: below its paper, with its own title and caption."""
+
+    def text(params, name):
+        # What stands in braces would be taken for a wildcard; the space has no width.
+        return params.texts[name].replace("{", "{\u200b")
+
+    return report(
+        file,
+        caption="../report/exhibit.rst",
+        category=lambda wildcards, params: text(params, "paper"),
+        subcategory=subcategory,
+        labels=lambda wildcards, params: {name: text(params, name) for name in ("name", "title")}
+        | {"scale": wildcards.scale},
+    )
+
+
 def benchmarks():
     """Where each rule that was declared before leaves its seconds."""
     return {rule.name: strip_wildcard_constraints(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark}

@@ -5,15 +5,7 @@ rule make_table:
     input:
         unpack(read_by("make_table")),
     output:
-        **made_by("make_table")
-        | {
-            "html": report(
-                made_by("make_table")["html"],
-                caption="../report/table.rst",
-                category="Tables",
-                labels={"table": "{table}"},
-            )
-        },
+        **made_by("make_table") | {"html": reported(made_by("make_table")["html"], "Tables")},
     log:
         "logs/paper/{scale}/{table}.log",
     benchmark:
@@ -25,6 +17,7 @@ rule make_table:
     params:
         scale=param("make_table", "scale"),
         folder=param("make_table", "folder"),
+        texts=param("make_table", "texts"),
     message:
         "{wildcards.table} at scale {wildcards.scale}"
     script:
@@ -35,15 +28,7 @@ rule plot_figure:
     input:
         unpack(read_by("plot_figure")),
     output:
-        **made_by("plot_figure")
-        | {
-            "png": report(
-                made_by("plot_figure")["png"],
-                caption="../report/figure.rst",
-                category="Figures",
-                labels={"figure": "{figure}"},
-            )
-        },
+        **made_by("plot_figure") | {"png": reported(made_by("plot_figure")["png"], "Figures")},
     log:
         "logs/paper/{scale}/{figure}.log",
     benchmark:
@@ -56,6 +41,7 @@ rule plot_figure:
         **content("plot_figure"),
         scale=param("plot_figure", "scale"),
         pictured=param("plot_figure", "pictured"),
+        texts=param("plot_figure", "texts"),
     message:
         "{wildcards.figure} at scale {wildcards.scale}"
     script:
@@ -87,7 +73,15 @@ rule judge_claims:
     input:
         unpack(read_by("judge_claims")),
     output:
-        **made_by("judge_claims"),
+        **made_by("judge_claims")
+        | {
+            "html": report(
+                made_by("judge_claims")["html"],
+                caption="../report/claims.rst",
+                category="What the papers state",
+                labels={"name": "claims", "scale": "{scale}"},
+            )
+        },
     log:
         "logs/paper/{scale}/claims.log",
     benchmark:

@@ -527,7 +527,7 @@ class Rules(SubspaceRules):
                 "study": self._study_file(table),
                 "published": [] if file is None else [file],
             },
-            {"scale": self._settings(scale), "folder": str(folder)},
+            {"scale": self._settings(scale), "folder": str(folder), "texts": self._texts(table)},
         )
 
     def plot_figure(self, scale: str, figure: str) -> Step:
@@ -540,7 +540,12 @@ class Rules(SubspaceRules):
                 "photographs": [] if pictured is None else self._photographs(pictured),
                 "study": self._study_file(figure),
             },
-            {"scale": self._settings(scale), "pictured": pictured, **self._content(pictured)},
+            {
+                "scale": self._settings(scale),
+                "pictured": pictured,
+                "texts": self._texts(figure),
+                **self._content(pictured),
+            },
             self._by_content(pictured),
         )
 
@@ -709,6 +714,12 @@ class Rules(SubspaceRules):
         if exhibit.reads == "retrievals":
             return next((row.dataset for row in self._compared(scale, figure)), None)
         return next(iter(self.plan.scale.datasets))
+
+    def _texts(self, exhibit: str) -> dict[str, str]:
+        """What a report says of a table or figure."""
+        spec = self.plan.exhibits[exhibit]
+        paper = self.plan.study_of(exhibit).paper
+        return {"paper": paper, "name": spec.name, "title": spec.title, "caption": spec.caption}
 
     def _study_file(self, exhibit: str) -> Path:
         return config_file(f"studies/{exhibit.partition('/')[0]}.yaml", self.plan.config)

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from fivesentences.config.types import Count, Positive, Share, Strict
 from fivesentences.losses.scheduled_margin_spec import activation
-from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, legend_at, panel_at, text_at
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.legend import LEGEND_LINE, Look, draw_legend
 from fivesentences.paper.figures.lines import DASHES
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.plan.exhibits import Source
@@ -100,13 +101,13 @@ def _notes(data: pd.DataFrame) -> list[str]:
 def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     canvas.set_size_inches(WIDTH, ABOVE + HEIGHT + BELOW)
     panel = panel_at(canvas, LEFT, ABOVE, PANEL, HEIGHT)
-    entries = []
+    looks = {}
     for number, (start, steepness, curve) in enumerate(_curves(data)):
         colour, epochs = COLOURS[number], int(curve["epochs"].iloc[0])
         how: dict[str, Any] = {"color": colour, "linestyle": DASHES[number], "linewidth": 1.5, "zorder": 3}
         panel.plot(curve["epoch"], curve["alpha"], **how)
         panel.plot(start * epochs, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False)
-        entries.append(("●", colour, _label(start, steepness)))
+        looks[_label(start, steepness)] = Look(colour, DASHES[number])
     panel.set_xlim(0, data["epochs"].iloc[0])
     panel.set_ylim(-0.02, 1.02)
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
@@ -117,4 +118,5 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
     across = {"fontsize": 7.5, "color": SOFT, "va": "center"}
     text_at(canvas, beside, ABOVE + HEIGHT * 0.02 / 1.04, "α = 1: the adaptive margin, fₘ = fₐₘ", **across)
     text_at(canvas, beside, ABOVE + HEIGHT * 1.02 / 1.04, "α = 0: the fixed margin, fₘ = m", **across)
-    legend_at(canvas, beside, ABOVE + HEIGHT / 2 - 0.16 * len(entries) / 2, entries)
+    middle = ABOVE + HEIGHT / 2 - LEGEND_LINE * len(looks) / 2
+    draw_legend(canvas, beside, middle, 0, looks, {name: name for name in looks})

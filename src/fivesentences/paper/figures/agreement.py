@@ -18,6 +18,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.figures.canvas import (
     HATCH,
+    HATCHED,
     OTHERS_COLOUR,
     OWN_COLOUR,
     SOFT,
@@ -73,7 +74,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 OWN = "own"
 # Of each kind of pair: its colour, how far its boxes are moved to the side, and where its counts stand below the axis.
 LOOKS = {OTHER_IMAGES: (OTHERS_COLOUR, -0.2, 15.5), OWN: (OWN_COLOUR, 0.2, 22.5)}
-LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), ("▨", OWN_COLOUR, "captions of the image itself")]
+LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), (HATCHED, OWN_COLOUR, "captions of the image itself")]
 # Sizes in inches.
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 

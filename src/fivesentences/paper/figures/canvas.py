@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # thin lines and text on white. Found by a search for the largest smallest distance in CAM02-UCS, to everybody, to the
 # colour-blind and in grey: see tests/paper/test_colours.py.
 COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#1C1F1C", "#1B87D8")
+HATCHED = "▨"  # a sign of a legend
 HATCH = "/////"  # of areas of OWN_COLOUR, which lie on or beside those of OTHERS_COLOUR
 OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other images, and of the image itself
 SOFT, RULE, GRID = "#6b6b6b", "#c9c9c9", "#e4e4e4"
@@ -49,10 +50,19 @@ def text_at(canvas: Canvas, left: float, top: float, text: str, **how: Any) -> A
 def legend_at(
     canvas: Canvas, left: float, top: float, entries: Sequence[tuple[str, str, str]], apart: float = 0.16
 ) -> None:
-    """Explain signs: entries of (sign, its colour, text), one below the other."""
+    """Explain signs: entries of (sign, its colour, text), one below the other; ``HATCHED`` is an area with hatches."""
+    from matplotlib.patches import Rectangle
+
+    across, down = canvas.get_size_inches()
     for index, (sign, colour, text) in enumerate(entries):
-        text_at(canvas, left, top + index * apart, sign, color=colour, fontsize=8)
-        text_at(canvas, left + 0.16, top + index * apart, text, fontsize=7.5)
+        y = top + index * apart
+        if sign == HATCHED:
+            look: Any = {"facecolor": f"{colour}59", "edgecolor": colour, "hatch": HATCH, "linewidth": 0.6}
+            size: Any = (0.1 / across, 0.1 / down)
+            canvas.add_artist(Rectangle((left / across, 1 - (y + 0.115) / down), *size, **look))
+        else:
+            text_at(canvas, left, y, sign, color=colour, fontsize=8)
+        text_at(canvas, left + 0.16, y, text, fontsize=7.5)
 
 
 def rule_at(canvas: Canvas, top: float) -> None:

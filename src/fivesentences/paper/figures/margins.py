@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 COLUMNS = ["dataset", "fraction", "loss", "what", "from", "to", "value"]
 # Sizes in inches.
 LEFT, PANEL, HEIGHT, BETWEEN, HEADING, BARS, RIGHT, LINE = 0.2, 2.9, 1.25, 0.42, 0.3, 1.35, 0.45, 0.16
+POSITIVES = f"{OWN_COLOUR}a0"  # lighter, so that grey print tells it from the negatives
 LOOKS = tuple(Look(COLOURS[colour], dashes) for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True))
 
 
@@ -144,7 +145,7 @@ def _draw(canvas: Canvas, context: Context, spec: MarginsFigure, blocks: Sequenc
         top += height + BETWEEN
     names = {loss: loss_in_words(context.study, loss) for loss in shown}
     draw_legend(canvas, LEFT, top, 0, {loss: looks[loss] for loss in shown}, names)
-    parts = [("■", OWN_COLOUR, "variance from positives"), ("■", OTHERS_COLOUR, "variance from negatives")]
+    parts = [("■", POSITIVES, "variance from positives"), ("■", OTHERS_COLOUR, "variance from negatives")]
     legend_at(canvas, WIDTH - BARS - RIGHT, top, parts)
 
 
@@ -195,7 +196,7 @@ def _draw_shares(panel: Any, block: Block, context: Context) -> None:
         if shares["negative"] is None:
             continue
         negative = min(max(shares["negative"], 0.0), 1.0)
-        panel.barh(place, 1 - negative, color=OWN_COLOUR, alpha=0.75, height=0.62)
+        panel.barh(place, 1 - negative, color=POSITIVES, height=0.62)
         panel.barh(place, negative, left=1 - negative, color=OTHERS_COLOUR, height=0.62)
         panel.annotate(
             f"{shares['negative']:.1%}",

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fivesentences.paper.figures.canvas import (
     HATCH,
+    HATCHED,
     OTHERS_COLOUR,
     OWN_COLOUR,
     SOFT,
@@ -30,7 +31,7 @@ COUNTS = ("captions_beat_own", "captions_beat_theirs", "images_beaten")
 COLUMNS = ["dataset", "split", "phi", "what", "from", "to", "count", "of"]
 LEGEND = [
     ("■", OTHERS_COLOUR, "captions with other images"),
-    ("▨", OWN_COLOUR, "captions with their own image, the caption kept among its references"),
+    (HATCHED, OWN_COLOUR, "captions with their own image, the caption kept among its references"),
     ("┅", OWN_COLOUR, "captions with their own image, the caption left out of its references"),
 ]
 # Sizes in inches.
