@@ -60,9 +60,10 @@ def test_no_block_of_output_was_typed(page):
 
 
 def test_a_typed_block_is_found_and_code_and_places_are_not():
-    page = "```{code-cell} python\nprint(1)\n```\n\n<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n{}"
-    assert typed_blocks(page.format("")) == []
-    assert typed_blocks(page.format("```\n17.0\n```\n")) == ["17.0"]
+    code = "```{code-cell} python\nprint(1)\n```\n\n"
+    place = "<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n"
+    assert typed_blocks(code + place) == []
+    assert typed_blocks(code + place + "```\n17.0\n```\n" + code) == ["17.0"]
 
 
 def test_a_reader_sees_every_command_whose_output_is_shown():
