@@ -45,7 +45,9 @@ def typed_blocks(text: str) -> list[str]:
     """First lines of blocks that name no language, which show output, and that no command writes."""
     rest = PLACE.sub("", text)
     return [
-        block[2].partition("\n")[0] for block in re.finditer(r"^```(\w*)\n(.*?)^```", rest, re.M | re.S) if not block[1]
+        block[2].partition("\n")[0]
+        for block in re.finditer(r"^```([^\n]*)\n(.*?)^```", rest, re.M | re.S)
+        if not block[1]
     ]
 
 
@@ -58,9 +60,10 @@ def test_no_block_of_output_was_typed(page):
 
 
 def test_a_typed_block_is_found_and_code_and_places_are_not():
-    page = "```python\nprint(1)\n```\n\n<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n{}"
-    assert typed_blocks(page.format("")) == []
-    assert typed_blocks(page.format("```\n17.0\n```\n")) == ["17.0"]
+    code = "```{code-cell} python\nprint(1)\n```\n\n"
+    place = "<!-- output: fivesentences metrics -->\n```\n1\n```\n<!-- /output -->\n\n"
+    assert typed_blocks(code + place) == []
+    assert typed_blocks(code + place + "```\n17.0\n```\n" + code) == ["17.0"]
 
 
 def test_a_reader_sees_every_command_whose_output_is_shown():

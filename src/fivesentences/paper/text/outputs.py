@@ -87,6 +87,7 @@ class Outputs:
         self._where = preparations
         self._results = results.resolve()
         self._made: dict[str | None, TemporaryDirectory[str]] = {}
+        self._printed: dict[tuple[str | None, str], str] = {}  # several pages may show one command
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +109,10 @@ class Outputs:
             InputError: If the command cannot be run or ends with another code than 0, or does not write its file.
         """
         folder = self._folder(asked)
-        text = _run(asked.command, folder)
+        key = (asked.preparation, asked.command)
+        if key not in self._printed:
+            self._printed[key] = _run(asked.command, folder)
+        text = self._printed[key]
         if asked.file is not None:
             path = folder / asked.file
             check_file(path, f"'{asked.command}' does not write it")
