@@ -76,6 +76,8 @@ def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both
         if row.kind == "ours" and any(cell.published for cell in row.cells)
     )
     index = next(place for place, cell in enumerate(row.cells) if cell.published)
+    columns = tuple(replace(one, better="higher", decimals=1) for one in table.columns)
+    table = replace(table, columns=columns)
     cell = replace(row.cells[index], value=20.26, published=18.0, difference=2.26)
     worse = replace(cell, value=15.0, difference=-3.0)
     for changed, sense, sign in ((cell, "better", "+2.3"), (worse, "worse", "\N{MINUS SIGN}3.0")):
