@@ -109,7 +109,7 @@ def test_a_clone_redraws_everything_and_then_remakes_exactly_what_depends_on_a_c
     shutil.rmtree(reader / PAPER / "five_sentences")
     said(reader, "dvc", "checkout", "-f")  # as fetched, and newer than everything else
     shown = said(reader, "fivesentences", "redraw", SCALE, "--cores", 2)
-    assert "7 tables, figures and pages drawn; 21 of their 21 files equal what was fetched." in shown
+    assert "10 tables, figures and pages drawn; 26 of their 26 files equal what was fetched." in shown
     assert {path: path.read_bytes() for path in paper} == paper  # the manifest too: it says who trained
     # `--touch` leaves an empty log for every job; a job that ran leaves its time, too.
     ran = {path.stem for path in (reader / "logs/benchmarks").rglob("*.tsv") if path.stat().st_size}
@@ -160,7 +160,7 @@ def test_a_reader_gets_results_over_ssh(shared, ssh, tmp_path):
     said(reader, "dvc", "pull", "results/corpus", "results/evaluation", "results/paper")
     assert not (reader / "results/training").exists() and not (reader / "results/features").exists()
     shown = said(reader, "fivesentences", "redraw", SCALE, "--cores", 2)
-    assert "6 tables, figures and pages drawn; 17 of their 17 files equal what was fetched." in shown
+    assert "9 tables, figures and pages drawn; 22 of their 22 files equal what was fetched." in shown
     kept = PAPER / "features/scenes/grid_descriptors-global.png"
     assert f"kept as fetched, since its photographs or features are not here: {kept}" in shown
     assert jobs(reader) == {}
@@ -224,6 +224,6 @@ def test_two_manifests_differ_in_settings_and_numbers_and_not_in_inputs(shared, 
     assert {"git", "settings", "numbers"} <= set(by_part) and not {"inputs", "made", "versions", "seeds"} & set(by_part)
     assert by_part["settings"] == [{"part": "settings", "name": "training/epochs", "a": 1, "b": 2}]
     names = {str(one["name"]) for one in by_part["numbers"]}
-    assert names == {"results/evaluation/jobs/scenes/vsepp/1.json"}
+    assert names == {"results/evaluation/jobs/scenes/vsepp/1.json", "results/evaluation/micro.histories.parquet"}
     same = run("manifest", "diff", tmp_path / "two", shared.repository / PAPER)
     assert "The two manifests say the same." in same.out

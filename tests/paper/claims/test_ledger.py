@@ -205,7 +205,8 @@ def test_a_cell_says_its_effect_interval_and_where_it_is_shown(written):
     page = stem.with_suffix(".html").read_text(encoding="utf-8")
     links = set(re.findall(r'href="\.\./([^"]+#[^"]+)"', page))
     exhibits = {"{}/index.html#{}".format(*name.split("/")) for name in plan.exhibits}
-    assert links and links <= exhibits
+    kinds = {f"runs/index.html#{run.rpartition('/seed=')[0]}" for run in [*plan.runs, *plan.subspaces.runs]}
+    assert links & exhibits and links & kinds and links <= exhibits | kinds
     ours = {cell.link for one in found for cell in one.cells if one.claim.name == "sam_recall_10"}
     assert ours == {"../five_sentences/index.html#table2"}
     values = {cell.link for one in found for cell in one.cells if one.claim.name == "any_recall_rises"}
