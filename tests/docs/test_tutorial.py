@@ -42,7 +42,7 @@ def notebook():
     """The executed tutorial."""
     notebook = read.read_myst_markdown_notebook(TUTORIAL.read_text(encoding="utf-8"))
     notebook.cells.append(nbformat.v4.new_code_cell(WHAT_THE_TEXT_SAYS))
-    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3")
+    client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3")
     return client.execute(env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
