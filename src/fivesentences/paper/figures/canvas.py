@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # The hues of Okabe and Ito, each with a lightness of its own, so that they differ in grey print too; dark enough for
 # thin lines and text on white. Found by a search for the largest smallest distance in CAM02-UCS, to everybody, to the
 # colour-blind and in grey: see tests/paper/test_colours.py.
-COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#1C1F1C", "#1B87D8")
+COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#242724", "#1B87D8")
 HATCHED = "▨"  # a sign of a legend
 HATCH = "/////"  # of areas of OWN_COLOUR, which lie on or beside those of OTHERS_COLOUR
 OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other images, and of the image itself
