@@ -95,7 +95,7 @@ def test_a_tiny_scale_runs_from_scenes_to_pages_and_then_has_nothing_to_do(tmp_p
     agreement = pd.read_csv(paper / "five_sentences" / "table1.csv")
     assert set(agreement.judge) == {"scenes_truth"}
     assert agreement.loc[agreement.phi == "spice", "value"].between(0, 1).all()
-    assert "Table 2" in (paper / "index.html").read_text()
+    assert "Table 2" in (paper / "five_sentences" / "index.html").read_text()
     tidy = pd.read_parquet(results / "evaluation" / "tiny.parquet")
     assert tidy.run.nunique() == len(plan_of(read(Scale, scale), scale.parent).runs) + 1  # SGRAF, an ensemble
     rsum = tidy.query("metric == 'Rsum' and inference == 'naive'").set_index("run").value
