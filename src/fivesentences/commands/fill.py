@@ -85,7 +85,9 @@ def fill(
             with replacing(page) as temporary:
                 temporary.write_text(new[page].text, encoding="utf-8")
             print(page)
-    written = {key_of(page, record): kind for page, one in new.items() if one.made and one.whole}
+    project = record.resolve().parent.parent  # whose pages are recorded, and no others
+    ours = {page: one for page, one in new.items() if page.resolve().is_relative_to(project)}
+    written = {key_of(page, record): kind for page, one in ours.items() if one.made and one.whole}
     if {**made_on, **written} != made_on:
         record_kinds(record, {**made_on, **written})
     _report(new, "places filled")

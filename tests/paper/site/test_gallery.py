@@ -16,7 +16,7 @@ from fivesentences.config import Scale
 from fivesentences.corpus import COLUMNS, Corpus, Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.manifest import drawn_of, graph_of_page
+from fivesentences.paper.manifest import drawn_of, graph_of_site
 from fivesentences.paper.site.gallery import LONGEST_SIDE, write_gallery, write_thumbnails
 from fivesentences.paper.site.shell import Site, SitePage
 from fivesentences.paper.studies import PaperStudy
@@ -279,7 +279,7 @@ def test_a_reader_without_the_photographs_keeps_the_gallery_that_was_fetched(
 ) -> None:
     plan = planned(scale)
     plan.places = Places(tmp_path / "results", tmp_path / "data")
-    graph = graph_of_page(plan, scale.scale)
+    graph = graph_of_site(plan, scale.scale)
     (job,) = [job for job in graph.jobs if job.rule == "show_gallery"]
     for path in (path for one in graph.jobs for path in (*one.inputs, *one.outputs)):
         if path.is_relative_to(tmp_path) and path not in job.outputs:
