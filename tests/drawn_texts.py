@@ -11,13 +11,13 @@ HIDDEN = 0.12  # two texts may touch: share of the smaller one's box that may be
 
 def drawn(draw: Callable[[Any], None]) -> Any:
     """A canvas on which a drawing was made, as it is written to files."""
-    import matplotlib
+    import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from fivesentences.paper.figures.canvas import STYLE, WIDTH
 
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.style.context(STYLE):
         canvas = Figure(figsize=(WIDTH, 1.0))
         draw(canvas)
         FigureCanvasAgg(canvas).draw()

@@ -128,6 +128,12 @@ def test_grey_print_keeps_the_colours_apart_and_text_in_them_is_dark_enough():
     assert told_apart(OWN_COLOUR, OTHERS_COLOUR)
 
 
+def test_lines_drawn_in_the_style_have_its_colours():
+    with matplotlib.style.context(STYLE):
+        drawn = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    assert tuple(map(colors.to_hex, drawn)) == tuple(map(colors.to_hex, COLOURS))
+
+
 def test_the_measure_refuses_colours_that_are_alike_to_some():
     assert not told_apart("#D55E00", "#B07D00")  # the same to the green-blind
     assert not told_apart("#0072B2", "#A0527F")  # the same in grey

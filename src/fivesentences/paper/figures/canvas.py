@@ -20,18 +20,7 @@ OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other
 SOFT, RULE, GRID = "#6b6b6b", "#c9c9c9", "#e4e4e4"
 WIDTH = 7.4  # inches
 # One style for all figures, on top of matplotlib's defaults: a matplotlibrc of the machine changes nothing.
-STYLE: Any = {
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "hatch.linewidth": 0.5,
-    "pdf.fonttype": 42,  # TrueType, embedded: what is printed does not depend on the reader's fonts
-    "svg.hashsalt": "fivesentences",
-}
+STYLE = "fivesentences.paper.style"  # as matplotlib names paper/style.mplstyle
 
 
 def panel_at(canvas: Canvas, left: float, top: float, width: float, height: float) -> Any:
