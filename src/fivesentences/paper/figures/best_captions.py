@@ -45,8 +45,8 @@ class BestCaptionsFigure(PhiFigure):
                 for one in found.datasets
             ),
             "Numbers are phi of a caption against the image’s own captions. Grey: the median of the image’s own "
-            "captions, each compared with the others alone; green: captions of other images that score higher. Words "
-            "that several captions share are shown once.",
+            "captions, each compared with the others alone; a triangle: captions of other images that score higher. "
+            "Words that several captions share are shown once.",
         ]
 
     def tidy(self, found: PhiStatistics) -> pd.DataFrame:
@@ -95,6 +95,8 @@ class BestCaptionsFigure(PhiFigure):
 def _draw_cell(canvas: Canvas, left: float, top: float, cell: Sequence[tuple[str, str, str]]) -> None:
     down = top + 0.075  # of the first line's foot
     for number, text, colour in cell:
+        if colour == BETTER:  # a sign too, for whom green is black
+            text_at(canvas, left - 0.09, down, "▲", fontsize=SIZE * 0.8, color=colour, va="baseline")
         text_at(canvas, left, down, number, fontsize=SIZE, color=colour, weight="bold", va="baseline")
         ink = SOFT if colour == SOFT and number else "black"
         for line in text.split("\n"):

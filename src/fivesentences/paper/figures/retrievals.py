@@ -108,7 +108,7 @@ def _how_to_read(found: Mapping[str, Any], study: Study) -> list[str]:
         f"same own items, or none, among their first {k}: recall cannot tell the two apart. Shown are those whose NCS "
         f"at {k} ({phi}, released formula, own items kept) differs most, whichever model it favours; one seed each.",
         f"Numbers beside captions and below photographs are φ ({phi}) of the caption against the image’s own "
-        "captions; orange: own items.",
+        "captions; a dot and colour, or a frame: own items.",
     ]
     for direction, of_direction in found["counts"].items():
         total = found["images"] if direction == "i2t" else found["captions"]
@@ -175,6 +175,8 @@ def _draw_captions(canvas: Canvas, left: float, top: float, column: float, items
     down = top
     for item in items:
         colour = OWN_COLOUR if item["own"] else "black"
+        if item["own"]:  # a sign too, for whom colours are alike
+            text_at(canvas, left - 0.09, down, "●", fontsize=SIZE, color=colour, va="baseline")
         text_at(canvas, left, down, f"{item['phi']:.2f}", fontsize=SIZE, color=colour, weight="bold", va="baseline")
         for line in _caption(item, column).split("\n"):
             text_at(canvas, left + VALUE, down, line, fontsize=SIZE, color=colour, va="baseline")
