@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from PIL import Image
 
 from fivesentences.corpus import Photographs, decode
 from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
+from fivesentences.paper.figures.canvas import COLOURS
 from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
 from fivesentences.paper.figures.writing import write_drawing
 
@@ -122,9 +124,8 @@ def test_boxes_lie_where_the_features_say(pictures, tmp_path):
     write_drawing(tmp_path / "b", "t", "c", drawing)
     page = imread("b.png")[:, :, :3]
     scale = page.shape[1] / 90
-    blue, orange = np.array([0x00, 0x72, 0xB2]) / 255, np.array([0xD5, 0x5E, 0x00]) / 255
     top = int(0.2 * 200)  # inches of the name above the photograph, at 200 dpi
-    for colour, box in ((blue, boxes[1]), (orange, boxes[0])):
+    for colour, box in ((to_rgb(COLOURS[0]), boxes[1]), (to_rgb(COLOURS[1]), boxes[0])):
         down, across = np.nonzero((np.abs(page[top : top + int(60 * scale)] - colour) < 0.05).all(axis=2))
         found = np.array([across.min(), down.min(), across.max(), down.max()]) / scale
         np.testing.assert_allclose(found, box, atol=1.5)

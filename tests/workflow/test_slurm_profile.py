@@ -24,7 +24,15 @@ PROFILE = PROJECT / "profiles" / "slurm"
 # Rules that need the network, and those that take a moment: they are not submitted.
 NETWORK = {"download", "fetch_network", "fetch_encoder", "fetch_parser"}
 LIGHT = {"divide_documents", "average_similarities", "collect_metrics", "make_table", "plot_figure", "show_examples"}
-LIGHT |= {"gather_latex", "judge_claims", "make_study_page", "make_page"}
+LIGHT |= {
+    "collect_histories",
+    "gather_latex",
+    "judge_claims",
+    "make_study_page",
+    "make_page",
+    "show_provenance",
+    "show_runs",
+}
 
 
 @pytest.fixture(scope="module")

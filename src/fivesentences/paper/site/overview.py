@@ -100,6 +100,7 @@ def write_overview(
     """
     every = list(claims["claims"]) if claims else []
     main = [claim for claim in every if claim.get("main")]
+    tested = [claim for claim in main if claim["cells"]]
     return site.write(
         folder,
         "overview.html",
@@ -111,7 +112,8 @@ def write_overview(
             if claims and (number := claims["counts"].get(verdict))
         ],
         in_short=in_short(claims) if claims else "",
-        main=[line_of(claim) for claim in sorted(main, key=lambda claim: VERDICTS.index(claim["verdict"]))],
+        main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
+        untested=[claim for claim in main if not claim["cells"]],
         chart=effects_of(every),
         shared=shared_by_studies(scale, studies, folder),
         papers=[

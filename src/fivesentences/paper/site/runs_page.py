@@ -204,7 +204,7 @@ def _section(part: Part, kinds: Sequence[Kind]) -> Section:
         texts=tuple(name for name in TEXTS[part] if not (of_one and name in DATASETS)),
         numbers=(
             *(["captions"] if part == "matching" else []),
-            *(*NUMBERS[part], "seeds", "epochs"),
+            *("epochs", *NUMBERS[part], "seeds"),
             *(["time per run"] if timed else []),
         ),
         curves=CURVES[part],
@@ -217,8 +217,9 @@ def _line(kind: Kind, name: str, of_one_dataset: bool, timed: bool) -> KindLine:
     numbers = (
         [("" if kind.fraction is None else f"{kind.fraction:g}", _captions(kind))] if kind.part == "matching" else []
     )
+    numbers.append(cell_of(kind.epochs, 0))
     numbers += [cell_of(kind.mean(measure), decimals) for measure in NUMBERS[kind.part]]
-    numbers += [cell_of(len(kind.runs), 0), cell_of(kind.epochs, 0)]
+    numbers.append(cell_of(len(kind.runs), 0))
     if timed:
         numbers.append(("" if kind.seconds is None else f"{kind.seconds:g}", duration(kind.seconds)))
     said = dict(zip(TEXTS[kind.part], _texts(kind), strict=True))
