@@ -35,7 +35,7 @@ def test_code_machine_and_time_stand_first(page_of, manifest):
     facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
     assert facts["Code"] == "revision abababababab, with changes in 1 file: config/demo.yaml"
     assert "Made-up CPU, 2 cores, 24 GB, no GPU, Linux" in facts["Machine"]
-    assert facts["Runs"] == "4 in 2 settings" and facts["Time"] == "2.1 h of all jobs together"
+    assert facts["Runs"] == "4 in 2 settings" and facts["Time"] == "2.1 h, all jobs together whose time is known"
     assert facts["Versions"] == "fivesentences 0.1.0, Python 3.11.7"
 
 

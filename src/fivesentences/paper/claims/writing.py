@@ -239,7 +239,7 @@ def _here(one: Judged) -> str:
         return f"{_value(cell.effect, one)} {_interval(cell.effect, one)}".strip()
     values = sorted(one.cells, key=lambda cell: cell.effect.value)
     holding, failing = (sum(cell.outcome == outcome for cell in one.cells) for outcome in ("holds", "fails"))
-    said = [f"{count} {word}" for count, word in ((holding, "hold"), (failing, "fail")) if count]
+    said = [f"{count} {word}{'s' * (count == 1)}" for count, word in ((holding, "hold"), (failing, "fail")) if count]
     left = len(one.cells) - holding - failing
     said += [f"{left} open"] if left else []
     ends = f"{_value(values[0].effect, one)} to {_value(values[-1].effect, one)}"

@@ -33,12 +33,12 @@ DECIMALS = 2  # of phi
 # What each criterion is called, what it asks of a query, and how a query says why it was chosen.
 CRITERIA = {
     "missed_but_close": (
-        "Recall says wrong, NCS says close",
+        "Missed by recall, highest NCS",
         "A model finds no own item among its first {k}, and of such answers the NCS at {k} is largest.",
         "missed, NCS {value} ({model})",
     ),
     "found_but_far": (
-        "Recall says right, NCS says far",
+        "Found by recall, lowest NCS",
         "A model finds an own item among its first {k}, and of such answers the NCS at {k} is smallest.",
         "found, NCS {value} ({model})",
     ),

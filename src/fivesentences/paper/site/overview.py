@@ -113,7 +113,7 @@ def write_overview(
         ],
         in_short=in_short(claims) if claims else "",
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
-        untested=[claim for claim in main if not claim["cells"]],
+        untested=[line_of(claim) for claim in main if not claim["cells"]],
         chart=effects_of(every),
         shared=shared_by_studies(scale, studies, folder),
         papers=[

@@ -119,7 +119,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     count = sum(map(len, seeds.values()))
     found.append(("Runs", f"{count:,} in {len(seeds):,} settings" if seeds else ""))
     seconds = sum(one["seconds"] for one in (manifest.get("seconds") or {}).values())
-    found.append(("Time", f"{duration(seconds)} of all jobs together" if seconds else ""))
+    found.append(("Time", f"{duration(seconds)}, all jobs together whose time is known" if seconds else ""))
     return [(name, text) for name, text in found if text]
 
 
