@@ -96,7 +96,7 @@ def _draw_cell(canvas: Canvas, left: float, top: float, cell: Sequence[tuple[str
     down = top + 0.075  # of the first line's foot
     for number, text, colour in cell:
         if colour == BETTER:  # a sign too, for whom green is black
-            text_at(canvas, left - 0.09, down, "▲", fontsize=SIZE * 0.8, color=colour, va="baseline")
+            text_at(canvas, left - 0.09, down, "▲", fontsize=SIZE, color=colour, va="baseline")
         text_at(canvas, left, down, number, fontsize=SIZE, color=colour, weight="bold", va="baseline")
         ink = SOFT if colour == SOFT and number else "black"
         for line in text.split("\n"):
