@@ -46,13 +46,14 @@ def misplaced(canvas: Any) -> list[str]:
 
 
 def _texts(canvas: Any) -> Iterator[Any]:
-    """Visible texts; tick labels outside the limits of their axis are not drawn."""
+    """Visible texts; tick labels outside the limits of their axis, and of axes that are off, are not drawn."""
     from matplotlib.axis import Axis
     from matplotlib.text import Text
 
     drawn_labels = {
         label
         for panel in canvas.axes
+        if panel.axison
         for axis in (panel.xaxis, panel.yaxis)
         for tick in axis._update_ticks()
         for label in (tick.label1, tick.label2)

@@ -22,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from drawn_texts import misplaced
 from fivesentences.paper.figures.canvas import COLOURS, OTHERS_COLOUR, OWN_COLOUR, STYLE, WIDTH
 from fivesentences.paper.figures.category_looks import looks_of_categories
 
@@ -164,6 +165,12 @@ def test_no_text_of_a_figure_is_too_small_to_read(canvases):
         for text in canvas.findobj(Text):
             if text.get_visible() and text.get_text().strip():
                 assert text.get_fontsize() >= SMALLEST_TEXT, (name, text.get_text())
+
+
+def test_no_text_of_a_figure_is_cut_off_at_its_edge(canvases):
+    for name, canvas in canvases.items():
+        canvas.canvas.draw()
+        assert not [one for one in misplaced(canvas) if "leaves" in one], name
 
 
 def test_every_font_of_a_figure_is_inside_as_truetype(everything, everything_written):

@@ -15,7 +15,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend
+from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
 from fivesentences.paper.figures.lines import DASHES, MARKERS
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Results
@@ -37,7 +37,7 @@ COLUMNS = [
 ORDER = ("t2i", "i2t")  # the paper counts images, so this comes first
 SETTING: tuple[Part, ...] = ("dataset", "model", "loss", "fraction")  # each has a column of panels
 # Sizes in inches.
-LEFT, GAP, DOWN, HEIGHT, TOP, KEY = 0.62, 0.28, 0.45, 1.75, 0.42, 0.4
+LEFT, GAP, DOWN, HEIGHT, TOP = 0.62, 0.28, 0.45, 1.75, 0.42
 CHANCE = "chance"
 CHANCE_LOOK = Look("#8f8f8f", (0, (1, 1)))
 HOW_TO_READ = [
@@ -107,7 +107,9 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     titles = labels_of_settings([dict(zip(SETTING, setting, strict=True)) for setting in settings], study)
     methods = unique(data["inference"])
     width = (WIDTH - LEFT - GAP * len(settings)) / len(settings)
-    canvas.set_size_inches(WIDTH, TOP + len(ORDER) * (HEIGHT + DOWN) + KEY)
+    names = {name: INFERENCES.get(name, name) for name in methods} | {CHANCE: "chance"}
+    bottom = TOP + len(ORDER) * (HEIGHT + DOWN) + 0.12
+    canvas.set_size_inches(WIDTH, bottom + legend_height(list(names.values()), WIDTH - LEFT) + 0.05)
     for across, setting in enumerate(settings):
         of_setting = data[(data[list(SETTING)] == list(setting)).all(axis=1)]
         for down, direction in enumerate(ORDER):
@@ -127,9 +129,7 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
             text_at(canvas, left, top - 0.15, DIRECTIONS[direction], fontsize=7.5, color=SOFT)
             if down == len(ORDER) - 1:
                 panel.set_xlabel("nearest of at least so many queries")
-    bottom = TOP + len(ORDER) * (HEIGHT + DOWN) + 0.12
     looks = {name: Look(COLOURS[index], DASHES[index]) for index, name in enumerate(methods)}
-    names = {name: INFERENCES.get(name, name) for name in methods} | {CHANCE: "chance"}
     draw_legend(canvas, LEFT, bottom, WIDTH - LEFT, looks | {CHANCE: CHANCE_LOOK}, names)
 
 
