@@ -49,4 +49,4 @@ def read_features_sheet(path: Path) -> Picture:
         InputError: If the file is missing.
     """
     title, caption, notes = read_texts(path)
-    return Picture(path.with_suffix(".png"), title, caption, in_few_lines(notes), name=path.stem.replace(".", "-"))
+    return Picture(path.with_suffix(".png"), title, caption, in_few_lines(notes), name=path.stem)
