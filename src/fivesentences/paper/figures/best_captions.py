@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, photograph_at, rule_at, text_at
+from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, mark_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.phi_figure import PhiFigure
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics
@@ -95,8 +95,8 @@ class BestCaptionsFigure(PhiFigure):
 def _draw_cell(canvas: Canvas, left: float, top: float, cell: Sequence[tuple[str, str, str]]) -> None:
     down = top + 0.075  # of the first line's foot
     for number, text, colour in cell:
-        if colour == BETTER:  # a sign too, for whom green is black
-            text_at(canvas, left - 0.09, down, "▲", fontsize=SIZE, color=colour, va="baseline")
+        if colour == BETTER:
+            mark_at(canvas, left, down, "▲", colour, SIZE)
         text_at(canvas, left, down, number, fontsize=SIZE, color=colour, weight="bold", va="baseline")
         ink = SOFT if colour == SOFT and number else "black"
         for line in text.split("\n"):

@@ -36,6 +36,11 @@ def text_at(canvas: Canvas, left: float, top: float, text: str, **how: Any) -> A
     return canvas.text(left / across, 1 - top / down, text, **style)
 
 
+def mark_at(canvas: Canvas, left: float, foot: float, sign: str, colour: str, fontsize: float) -> None:
+    """A sign before text that begins at a place, for readers to whom its colour is like another; ``foot``: baseline."""
+    text_at(canvas, left - 0.09, foot, sign, fontsize=fontsize, color=colour, va="baseline")
+
+
 def legend_at(
     canvas: Canvas, left: float, top: float, entries: Sequence[tuple[str, str, str]], apart: float = 0.16
 ) -> None:

@@ -14,7 +14,7 @@ from fivesentences.config import Direction
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.retrievals import read_retrievals
-from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, photograph_at, rule_at, text_at
+from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, mark_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.text.captions import wrapped
@@ -175,8 +175,8 @@ def _draw_captions(canvas: Canvas, left: float, top: float, column: float, items
     down = top
     for item in items:
         colour = OWN_COLOUR if item["own"] else "black"
-        if item["own"]:  # a sign too, for whom colours are alike
-            text_at(canvas, left - 0.09, down, "●", fontsize=SIZE, color=colour, va="baseline")
+        if item["own"]:
+            mark_at(canvas, left, down, "●", colour, SIZE)
         text_at(canvas, left, down, f"{item['phi']:.2f}", fontsize=SIZE, color=colour, weight="bold", va="baseline")
         for line in _caption(item, column).split("\n"):
             text_at(canvas, left + VALUE, down, line, fontsize=SIZE, color=colour, va="baseline")
