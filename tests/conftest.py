@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fivesentences.machine import find_a_cache
 from host import running_host
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Start in an empty folder: results and downloads in the repository's folder change no test."""
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
 
 
 @pytest.fixture(scope="session")
@@ -201,7 +208,8 @@ class Cases:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count cases where results come together, and let all workers order sets alike."""
+    """Count cases where results come together, let all workers order sets alike, and find a cache for Snakemake."""
+    find_a_cache(ROOT / ".pytest_cache" / "home")
     if not hasattr(config, "workerinput"):
         for marker, variable in COUNTED.items():
             config.pluginmanager.register(Cases(marker, variable))

@@ -79,6 +79,21 @@ def device_named(name: str) -> str:
     return best
 
 
+def find_a_cache(other: Path) -> None:
+    """Name ``other`` as the cache of this process and its children if the home's cannot be written.
+
+    Snakemake, matplotlib and the Hub's client keep files there. Snakemake cannot start without it.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake")
+    try:
+        cache.expanduser().mkdir(parents=True, exist_ok=True)
+        writable = os.access(cache.expanduser(), os.W_OK)
+    except (OSError, RuntimeError):  # the latter where nobody knows the home
+        writable = False
+    if not writable:
+        os.environ["XDG_CACHE_HOME"] = str(other.absolute())
+
+
 def stay_offline() -> None:
     """Let the libraries of this process and its children take models from their caches, without asking the Hub.
 

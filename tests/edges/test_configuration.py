@@ -184,7 +184,9 @@ CASES = [
     refused("schema", "no folders config and docs", "--root"),
     right(
         lambda folder: doctor._summary(examine(folder / "data", None, None)),
-        "Optional, until a command asks for it: mirror, flickr8k",
+        "Optional, until a command asks for it: ",
+        "mirror",
+        "flickr8k",
         "The core works",
         name="doctor's last lines",
     ),

@@ -20,6 +20,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.studies import PaperStudy, plan_of
 from fivesentences.plan.costs import Costs
 from fivesentences.plan.graph import PlannedJob
+from fivesentences.plan.places import Places
 
 PROJECT = Path(__file__).parents[2]
 ROW = {"role": "flickr30k", "model": "clip"}
@@ -156,9 +157,8 @@ def test_the_plan_reckons_an_encoder_that_was_measured_and_says_which_was_not(
     monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     from bench_rates import encoder_rate
 
-    plan = plan_of(
-        read(Scale, tiny(tmp_path, STUDY | {"models": {"clip": {"encoder": f"transformers:{clip}"}}})), tmp_path
-    )
+    scale = read(Scale, tiny(tmp_path, STUDY | {"models": {"clip": {"encoder": f"transformers:{clip}"}}}))
+    plan = plan_of(scale, tmp_path, places=Places(tmp_path / "results"))
     spec = plan.encoded["scenes/clip,encoder"].encoder
     measured = encoder_rate(spec, "cpu", ["a dog", "a cat"])
     assert measured is not None and measured.dimensions == 12

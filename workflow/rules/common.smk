@@ -1,4 +1,6 @@
 # What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
+import shlex
+import sys
 from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
@@ -11,6 +13,9 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.paper.studies import plan_of
 from fivesentences.workflow_lock import occupied
+
+# Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
+sys.executable = shlex.quote(sys.executable)
 
 DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
