@@ -102,7 +102,21 @@ CASES = [
     refused("evaluate square.npy square2.npy", "both [30, 30]", "may be the similarities of two models"),
     refused("evaluate a.npy small.npy", "a.npy is [20, 100]", "small.npy is [10, 50]", "the same shape"),
     refused("evaluate a.npy b.npy small.npy", "small.npy is [10, 50]", "a.npy is [20, 100]", "the same images"),
-    refused("evaluate a.npy b.npy turned.npy", "turned.npy is [100, 20] and looks transposed"),
+    refused(
+        "evaluate a.npy b.npy turned.npy",
+        "turned.npy is [100, 20], but there are 20 images and 100 captions",
+        "--transposed",
+    ),
+    refused(
+        "evaluate images.npy,texts.npy turned.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
+    ),
+    refused(
+        "evaluate turned.npy images.npy,texts.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
+    ),
+    refused("evaluate four.npy images.npy,texts.npy", "four.npy is [20, 60]", "has 60 captions, but texts.npy has 100"),
+    refused(
+        "evaluate T=texts.npy images.npy,texts.npy", "texts.npy is [100, 16]", "has 16 captions, but texts.npy has 100"
+    ),
     refused("evaluate a.npy nan.npy", "nan.npy: similarity[3, 7] is nan"),
     refused("evaluate a.npy nowhere.npy", "nowhere.npy: there is no such file"),
     refused("evaluate a.npy b.npy nowhere.npy", "nowhere.npy: there is no such file"),
