@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edge_cases import ids, refused, right
@@ -168,3 +170,21 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_models_and_exports(case, carry_out):
     carry_out(case)
+
+
+NAMES = ["=HYPERLINK(1)", "+1+1", "-1", "@SUM(A1)", 'a "b", c', "a|b"]
+
+
+@pytest.mark.parametrize("extra", [[], ["--per-query", "q.csv"]], ids=["values", "queries"])
+def test_names_that_a_spreadsheet_takes_for_formulas_come_back_from_csv(prepared, run, monkeypatch, tmp_path, extra):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{name}.npy" for name in NAMES]
+    for name in names:
+        shutil.copy(prepared / "a.npy", name)
+    said = run("evaluate", *(f"./{name}" for name in names), "--no-compare", "--csv", "o.csv", *extra)
+    assert said.code == 0, said.err
+    found = pd.read_csv("o.csv")
+    assert list(dict.fromkeys(found["model"])) == [name.removesuffix(".npy") for name in names]
+    assert found["value"].dtype == np.float64
+    for path in extra[1:]:
+        assert set(pd.read_csv(path)["file"]) == set(names)
