@@ -295,6 +295,13 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path, refused, monkeyp
     assert not (tmp_path / "ran").exists()
 
 
+def test_recognised_objects_in_rows_of_several_lengths_are_refused(tmp_path, refused):
+    (tmp_path / "folder").mkdir()
+    info = np.array({"objects_id": [[1], [2, 3]]})
+    np.savez(tmp_path / "folder" / "a.npz", x=np.zeros((2, 3), np.float32), info=info)
+    refused(tmp_path / "folder", r"a\.npz: 'objects_id' is list whose rows differ in length")
+
+
 # --- folders ------------------------------------------------------------------------------------------------
 
 
