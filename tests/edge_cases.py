@@ -24,7 +24,7 @@ from fivesentences.errors import InputError
 SECONDS = 20  # that a case may take; most take milliseconds
 BYTES = 6 << 30  # of address space that a case may add
 LONGEST = 700  # characters of a refusal
-NEVER = ("Traceback", "allow_pickle", "weights_only", "instance of", "object at 0x", "site-packages")
+NEVER = ("Traceback", "allow_pickle", "weights_only", "instance of", "object at 0x", "site-packages", "\x1b")
 _FRAMES = re.compile(r"[│╭╮╰╯─\s]+")  # typer frames what it says about options and folds it
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fivesentences.console import Bar, log_to, track
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, InputErrors
 
 
 def test_an_input_error_is_one_sentence_in_log_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,6 +19,19 @@ def test_an_input_error_is_one_sentence_in_log_and_terminal(tmp_path: Path, caps
     assert (tmp_path / "logs" / "a.log").read_text() == (
         "what the job printed\nError: captions.txt: line 3 is empty.\n"
     )
+
+
+def test_a_log_and_its_error_show_control_characters_of_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit), log_to(tmp_path / "a.log"):
+        print("no text: \udce9")
+        raise InputErrors(
+            [InputError("is missing", where="a\x1b[2J\n.jpg"), InputError("is missing", where="b\x9b.jpg")]
+        )
+    sentences = "Error: a\\x1b[2J\\n.jpg: is missing\nb\\x9b.jpg: is missing\n"
+    assert capsys.readouterr().err == sentences
+    assert (tmp_path / "a.log").read_text() == f"no text: \\udce9\n{sentences}"
 
 
 def test_another_error_keeps_its_traceback_in_the_log(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from fivesentences.commands.rescore import rescore
 from fivesentences.commands.schema import schema
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -84,7 +84,7 @@ def main() -> None:
         _end()
     except OSError as error:  # a disk that fills up, a file that may not be read
         if error.filename is not None and error.strerror is not None:
-            _end(f"{error.filename}: {error.strerror}.")
+            _end(f"{visible(str(error.filename))}: {error.strerror}.")
         if not _has_folder():
             _end("the current folder has been deleted; change to another one.")
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG):

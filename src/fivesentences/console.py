@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from fivesentences.errors import InputError, Stopped
+from fivesentences.errors import InputError, Stopped, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -28,7 +28,7 @@ class Bar:
     """
 
     def __init__(self, description: str, total: int, done: int = 0):
-        self.description, self.total, self.done = description, total, done
+        self.description, self.total, self.done = visible(description), total, done
         self._started, self._printed = time.monotonic(), float("-inf")
         self._rich: Progress | None = None
 
@@ -93,7 +93,7 @@ def log_to(path: str | Path) -> Iterator[None]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal, printed = sys.stderr, sys.stdout
-    with path.open("w", encoding="utf-8", buffering=1) as log:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", buffering=1) as log:
         sys.stderr = sys.stdout = log
         handler = logging.StreamHandler(log)
         handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 # Options that are not called like the argument with dashes in place of underscores.
 _OPTIONS = {"k": "-k", "protocol": "--dataset"}
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{close[0]}'?" if close else None
 
 
+def visible(text: str) -> str:
+    """The text with control characters, and halves of surrogate pairs, as Python writes them: ``\\x1b``, ``\\n``."""
+    return _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 class InputError(ValueError):
     """Something that a user provided is wrong.
 
@@ -96,6 +103,10 @@ class InputError(ValueError):
         return self._worded(shell=True)
 
     def _worded(self, *, shell: bool) -> str:
+        # Names come from others: an escape sequence would command the terminal, a line break begin a new sentence.
+        return visible(self._sentence(shell=shell))
+
+    def _sentence(self, *, shell: bool) -> str:
         if self.where is None:
             sentence = self.what
         elif isinstance(self.where, Argument):
@@ -119,9 +130,8 @@ class InputErrors(InputError):
         self.errors = tuple(errors)
         super().__init__("\n".join(str(error) for error in errors))
 
-    def in_shell_words(self) -> str:
-        """The sentences for a reader who typed a command."""
-        return "\n".join(error.in_shell_words() for error in self.errors)
+    def _worded(self, *, shell: bool) -> str:
+        return "\n".join(error._worded(shell=shell) for error in self.errors)
 
 
 class Stopped(SystemExit):

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 _LEFTOVER = re.compile(r"\..+\.(?P<process>[1-9]\d*)\.partial(\.[^.]*)?")
@@ -309,7 +310,12 @@ def _names(path: Path, file: IO[Any]) -> bool:
 
 
 def sha256_of(path: Path | str) -> str:
-    """Hexadecimal SHA-256 of a file's bytes."""
+    """Hexadecimal SHA-256 of a file's bytes.
+
+    Raises:
+        InputError: If it is no regular file.
+    """
+    check_file(path)
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import ssl
 
 import numpy as np
@@ -241,6 +242,23 @@ def test_a_mirror_without_a_list_is_recorded_first_and_compared_later(make_mirro
         get(entry(None), tmp_path / "data", mirror)
     with pytest.raises(InputError, match="the catalogue says"):
         get(entry(None, SHA), tmp_path / "data", mirror)
+
+
+@pytest.mark.parametrize("name", ["mine/archive.zip", "SHA256SUMS"])
+def test_a_pipe_in_a_mirror_is_refused_and_not_waited_for(make_mirror, tmp_path, name):
+    mirror = make_mirror(f"{SHA}  mine/archive.zip\n")
+    (mirror / name).unlink()
+    os.mkfifo(mirror / name)
+    with pytest.raises(InputError, match=f"{name}: this is a pipe"):
+        get(entry(None), tmp_path / "data", mirror)
+    assert not left_in(tmp_path / "data")
+
+
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path):
+    (tmp_path / "mine").mkdir()
+    os.mkfifo(tmp_path / "mine" / "archive.zip")
+    with pytest.raises(InputError, match=r"archive\.zip: this is a pipe"):
+        get(entry(None), tmp_path)
 
 
 def test_what_a_mirror_lacks_comes_from_the_host(host, tmp_path):

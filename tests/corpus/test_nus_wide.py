@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -217,6 +218,23 @@ def test_damaged_files_are_named(tmp_path, refused, damage, words):
     layout(tmp_path, photographs())
     damage(tmp_path)
     with refused(*words):
+        load_nus_wide(tmp_path, ["CH"], 3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ImageList/Imagelist.txt",
+        "Groundtruth/AllLabels/Labels_toy.txt",
+        "Low_Level_Features/Normalized_CH.dat",
+        "NUS_WID_Tags/All_Tags.txt",
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, refused, name):
+    layout(tmp_path, photographs())
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with refused(name, "this is a pipe"):
         load_nus_wide(tmp_path, ["CH"], 3)
 
 

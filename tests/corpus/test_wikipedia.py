@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.io import savemat
+from scipy.sparse import csc_matrix
 
 from fivesentences.config.documents import DivisionSpec
 from fivesentences.corpus.divisions import divide
@@ -59,6 +60,7 @@ def test_rows_of_lists_and_matrices_belong_together(files):
         ({"I_te": np.array([["ab"]])}, ("I_te is",)),
         ({"I_te": {"a": 1}}, ("I_te is", "matrix of real numbers")),
         ({"I_te": np.ones((2, 4)) * 1j}, ("complex128",)),
+        ({"I_te": csc_matrix((200_000, 200_000))}, ("I_te is 200,000 x 200,000",)),  # 298 GB if it were filled
         ({"train": LISTS["train"].replace("\t", " ")}, ("train, line 1", "<tab>")),
         ({"test": LISTS["test"].replace("\t2", "\t3")}, ("test, line 2", "'3'", "1 to 2")),
         ({"test": LISTS["test"].replace("\t2", "\t0")}, ("test, line 2", "'0'")),

@@ -17,6 +17,8 @@ from edge_cases import ids, refused, right
 
 TEXTS = [f"a dog {i} runs {j}" for i in range(4) for j in range(5)]
 
+CLEAR = "a\x1b[2J"  # clears the terminal that it is written to
+
 
 def write_files(folder: Path) -> None:
     """What the cases read."""
@@ -24,6 +26,7 @@ def write_files(folder: Path) -> None:
     similarity = values.normal(size=(4, 20)).astype(np.float32)
     np.save(folder / "s.npy", similarity)
     np.save(folder / "ü 犬.npy", similarity)
+    np.save(folder / f"{CLEAR}.npy", similarity)
     for name in ("phi", "other"):
         np.save(folder / f"{name}.npy", values.random((20, 4)).astype(np.float32))
     np.save(folder / "vast.npy", np.full((20, 4), 1e308))
@@ -44,6 +47,11 @@ def write_files(folder: Path) -> None:
 CASES = [
     right("evaluate 'ü 犬.npy' --markdown -", "ü 犬.npy: 4 images, 20 captions"),
     refused("evaluate 'no\udcff.npy'", r"'no\udcff.npy' is not text in this locale", name="a name that is no text"),
+    right(f"evaluate '{CLEAR}.npy'", r"a\x1b[2J.npy: 4 images", name="a table of an escape sequence"),
+    right(f"evaluate '{CLEAR}.npy' b=s.npy", r"a\x1b[2J", name="a table's cell of an escape sequence"),
+    right(f"evaluate '{CLEAR}.npy' --markdown -", r"a\\x1b[2J.npy: 4 images", name="Markdown of an escape sequence"),
+    refused(f"evaluate 'b{CLEAR}.npy'", r"ba\x1b[2J.npy: there is no", r"'a\x1b[2J.npy'?", name="an escape sequence"),
+    refused("evaluate 'a\nError: b.npy'", r"a\nError: b.npy: there is no such file", name="a name of two lines"),
     refused("evaluate true.json", "true.json: row 0 is no list of numbers: column 0 is true"),
     right("evaluate bom.json", "2 images, 2 captions"),
     refused("evaluate digits.json", "row 0 holds a number of thousands of digits"),

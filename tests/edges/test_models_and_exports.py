@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edge_cases import ids, refused, right
@@ -102,7 +104,21 @@ CASES = [
     refused("evaluate square.npy square2.npy", "both [30, 30]", "may be the similarities of two models"),
     refused("evaluate a.npy small.npy", "a.npy is [20, 100]", "small.npy is [10, 50]", "the same shape"),
     refused("evaluate a.npy b.npy small.npy", "small.npy is [10, 50]", "a.npy is [20, 100]", "the same images"),
-    refused("evaluate a.npy b.npy turned.npy", "turned.npy is [100, 20] and looks transposed"),
+    refused(
+        "evaluate a.npy b.npy turned.npy",
+        "turned.npy is [100, 20], but there are 20 images and 100 captions",
+        "--transposed",
+    ),
+    refused(
+        "evaluate images.npy,texts.npy turned.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
+    ),
+    refused(
+        "evaluate turned.npy images.npy,texts.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
+    ),
+    refused("evaluate four.npy images.npy,texts.npy", "four.npy is [20, 60]", "has 60 captions, but texts.npy has 100"),
+    refused(
+        "evaluate T=texts.npy images.npy,texts.npy", "texts.npy is [100, 16]", "has 16 captions, but texts.npy has 100"
+    ),
     refused("evaluate a.npy nan.npy", "nan.npy: similarity[3, 7] is nan"),
     refused("evaluate a.npy nowhere.npy", "nowhere.npy: there is no such file"),
     refused("evaluate a.npy b.npy nowhere.npy", "nowhere.npy: there is no such file"),
@@ -154,3 +170,21 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_models_and_exports(case, carry_out):
     carry_out(case)
+
+
+NAMES = ["=HYPERLINK(1)", "+1+1", "-1", "@SUM(A1)", 'a "b", c', "a|b"]
+
+
+@pytest.mark.parametrize("extra", [[], ["--per-query", "q.csv"]], ids=["values", "queries"])
+def test_names_that_a_spreadsheet_takes_for_formulas_come_back_from_csv(prepared, run, monkeypatch, tmp_path, extra):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{name}.npy" for name in NAMES]
+    for name in names:
+        shutil.copy(prepared / "a.npy", name)
+    said = run("evaluate", *(f"./{name}" for name in names), "--no-compare", "--csv", "o.csv", *extra)
+    assert said.code == 0, said.err
+    found = pd.read_csv("o.csv")
+    assert list(dict.fromkeys(found["model"])) == [name.removesuffix(".npy") for name in names]
+    assert found["value"].dtype == np.float64
+    for path in extra[1:]:
+        assert set(pd.read_csv(path)["file"]) == set(names)

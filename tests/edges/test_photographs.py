@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
 import struct
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -60,6 +63,15 @@ def write_files(folder: Path) -> None:
     (images / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
     with zipfile.ZipFile(folder / "images.zip", "w") as archive:
         archive.write(images / "a.jpg", "deep/a.jpg")
+    for name, stated in (("bomb.zip", 1 << 30), ("shy_bomb.zip", 10)):
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number in range(3):
+                archive.writestr(f"{number}.jpg", bytes(50_000_000 if stated == 10 and number == 0 else 10))
+        state_sizes(folder / name, stated)
+    for name in (b"caf\xe9.jpg", BACKSLASH, TAB, LINE):
+        odd = folder / f"odd_{name.hex()}"
+        odd.mkdir()
+        shutil.copy(images / "a.jpg", os.fsencode(odd) + b"/" + name)
     (folder / "broken.zip").write_bytes((folder / "images.zip").read_bytes()[:60])
     (folder / "nothing").mkdir()
     corpus().write(folder / "mine.parquet")
@@ -69,6 +81,16 @@ def write_files(folder: Path) -> None:
     karpathy = {"images": [{"filename": "a.jpg", "split": "test", "sentences": [{"raw": "a dog"}] * 5}]}
     (folder / "data" / "flickr30k" / "f.json").write_text(json.dumps(karpathy))
     (folder / "half.json").write_text('["a dog", "half \\ud83d of a sign"]')
+
+
+def state_sizes(path: Path, size: int) -> None:
+    """Make every entry of an archive state this size, whatever it unpacks to."""
+    data = bytearray(path.read_bytes())
+    place = data.find(b"PK\x01\x02")
+    while place >= 0:
+        data[place + 24 : place + 28] = struct.pack("<I", size)
+        place = data.find(b"PK\x01\x02", place + 4)
+    path.write_bytes(data)
 
 
 FILES = {
@@ -117,6 +139,26 @@ def rows(text: str | bytes, photographs: str = "images", **options: Any) -> Call
     return loaded
 
 
+def unpacked(archive: str, name: str) -> Callable[[Path], Any]:
+    """Reads one photograph of an archive, and checks that little memory was taken."""
+
+    def read(folder: Path) -> Any:
+        photographs = Photographs(folder / archive)
+        tracemalloc.start()
+        try:
+            return photographs.read(name)
+        finally:
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert most < 10_000_000, f"took {most:,} bytes"
+
+    return read
+
+
+def extracted(name: bytes) -> str:
+    return f"features extract odd_{name.hex()} --network grid_descriptors -o f.npy --workers 0"
+
+
 def excel(*rows: tuple[str, ...]) -> bytes:
     """A CSV as Excel writes it where the comma is the decimal point."""
     file = io.StringIO()
@@ -124,6 +166,7 @@ def excel(*rows: tuple[str, ...]) -> bytes:
     return b"\xef\xbb\xbf" + file.getvalue().encode()
 
 
+BACKSLASH, TAB, LINE = b"\\a.jpg", b"a\tb.jpg", b"a\nb.jpg"
 WHITE = "[[255, 255, 255], [255, 255, 255]]"
 CASES = [
     right(pixels("16.png"), "[[255, 255, 255], [0, 0, 0]]", name="16-bit PNG"),
@@ -160,6 +203,17 @@ CASES = [
     refused(rows("a.jpg,x,test\n"), "the header must name the column 'filename'", name="CSV without a header"),
     refused(rows(HEADER.encode("utf-16") + b"\n"), "is not UTF-8; save the file as UTF-8", name="CSV in UTF-16"),
     refused(rows(HEADER.encode() + b"a.jpg,\xed\xa0\xbd,test\n"), "line 2) is not UTF-8", name="CSV: half of a pair"),
+    refused(rows(HEADER + "\\a.jpg,x,test\n", f"odd_{BACKSLASH.hex()}"), "line 2", "leaves", name="CSV: a backslash"),
+    refused(
+        rows(HEADER + "a\tb.jpg,x,test\n", f"odd_{TAB.hex()}"), "line 2", r"a\tb.jpg", "control", name="CSV: a tab"
+    ),
+    refused(rows(HEADER + '"a\nb.jpg",x,test\n', f"odd_{LINE.hex()}"), "line 2", r"a\nb.jpg", name="CSV: a line break"),
+    refused(extracted(b"caf\xe9.jpg"), "'caf\\udce9.jpg' is not UTF-8; rename", name="extract: Latin-1"),
+    refused(extracted(BACKSLASH), r"'\\a.jpg' is a path that leaves its folder", name="extract: a backslash"),
+    refused(extracted(TAB), r"'a\tb.jpg' holds a control character", name="extract: a tab"),
+    refused(extracted(LINE), r"'a\nb.jpg' holds a control character", name="extract: a line break"),
+    refused(unpacked("bomb.zip", "1.jpg"), "bomb.zip: entry '1.jpg' unpacks to 1,073,741,824 bytes", name="zip bomb"),
+    refused(unpacked("shy_bomb.zip", "0.jpg"), "shy_bomb.zip: entry '0.jpg' is damaged", name="zip bomb that lies"),
     refused(rows(HEADER, "nothing"), "contains no photographs", name="CSV of an empty folder"),
     refused(rows(HEADER, "broken.zip"), "is not a complete zip archive", name="CSV of a damaged archive"),
     refused(rows(HEADER, "nowhere"), "nowhere", "there is no such file", name="CSV of no folder"),

@@ -85,6 +85,8 @@ def test_what_cannot_be_scored_is_refused(run, tmp_path, monkeypatch, pairs, cha
         (lambda folder: (folder / "text_emb/text_emb_1.npy").unlink(), "do not have the same parts"),
         (lambda folder: [path.unlink() for path in (folder / "img_emb").iterdir()], "no img_emb/img_emb_0.npy"),
         (lambda folder: np.save(folder / "img_emb/img_emb_0.npy", np.ones((3, 8))), "but the metadata has 15 rows"),
+        (lambda folder: np.save(folder / "img_emb/img_emb_1.npy", np.ones((15, 9))), "have 9 dimensions, others 8"),
+        (lambda folder: np.save(folder / "text_emb/text_emb_1.npy", np.ones((15, 9))), "have 9 dimensions, others 8"),
         (lambda folder: np.save(folder / "img_emb/img_emb_0.npy", np.array([None]), allow_pickle=True), "img_emb_0"),
         (lambda folder: (folder / "metadata/metadata_0.parquet").write_bytes(b"PAR1"), "metadata_0.parquet"),
     ],

@@ -31,8 +31,8 @@ def test_a_transposed_matrix_is_found_by_the_pairing_too(folder):
     found, _ = read_gallery(folder / "sims.npy", image_of_caption=folder / "images.txt")
     np.testing.assert_array_equal(found.image_of_caption, pairing)
     np.save("turned.npy", np.arange(8.0).reshape(4, 2))
-    for pairing_file in (None, folder / "images.txt"):
-        with pytest.raises(InputError, match=r"turned.npy is \[4, 2\] and looks transposed"):
+    for pairing_file, said in ((None, "every image has a caption"), (folder / "images.txt", "2 images and 4 captions")):
+        with pytest.raises(InputError, match=rf"turned.npy is \[4, 2\], but .*{said}"):
             read_gallery(folder / "turned.npy", image_of_caption=pairing_file)
     read_gallery(folder / "turned.npy", transposed=True, image_of_caption=folder / "images.txt")
 

@@ -100,7 +100,7 @@ def test_categories_may_be_a_pandas_column_with_gaps():
         ({"image_categories": np.zeros((12, 2))}, r"image_categories is \[12, 2\]; give one category per image"),
         ({"caption_categories": ["0"] * 60}, "nothing is relevant"),
         ({"caption_categories": [None] * 60}, "nothing is relevant"),
-        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\] .*looks transposed.*pass similarity.T"),
+        ({"similarity": np.zeros((60, 12))}, r"similarity is \[60, 12\], .*looks transposed.*pass similarity.T"),
         ({"similarity": np.full((12, 60), np.nan)}, r"similarity\[0, 0\] is nan"),
         ({"cutoff": 0}, "cutoff holds 0"),
         ({"cutoff": "r"}, "cutoff holds 'r'"),

@@ -71,8 +71,8 @@ def changed(matrix, place, value):
 @pytest.mark.parametrize(
     ("similarity", "sentence"),
     [
-        (SIMILARITY.T, r"^similarity is \[10, 2\] and looks transposed: .*; pass similarity\.T\.$"),
-        (np.zeros((997, 200)), r"\[997, 200\] and looks transposed"),
+        (SIMILARITY.T, r"^similarity is \[10, 2\], but .* every image has a caption; pass similarity\.T if"),
+        (np.zeros((997, 200)), r"\[997, 200\], but rows are images"),
         (SIMILARITY[0], r"similarity is float64 of shape \[10\]; a matrix of real numbers is expected"),
         (np.zeros((0, 0)), r"shape \[0, 0\]"),
         (SIMILARITY.astype(complex), "complex128"),
@@ -98,7 +98,7 @@ def test_a_similarity_that_is_none_is_refused_with_the_cure(name, similarity, se
 @pytest.mark.parametrize(
     ("similarity", "image_of_caption", "sentence"),
     [
-        (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\] and looks transposed.*pass similarity\.T"),
+        (SIMILARITY.T, [0] * 5 + [1] * 5, r"\[10, 2\], but there are 2 images and 10 captions.*pass similarity\.T"),
         (SIMILARITY[:, :9], None, r"is \[2, 9\]: 9 captions are not equal blocks for 2 images; pass image_of_caption"),
         (SIMILARITY, [0] * 9, r"image_of_caption has shape \[9\] but there are 10 captions"),
         (SIMILARITY, [0] * 10, "image 1 has no caption"),
@@ -137,7 +137,8 @@ FILE = Path("sims.npy")
     [
         (
             lambda: Gallery.of(SIMILARITY.T, name=FILE),
-            "sims.npy is [10, 2] and looks transposed: rows are images and columns captions; give --transposed.",
+            "sims.npy is [10, 2], but rows are images, columns captions, and every image has a caption; "
+            "give --transposed if its rows are captions.",
         ),
         (
             lambda: Gallery.of(SIMILARITY[:, :9], name=FILE),

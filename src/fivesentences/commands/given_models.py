@@ -95,7 +95,28 @@ def models_of(given: Sequence[str], known: Surroundings) -> tuple[list[Model], l
             models = [Model(models[0].name, models[0].matrix, models[1].matrix)]
     if known.transposed and any(model.text for model in models):
         raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
+    _check_captions(models)
     return _with_names(models), notes
+
+
+def _check_captions(models: Sequence[Model]) -> None:
+    """Check that similarities have a column for each caption that others embed, before any is taken for transposed.
+
+    Raises:
+        InputError: If one has another number of columns.
+    """
+    from fivesentences.evaluation.matrix_files import read_matrix
+
+    texts = next((model.text for model in models if model.text is not None), None)
+    if texts is None:
+        return
+    n_captions = len(read_matrix(texts))
+    for model in models:
+        if model.text is None and (shape := read_matrix(model.matrix).shape)[1] != n_captions:
+            raise InputError(
+                f"{model.matrix} is {list(shape)}, so it has {shape[1]:,} captions, but {texts} has {n_captions:,}",
+                cure="save its transpose" if shape[0] == n_captions else "give models of the same captions",
+            )
 
 
 def _model(given: str) -> Model:

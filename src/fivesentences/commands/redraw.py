@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fivesentences.commands import arguments as given
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, InputErrors, need
 
 NOTHING = "Nothing to be done"
 LAST_LINES = 2000  # characters of Snakemake's output that an error shows
@@ -79,7 +79,8 @@ def redraw(
     draw(drawn.later)
     said = _snakemake("look what is left", "--dry-run", "--cores", "1", *common, "--", *page)
     if NOTHING not in said:
-        raise InputError(f"after drawing, Snakemake still finds work to do:\n{said[-LAST_LINES:]}")
+        lines = f"after drawing, Snakemake still finds work to do:\n{said[-LAST_LINES:]}".splitlines()
+        raise InputErrors([InputError(line) for line in lines])
     equal = sum(digests.of(path) == known for path, known in before.items())
     print(
         f"{len(drawn.targets)} tables, figures and pages drawn; {equal} of their {len(before)} files equal what was "

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivesentences.commands.provenance import Inputs, with_notes
+from fivesentences.errors import visible
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import check_outputs, check_writable, replacing
 
@@ -157,7 +158,7 @@ def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
         width: Columns of the terminal; default its own width, and unlimited in a pipe or a file.
     """
     room = width or (Console().width if sys.stdout.isatty() else ENDLESS)
-    for number, sheet in enumerate(sheets):
+    for number, sheet in enumerate(map(_visible, sheets)):
         if sheet.title:
             if number:
                 print()
@@ -171,6 +172,17 @@ def show(sheets: Sequence[Sheet], width: int | None = None) -> None:
             print()
         for note in sheet.notes:
             _console(room).print(Text(note), style="dim")
+
+
+def _visible(sheet: Sheet) -> Sheet:
+    """The sheet with control characters made visible, which names of files and models may hold."""
+    return Sheet(
+        [visible(name) for name in sheet.stub],
+        [(visible(group), visible(name)) for group, name in sheet.columns],
+        [[type(cell)(visible(cell)) for cell in row] for row in sheet.rows],
+        visible(sheet.title),
+        [visible(note) for note in sheet.notes],
+    )
 
 
 def fitting(sheet: Sheet, room: int) -> list[Sheet]:

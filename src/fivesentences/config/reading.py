@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from fivesentences.config.types import PATTERNS
 from fivesentences.documents import read_yaml
-from fivesentences.errors import InputError, did_you_mean
+from fivesentences.errors import InputError, InputErrors, did_you_mean
 
 Block = TypeVar("Block", bound=BaseModel)
 MOST = 10  # mistakes that are told at once
@@ -34,7 +34,7 @@ def check(kind: type[Block], content: Any, where: str) -> Block:
     sentences = [_sentence(kind, where, *mistake) for mistake in mistakes]
     if len(sentences) > MOST:
         sentences[MOST:] = [f"{where}: there are {len(sentences) - MOST} further mistakes."]
-    raise InputError("\n".join(sentences))
+    raise InputErrors([InputError(sentence) for sentence in sentences])
 
 
 def read(kind: type[Block], path: Path | str) -> Block:

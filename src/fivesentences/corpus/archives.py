@@ -52,20 +52,30 @@ def is_litter(name: str) -> bool:
     return "__MACOSX" in parts or bool(parts and (parts[-1].startswith("._") or parts[-1] == ".DS_Store"))
 
 
-def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
+def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -> bytes:
     """The bytes of one entry.
 
+    Args:
+        archive: The archive.
+        name: The entry.
+        most: The largest unpacked size that makes sense, in bytes.
+
     Raises:
-        InputError: If the entry is missing, damaged, encrypted, or unpacks to more than ``LARGEST_ENTRY``.
+        InputError: If the entry is missing, damaged, encrypted, or unpacks to more than ``most`` or than the memory.
     """
     shown = Path(str(archive.filename)).name
     try:
         size = archive.getinfo(name).file_size
-        if size > LARGEST_ENTRY:
-            raise InputError(f"{shown}: entry '{name}' unpacks to {size} bytes; at most {LARGEST_ENTRY} are allowed.")
-        return archive.read(name)
+        if size > most:
+            raise InputError(f"{shown}: entry '{name}' unpacks to {size:,} bytes; at most {most:,} are allowed.")
+        with archive.open(name) as file:
+            return file.read(size)  # not read(), which unpacks 2 GB of an entry that states less
     except KeyError:
         raise InputError(f"{shown}: there is no entry '{name}'.") from None
+    except MemoryError:
+        raise InputError(
+            f"{shown}: entry '{name}' unpacks to more than fits in memory; remove it from the archive."
+        ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
         raise InputError(f"{shown}: entry '{name}' is damaged ({reason}); fetch the archive again.") from None

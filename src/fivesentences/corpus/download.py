@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar
+from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError
 from fivesentences.storage import inside, replacing, sha256_of
 
@@ -102,7 +103,7 @@ class _Record:
         path = cls.path(target)
         if not path.exists():
             return None
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_bytes(path).decode("utf-8", "replace")
         found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
         if found is None:
             raise InputError(f"{path} contains no SHA-256; delete it to record the file's checksum again.")
@@ -120,7 +121,7 @@ def _listed_in_mirror(item: CatalogueFile, mirror: Path) -> str | None:
     if not sums.exists():
         return None
     wanted = PurePosixPath(item.path)
-    for number, line in enumerate(sums.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+    for number, line in enumerate(read_bytes(sums).decode("utf-8", "replace").split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+?)\s*", line)
@@ -174,6 +175,7 @@ def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, expe
 
 
 def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
+    check_file(place)
     listed = _listed_in_mirror(item, mirror)
     digest, size = hashlib.sha256(), place.stat().st_size
     with replacing(target) as temporary:

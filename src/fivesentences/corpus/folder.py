@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from fivesentences.config.types import Split
-from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
+from fivesentences.corpus.assembly import Row, caption_at, check_image_id, corpus_of, split_named
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.table import Corpus
 from fivesentences.documents import read_bytes, text_of
@@ -61,6 +61,8 @@ def load_folder(photographs: Path | str | Photographs, captions_csv: Path | str,
             raise InputError(f"{where}: the split is '{given}'; it must be train, dev (or val) or test; {hint}")
         if filename not in images and filename not in archive:
             raise InputError(archive.problem(filename, f" in {archive.paths[0]}"), where=where)
+        if filename not in images:
+            check_image_id(filename, where)
         rows = images.setdefault(filename, [])
         caption = caption_at(values["caption"], f"{where}: the caption of '{filename}'")
         category = values.get("category", "").strip() or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, did_you_mean
+
+MOST_NUMBERS = 1 << 30  # of one matrix, 8.6 GB; 269,648 photographs of NUS-WIDE with 1,000 tags are a quarter of it
 
 
 def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
@@ -25,7 +28,7 @@ def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
 
     Raises:
         InputError: If the file is missing, damaged or of MATLAB 7.3 (HDF5), lacks a matrix, or one is no matrix of
-            finite real numbers.
+            finite real numbers or has more than ``MOST_NUMBERS``, zeros of sparse ones included.
     """
     from scipy.io import loadmat, whosmat
 
@@ -39,6 +42,10 @@ def read_mat(path: Path | str, names: Sequence[str]) -> list[NDArray[Any]]:
                 where=path,
                 cure=did_you_mean(missing[0], held) or "give the file that holds it",
             )
+        for name in names:
+            if math.prod(held[name]) > MOST_NUMBERS:
+                size = " x ".join(f"{length:,}" for length in held[name])
+                raise InputError(f"{name} is {size}; at most {MOST_NUMBERS:,} numbers make sense here.", where=path)
         content = loadmat(str(path), variable_names=list(names), appendmat=False)
     except InputError:
         raise

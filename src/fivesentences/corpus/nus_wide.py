@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus.documents import Documents, LoadedDocuments, Part
 from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
+from fivesentences.documents import check_file, read_bytes, text_of
 from fivesentences.errors import InputError
 
 _BLOCK = 20_000  # rows of a text file that are parsed at a time
@@ -309,6 +309,7 @@ def _blocks(path: Path, rows: Rows, width: int | None) -> Iterator[tuple[int, ND
 
     Lines of the original end in a space or a tab, which counts for nothing.
     """
+    check_file(path)
     read = 0
     try:
         with pd.read_csv(

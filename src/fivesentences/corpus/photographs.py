@@ -14,12 +14,13 @@ from PIL import Image
 
 from fivesentences.corpus.archives import entries, is_litter, open_zip, read_entry
 from fivesentences.corpus.decoding import decode
-from fivesentences.documents import similar_name
+from fivesentences.documents import read_bytes, similar_name
 from fivesentences.errors import InputError
 
 SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", ".pbm"}
 )
+LARGEST_PHOTOGRAPH = 1 << 29  # bytes; the most pixels that are decoded take 300 MB uncompressed
 
 
 class Photographs:
@@ -76,11 +77,8 @@ class Photographs:
         place, name = self._find(filename)
         archive = self._archives.get(place)
         if archive is not None:
-            return read_entry(archive, name)
-        try:
-            return (place / name).read_bytes()
-        except OSError as error:
-            raise InputError(f"{place / name} cannot be read ({error.strerror or error}).") from None
+            return read_entry(archive, name, LARGEST_PHOTOGRAPH)
+        return read_bytes(place / name, LARGEST_PHOTOGRAPH)
 
     def decoded(self, filename: str, treated: Counter[str] | None = None) -> Image.Image:
         """One photograph as an RGB image, see ``decoding.decode``.

@@ -64,6 +64,8 @@ def take_over(folder: Path, out: Path) -> EmbeddingFolder:
                              where=table)  # fmt: skip
         rows, vectors = _rows(images[number], len(frame)), _rows(texts[number], len(frame))
         of_captions.append(vectors)
+        if len(dims := {part.shape[1] for part in (rows, *of_captions)}) > 1:
+            raise InputError(f"its vectors have {max(dims)} dimensions, others {min(dims)}; {AGAIN}.", where=table)
         for at, (path, caption) in enumerate(zip(frame["image_path"], frame["caption"], strict=True)):
             place = f"{table}: row {at}"
             _check_caption(caption, place)

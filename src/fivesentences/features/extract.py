@@ -20,6 +20,7 @@ from fivesentences.config import Layout
 from fivesentences.config.types import Crops, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
+from fivesentences.corpus.assembly import check_image_id
 from fivesentences.corpus.decoding import words_of
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.errors import InputError, InputErrors
@@ -263,6 +264,8 @@ def _wanted(photographs: Photographs, images: pd.DataFrame, out: Path) -> _Image
     if len(set(ids)) < len(ids):
         twice = images["image_id"][images["image_id"].duplicated()].iloc[0]
         raise InputError(f"image '{twice}' is in the table of images twice; features have one row per image.")
+    for image_id in ids:
+        check_image_id(image_id, " and ".join(map(str, photographs.paths)))
     return _Images(ids, filenames, tuple(key_of(*photographs.state_of(name)) for name in filenames))
 
 

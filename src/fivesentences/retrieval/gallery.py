@@ -227,11 +227,16 @@ def checked_similarity(
         return similarity.similarity
     matrix = checked_matrix(similarity, name)
     n_images, n_captions = matrix.shape
-    turned = n_images > n_captions if shape is None else n_images != n_captions and matrix.shape == shape[::-1]
-    if turned:
+    if shape is None and n_images > n_captions:
         raise InputError(
-            f"{name} is {[n_images, n_captions]} and looks transposed: rows are images and columns captions",
-            cure=Cure("pass similarity.T", "give --transposed"),
+            f"{name} is {[n_images, n_captions]}, but rows are images, columns captions, and every image has a caption",
+            cure=Cure("pass similarity.T if its rows are captions", "give --transposed if its rows are captions"),
+        )
+    if shape is not None and n_images != n_captions and matrix.shape == shape[::-1]:
+        raise InputError(
+            f"{name} is {[n_images, n_captions]}, but there are {shape[0]} images and {shape[1]} captions: it looks "
+            "transposed",
+            cure=Cure("pass similarity.T", "give --transposed, or save its transpose"),
         )
     if n_images == n_captions:  # only then can each image be repeated once per caption
         refuse_repeats(matrix, name)

@@ -78,7 +78,7 @@ INFINITE = base64.b64encode(np.array([np.inf, *range(11)], dtype="<f4").tobytes(
         ({"c0": b"image_2"}, "image 'image_2' is in it more than once"),
         ({"c0": b""}, "the image id '' is empty"),
         ({"c0": b"  "}, "the image id '  ' is empty"),
-        ({"c0": b"../../etc/passwd"}, r"'\.\./\.\./etc/passwd' is a path that leaves its folder; it is refused"),
+        ({"c0": b"../../etc/passwd"}, r"'\.\./\.\./etc/passwd' is a path that leaves its folder; rename"),
         ({"c0": b"..\\x"}, "leaves its folder"),
         ({"c0": b"/etc/passwd"}, "leaves its folder"),
         ({"c0": b"a\x00b"}, "holds a control character"),
@@ -260,13 +260,21 @@ def test_a_file_that_is_no_hdf5_or_announces_more_than_fits_is_refused(tmp_path,
 @pytest.mark.parametrize(
     ("places", "rows"),
     [([[0, 3], [3, 7]], None), ([[0, 3], [3, 3]], None), ([[-1, 3], [3, 6]], None), ([[3, 0], [3, 6]], None)]
-    + [([[0, 3], [3, 6]], rows) for rows in ([], {}, {"a": 0, "b": 2}, {"a": 0, "b": 0}, {"a": "0"}, {"../a": 1})],
+    + [([[0, 3], [3, 6]], rows) for rows in ([], {}, {"a": 0, "b": 2}, {"a": 0, "b": 0}, {"a": "0"}, {"../a": 1})]
+    + [([[0, 3], [3, 6]], rows) for rows in ({"a": 10**30, "b": 0}, {"a": -(10**30), "b": 0}, {10**5000: 0, "b": 1})],
 )
 def test_places_and_rows_that_are_not_there_are_refused(places, rows, tmp_path, refused):
     with h5py.File(tmp_path / "x.hdf5", "w") as file:
         file["image_features"], file["pos_boxes"] = np.zeros((6, 4), np.float32), np.array(places, np.int32)
     (tmp_path / "x_imgid2idx.pkl").write_bytes(pickle.dumps({"a": 0, "b": 1} if rows is None else rows))
     refused(tmp_path / "x.hdf5", r"pos_boxes' does not say|x_imgid2idx\.pkl: (it does not say|its rows|the image id)")
+
+
+def test_places_of_regions_that_do_not_follow_each_other_are_refused(tmp_path, refused):
+    with h5py.File(tmp_path / "x.hdf5", "w") as file:
+        file["image_features"], file["pos_boxes"] = np.zeros((2, 3, 4), np.float32), np.array([[0, 3], [3, 6]])
+    (tmp_path / "x_imgid2idx.pkl").write_bytes(pickle.dumps({"a": 0, "b": 1}))
+    refused(tmp_path / "x.hdf5", r"'image_features' is \[2, 3, 4\]; it must be \[regions, dim\]")
 
 
 class Runs:
@@ -285,6 +293,13 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path, refused, monkeyp
     with pytest.raises(InputError, match=r"a\.npz: info: this pickle asks for 'posix\.system'"):
         convert([tmp_path / "folder"], tmp_path / "b.npy")
     assert not (tmp_path / "ran").exists()
+
+
+def test_recognised_objects_in_rows_of_several_lengths_are_refused(tmp_path, refused):
+    (tmp_path / "folder").mkdir()
+    info = np.array({"objects_id": [[1], [2, 3]]})
+    np.savez(tmp_path / "folder" / "a.npz", x=np.zeros((2, 3), np.float32), info=info)
+    refused(tmp_path / "folder", r"a\.npz: 'objects_id' is list whose rows differ in length")
 
 
 # --- folders ------------------------------------------------------------------------------------------------

@@ -37,7 +37,11 @@ def images_of(photographs: Photographs, corpus: Path | None) -> pd.DataFrame:
         from fivesentences.corpus import Corpus
 
         return Corpus.read(corpus).images
+    from fivesentences.corpus.assembly import check_image_id
+
     names = photographs.names()
+    for name in names:  # before pandas, which fails at a name that is not UTF-8
+        check_image_id(name, " and ".join(map(str, photographs.paths)))
     return pd.DataFrame({"image_id": names, "filename": names})
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.arrays import npy_header, read_npy
+from fivesentences.arrays import npy_header, plain_array, read_npy
 from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.features.files import check_kind, images_beside
@@ -261,7 +261,7 @@ class _Npz:
         found = {}
         for name, ours in INFO.items():
             if name in info:
-                values = np.asarray(info[name])
+                values = plain_array(info[name], f"{self.path}: '{name}'")
                 if values.dtype.kind not in ("iu" if name.endswith("_id") else "f"):
                     raise InputError(f"'{name}' is {values.dtype}.", where=self.path)
                 found[ours] = values.astype(np.float32 if values.dtype.kind == "f" else np.int64)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.corpus.assembly import check_image_id
 from fivesentences.errors import InputError
 from fivesentences.features.regions import BOX, Regions
 
@@ -22,7 +22,6 @@ FACTS = ("counts", "boxes", "sizes", "scores", "classes", "attributes", "attribu
 RECOGNISED = ("scores", "classes", "attributes", "attribute_scores")  # arrays with one number per region
 MOST_IMAGES = 10_000_000
 MOST_NUMBERS = 1 << 28  # of one image: 1 GB of float32; 100 regions of 2,048 numbers are a thousandth of it
-LONGEST_ID = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,7 @@ def check_ids(ids: Sequence[str], where: Path | str) -> None:
         raise InputError("it holds no image.", where=where)
     check_count(len(ids), where)
     for image_id in ids:
-        check_id(image_id, where)
+        check_image_id(image_id, where)
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(image_id for image_id in ids if image_id in seen or seen.add(image_id))  # type: ignore[func-returns-value]
@@ -188,28 +187,6 @@ def check_count(images: int, where: Path | str) -> None:
     """
     if images > MOST_IMAGES:
         raise InputError(f"it has {images:,} images; at most {MOST_IMAGES:,} make sense here.", where=where)
-
-
-def check_id(image_id: str, where: Path | str) -> None:
-    """Check the name of one image, as ``check_ids``.
-
-    Raises:
-        InputError: As ``check_ids``.
-    """
-    shown = ascii(image_id if len(image_id) <= 60 else f"{image_id[:60]}...")
-    why = None
-    if not image_id.strip():
-        why = "is empty"
-    elif len(image_id) > LONGEST_ID:
-        why = f"has {len(image_id):,} characters"
-    elif any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in image_id):
-        why = "holds a control character"
-    else:
-        pure = PurePosixPath(image_id.replace("\\", "/"))
-        if pure.is_absolute() or ".." in pure.parts:
-            why = "is a path that leaves its folder"
-    if why is not None:
-        raise InputError(f"the image id {shown} {why}; it is refused.", where=where)
 
 
 def checked(record: ImageFeatures, outline: Outline, row: int, where: Path | str) -> ImageFeatures:

@@ -67,6 +67,8 @@ class VqaHdf5(Source):
         shape = self._features.shape
         self._flat = PLACES in names
         if self._flat:
+            if len(shape) != 2:
+                raise self._wrong(FEATURES, shape, f"[regions, dim], since there is {PLACES}")
             places = self._file.rows(PLACES)
             if places.shape[1:] != (2,) or len(places) > MOST_IMAGES or places.dtype.kind not in "iu":
                 raise self._wrong(PLACES, places.shape, "[images, 2] whole numbers")
@@ -82,7 +84,7 @@ class VqaHdf5(Source):
         self._places = starts_and_ends[rows_of]
         starts, ends = self._places.T
         most = MOST_NUMBERS // shape[-1]
-        if len(shape) == 2 and ((starts < 0) | (ends <= starts) | (ends - starts > most) | (ends > shape[0])).any():
+        if self._flat and ((starts < 0) | (ends <= starts) | (ends - starts > most) | (ends > shape[0])).any():
             raise InputError(
                 f"'{PLACES}' does not say where the regions of every image are in {shape[0]:,} rows",
                 where=self.path,
@@ -169,7 +171,7 @@ def _images(path: Path, n: int) -> tuple[list[str], NDArray[np.intp]]:
             cure="fetch it, or write the ids into it, one per line in the order of the rows",
         )
     row_of = plain_pickle(read_bytes(beside, LARGEST_PICKLE), beside)
-    if not isinstance(row_of, dict) or not all(type(row) is int for row in row_of.values()):
+    if not isinstance(row_of, dict) or not all(map(_is_entry, row_of.items())):
         raise InputError("it does not say which image has which row", where=beside, cure=CURE)
     ids = [str(image_id) for image_id in sorted(row_of, key=row_of.__getitem__)]
     rows = np.sort(np.array(list(row_of.values()), np.int64)) if len(row_of) else np.zeros(0, np.int64)
@@ -177,6 +179,12 @@ def _images(path: Path, n: int) -> tuple[list[str], NDArray[np.intp]]:
         raise InputError(f"its rows are not {n:,} different ones from 0", where=beside, cure=CURE)
     check_ids(ids, beside)
     return ids, rows.astype(np.intp)
+
+
+def _is_entry(entry: tuple[Any, Any]) -> bool:
+    """Whether this can be an image and its row; numbers that numpy cannot hold are neither."""
+    image_id, row = entry
+    return type(row) is int and all(number.bit_length() < 64 for number in (image_id, row) if isinstance(number, int))
 
 
 class VqaWriter:

@@ -172,7 +172,7 @@ def _csv(found: Sequence[Judged]) -> str:
 def _markdown(found: Sequence[Judged], scale: Scale) -> str:
     """A line per claim that the scale has runs for, then the others, then how to read it."""
     lines = [
-        f"### {scale.title}: claims of the papers",
+        f"### {escape_markdown(scale.title)}: claims of the papers",
         "",
         f"{len(found)} statements: {_counted(counts_of(found))}.",
         "",
@@ -185,7 +185,7 @@ def _markdown(found: Sequence[Judged], scale: Scale) -> str:
             lines.append(piped(map(escape_markdown, cells)))
     reasons = dict.fromkeys(one.why for one in found if not one.cells)
     for why in reasons:
-        lines += ["", f"Without a test here, because {why}:", ""]
+        lines += ["", f"Without a test here, because {escape_markdown(why)}:", ""]
         lines += [f"- {escape_markdown(one.claim.claim)}" for one in found if not one.cells and one.why == why]
     lines += ["", "How to read it:", "", *(f"- {escape_markdown(sentence)}" for sentence in HOW)]
     return "\n".join(lines) + "\n"

@@ -30,9 +30,9 @@ def panel_at(canvas: Canvas, left: float, top: float, width: float, height: floa
 
 
 def text_at(canvas: Canvas, left: float, top: float, text: str, **how: Any) -> Any:
-    """Text whose upper left corner is at a place; a dollar sign does not start a formula."""
+    """Text whose upper left corner is at a place."""
     across, down = canvas.get_size_inches()
-    style: Any = {"va": "top", "ha": "left", "parse_math": False} | how
+    style: Any = {"va": "top", "ha": "left"} | how
     return canvas.text(left / across, 1 - top / down, text, **style)
 
 

@@ -109,9 +109,8 @@ def _draw_names(panel: Any, points: pd.DataFrame, names: list[str], size: tuple[
     (left, right), (bottom, top) = panel.get_xlim(), panel.get_ylim()
     marks = points[["recall", "ncs"]].to_numpy(dtype=float)
     places = (np.concatenate([marks, _on_bars(points)]) - [left, bottom]) / [right - left, top - bottom] * size
-    # A dollar sign in a name starts no formula.
     shown = [str(name) for name in points["model"]]
-    widths = [TextPath((0, 0), name.replace("$", "S"), size=TEXT).get_extents().width / 72 for name in shown]
+    widths = [TextPath((0, 0), name, size=TEXT).get_extents().width / 72 for name in shown]
     sizes, radii = np.zeros((len(places), 2)), np.full(len(places), 0.02)
     sizes[: len(shown)], radii[: len(shown)] = [[width, TEXT / 72] for width in widths], SIZE / 144
     found = places_beside(places, radii, sizes, size)[: len(shown)]
@@ -120,7 +119,7 @@ def _draw_names(panel: Any, points: pd.DataFrame, names: list[str], size: tuple[
         where: dict[str, Any] = {"transform": panel.transAxes, "ha": "center", "va": "center_baseline"}
         panel.text(
             x / size[0], y / size[1], name, color=_colour(names, name), fontsize=TEXT, path_effects=halo, zorder=6,
-            parse_math=False, **where,
+            **where,
         )  # fmt: skip
 
 

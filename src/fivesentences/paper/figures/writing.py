@@ -26,7 +26,8 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
     from matplotlib.figure import Figure
 
     png, pdf, csv, json = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
-    style = matplotlib.style.context(["default", STYLE])
+    # Labels and names are shown as they are: of a dollar sign matplotlib would make a formula, or fail at one.
+    style = matplotlib.style.context(["default", STYLE, {"text.parse_math": False}])
     with style, replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
         canvas = Figure(figsize=(WIDTH, 1.0))
         (drawing.draw or _draw_nothing)(canvas)

@@ -32,13 +32,13 @@ def csv(table: Table) -> str:
 
 def markdown(table: Table) -> str:
     """A GitHub table with one heading line; published values and differences in lines of their own below ours."""
-    lines = [f"### {table.title}", "", table.caption, ""]
+    lines = [f"### {escape_markdown(table.title)}", "", escape_markdown(table.caption), ""]
     stub, columns = len(table.stub), len(table.columns)
     if table.groups:
-        lines.append(piped([*table.stub, *(escape_markdown(column.label) for column in table.columns)]))
+        lines.append(piped(map(escape_markdown, [*table.stub, *(column.label for column in table.columns)])))
         lines.append(piped(["---"] * stub + ["---:"] * columns))
     else:
-        lines.append(table.empty)
+        lines.append(escape_markdown(table.empty))
     for group in table.groups:
         lines.append(piped([f"**{escape_markdown(group.title)}**", *[""] * (stub + columns - 1)]))
         for row in group.rows:
