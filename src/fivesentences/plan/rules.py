@@ -21,11 +21,12 @@ from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.recipe import GRID_DESCRIPTORS
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
+from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.runs import RunSpec, recorded_run
 from fivesentences.plan.steps import Files, Step, one_of
 from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
@@ -337,7 +338,7 @@ class Rules(SubspaceRules):
         plan, places, specs = self.plan, self.places, self._runs(job)
         runs = [
             {
-                "spec": spec.model_dump(mode="json"),
+                "spec": self._settings_of(spec),
                 "folder": str(places.run(spec.name)),
                 "phi_files": _as_text(places.phi_files(spec)),
             }
@@ -391,7 +392,7 @@ class Rules(SubspaceRules):
         similarities = [places.similarity(spec.name) for spec in specs]
         runs = [
             {
-                "spec": spec.model_dump(mode="json"),
+                "spec": self._settings_of(spec),
                 "similarity": str(similarity),
                 "inferences": plan.inferences[spec.name],
             }
@@ -498,7 +499,11 @@ class Rules(SubspaceRules):
             },
             {
                 "sets": [
-                    {"fraction": fraction, "loss": loss.model_dump(mode="json"), "phi_files": _as_text(files)}
+                    {
+                        "fraction": fraction,
+                        "loss": loss.model_dump(mode="json", exclude_defaults=True),
+                        "phi_files": _as_text(files),
+                    }
                     for (fraction, loss), files in zip(sets, matrices, strict=True)
                 ],
                 "runs": [
@@ -643,6 +648,18 @@ class Rules(SubspaceRules):
 
     def _runs(self, job: str) -> list[RunSpec]:
         return [self.plan.all_runs[name] for name in self.plan.jobs[job].runs]
+
+    def _settings_of(self, spec: Scored) -> dict[str, Any]:
+        """Settings of a run, an ensemble or an encoder as plain data; those of runs as their folders record them."""
+        match spec:
+            case EnsembleRun():
+                return spec.model_dump(mode="json") | {"members": [self._settings_of(one) for one in spec.members]}
+            case EncodedRun():
+                return spec.model_dump(mode="json")
+        known = self.plan.settings
+        if spec.name not in known:
+            known[spec.name] = spec.as_recorded(recorded_run(self.places.run(spec.name)))
+        return known[spec.name]
 
     def _training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
         """What ``training_part`` needs to know to take the training captions that ``captions_of`` calls so.
