@@ -114,8 +114,8 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "find_disagreements": {"disagreements": places.disagreements("{scale}")},
         "contrast_runs": {"contrasts": places.contrasts("{scale}", "{exhibit}")},
         "ask_judge": {
-            "pairs": places.agreement(dataset, "{judge}", "parquet"),
-            "numbers": places.agreement(dataset, "{judge}", "json"),
+            "pairs": places.agreement("{scale}", dataset, "{judge}", "parquet"),
+            "numbers": places.agreement("{scale}", dataset, "{judge}", "json"),
         },
         "measure_phi": {"statistics": places.phi_statistics(dataset)},
         "measure_margins": {"margins": places.margins("{scale}", dataset)},
@@ -461,7 +461,7 @@ class Rules(SubspaceRules):
             },
         )
 
-    def ask_judge(self, dataset: str, judge: Judge) -> Step:
+    def ask_judge(self, scale: str, dataset: str, judge: Judge) -> Step:
         """How well each phi agrees with a judge."""
         judged = self.plan.judged
         return Step(
@@ -680,7 +680,6 @@ class Rules(SubspaceRules):
     def _numbers(self, scale: str, name: str, exhibit: Exhibit) -> list[Path]:
         """The files that ``exhibit.reads`` names."""
         plan, places = self.plan, self.places
-        judges = plan.scale.judges
         match exhibit.reads:
             case "runs":
                 rows = expand_rows(exhibit.row_specs(), plan.study_of(name), plan.scales[scale])
@@ -692,15 +691,20 @@ class Rules(SubspaceRules):
             case "contrasts":
                 return [places.contrasts(scale, name)] if self._contrasts(scale, name) else []
             case "correlations":
-                return [places.agreement(one.dataset, one.judge, "json") for one in judges]
+                return self._agreements("json")
             case "judged_pairs":
-                return [places.agreement(one.dataset, one.judge, "parquet") for one in judges]
+                return self._agreements("parquet")
             case "phi_statistics":
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
                 return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
         return self.subspace_files(scale, name, exhibit)
+
+    def _agreements(self, suffix: str) -> list[Path]:
+        """What the judges say; of the scale, for each has its own phis, and its complete form has the same."""
+        scale = self.plan.scale
+        return [self.places.agreement(scale.scale, one.dataset, one.judge, suffix) for one in scale.judges]
 
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""
