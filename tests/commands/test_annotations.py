@@ -67,6 +67,14 @@ def test_ids_in_another_order_than_the_gallery_are_named(given, gallery):
         given(cxc="sits.csv", image_ids="images.txt").read(gallery)
 
 
+@pytest.mark.parametrize("wrong", ["7", "a.jpg"])
+def test_an_id_that_is_not_of_the_test_split_is_named_with_its_file_and_line(given, gallery, wrong):
+    lines = Path("captions.txt").read_text().splitlines()
+    Path("captions.txt").write_text("\n".join([*lines[:41], wrong, *lines[42:]]))
+    with pytest.raises(InputError, match=rf"^captions.txt: line 42 is '{wrong}'"):
+        given(cxc="sits.csv", caption_ids="captions.txt").read(gallery)
+
+
 def test_the_first_fifth_needs_no_ids_for_labels(given, gallery):
     image_ids, _ = coco_test_ids()
     images = ", ".join(f'{{"id": {number}}}' for number in image_ids)

@@ -224,3 +224,12 @@ def test_doctor_compares_the_file_about_a_cluster_with_slurm(run, folder, monkey
     assert run("doctor", "--json", "o.json").code == 0
     (finding,) = [f for f in json.loads(Path("o.json").read_text())["findings"] if f["part"] == "cluster"]
     assert finding["state"] == state and found in finding["found"]
+
+
+def test_rehearse_says_beforehand_what_its_workflow_downloads(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("fivesentences.rehearsal.upstream.write_upstream", lambda out: None)
+    said = run("rehearse", tmp_path / "new")
+    assert "385 MB" in said.err
+    assert said.out.startswith("FIVESENTENCES_MIRROR=") and len(said.out.splitlines()) == 1
+    said = run("rehearse", tmp_path / "new", "--quiet")
+    assert (said.out, said.err) == ("", "")

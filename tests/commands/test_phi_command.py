@@ -111,7 +111,7 @@ def test_jars_says_where_they_are(folder, run, monkeypatch):
     places = (folder / "code.jar", folder / "models.jar")
     monkeypatch.setattr("fivesentences.semantics.java.jars.corenlp", lambda mirror: asked.append(mirror) or places)
     said = run("jars", "--mirror", folder)
-    assert (said.code, said.out.split(), asked) == (0, [str(place) for place in places], [folder])
+    assert (said.code, said.out.splitlines(), asked) == (0, [str(place) for place in places], [folder])
 
 
 def test_help_is_not_taken_for_markup(run, monkeypatch):

@@ -265,7 +265,7 @@ def test_a_slow_phi_of_a_fraction_is_made_of_its_own_captions_and_only_these_are
 def test_captions_of_the_test_split_alone_are_parsed_for_judges(plan):
     assert plan.scale.judges
     for spec in plan.scale.judges:
-        read_for = plan.inputs_of("ask_judge", dataset=spec.dataset, judge=spec.judge)["tuples"]
+        read_for = plan.inputs_of("ask_judge", scale=plan.scale.scale, dataset=spec.dataset, judge=spec.judge)["tuples"]
         assert read_for == [Path(f"results/semantics/{spec.dataset}/test/tuples.jsonl.gz")]
     parsed = [job for job in graph_of(plan, plan.targets["page"]).jobs if job.rule == "parse_some_captions"]
     assert {job.wildcards["part"] for job in parsed} == {"test/tuples"}

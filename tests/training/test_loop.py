@@ -124,13 +124,6 @@ def test_the_rate_falls_once_or_after_every_so_many_epochs(training_of):
     assert rates(often) == pytest.approx([0.5, 0.5, 0.05, 0.05, 0.005, 0.005])
 
 
-def test_settings_of_runs_without_later_options_are_written_as_before(training_of):
-    written = training_of("vsepp").spec.model_dump(mode="json")
-    assert "drop_every" not in written["training"]
-    written = training_of("vsepp", drop_every=3).spec.model_dump(mode="json")
-    assert written["training"]["drop_every"] == 3
-
-
 def stepped_by_torch(training: Training, groups, listed) -> dict[str, torch.Tensor]:
     """Weights after one batch by torch's optimiser and clipping, which are given a list as the releases give theirs."""
     batch = next(training.loader.batches(iter([range_of(training, 0)])))

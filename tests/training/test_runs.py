@@ -21,6 +21,7 @@ from fivesentences.training import fingerprint as fingerprint_module
 from fivesentences.training import run as run_module
 from fivesentences.training import runs as runs_module
 from fivesentences.training.checkpoint import ResumeFolder
+from fivesentences.training.fingerprint import SETTINGS
 from fivesentences.training.finished import OUTPUTS, RECORD
 from fivesentences.training.loop import Training
 from kill import Killed, killed, killed_after
@@ -98,11 +99,32 @@ def test_changed_features_or_code_train_every_run_again(inputs_in, three, tmp_pa
     np.save(inputs.features, np.load(inputs.features) * 2)
     train_runs(three[:2])
     assert len(trained) == 4
-    monkeypatch.setattr(fingerprint_module, "code_of", lambda rooms: "another")
+    monkeypatch.setattr(fingerprint_module, "code_of", lambda rooms, modules: "another")
     train_runs(three[:2])
     assert len(trained) == 6
     train_runs(three[:2])
     assert len(trained) == 6
+
+
+def test_a_setting_that_a_record_lacks_has_its_default_and_any_other_difference_trains_again(three, trained):
+    run, record = three[0], three[0].folder / RECORD
+    train_runs([run])
+    content = json.loads(record.read_text())
+    settings = json.loads(content["made_from"][SETTINGS])
+
+    def recorded_as(changed):
+        made_from = content["made_from"] | {SETTINGS: json.dumps(changed)}
+        record.write_text(json.dumps(content | {"made_from": made_from}))
+        before = len(trained)
+        train_runs([run])
+        return len(trained) > before
+
+    earlier = {key: value for key, value in settings["loss"].items() if key != "smooth_ap"}
+    assert not recorded_as(settings | {"loss": earlier})
+    training = {key: value for key, value in settings["training"].items() if key != "gradient_clip"}
+    assert not recorded_as(settings | {"training": training})
+    assert recorded_as(settings | {"training": training | {"gradient_clip": 1.0}})
+    assert recorded_as(settings | {"gone": 1})
 
 
 def test_a_matrix_that_is_given_or_no_longer_given_trains_again(inputs, three, tmp_path, trained):

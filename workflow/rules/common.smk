@@ -8,10 +8,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.io import strip_wildcard_constraints
 
-from fivesentences.config import Scale, check, extended, nearby
+from fivesentences.config import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import plan_of
+from fivesentences.paper.studies import plan_of, scale_of
 from fivesentences.workflow_lock import occupied
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
@@ -32,7 +32,7 @@ def ask(question):
 # Snakemake has read these files already, and takes the last of two equal keys.
 for file in workflow.overwrite_configfiles or [DEMO]:
     ask(lambda: read_yaml(nearby(file)))
-PLAN = ask(lambda: plan_of(check(Scale, extended(dict(config), CONFIG), str(CONFIG)), CONFIG.parent))
+PLAN = ask(lambda: plan_of(scale_of(dict(config), CONFIG), CONFIG.parent))
 ask(PLAN.check_own)
 made_by = PLAN.outputs_of
 

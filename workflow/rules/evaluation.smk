@@ -134,9 +134,9 @@ rule ask_judge:
     output:
         **made_by("ask_judge"),
     log:
-        "logs/evaluation/agreement/{dataset}/{judge}.log",
+        "logs/evaluation/agreement/{scale}/{dataset}/{judge}.log",
     benchmark:
-        "logs/benchmarks/evaluation/agreement/{dataset}/{judge}.tsv"
+        "logs/benchmarks/evaluation/agreement/{scale}/{dataset}/{judge}.tsv"
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,

@@ -15,7 +15,7 @@ rule fetch_parser:
     params:
         mirror=param("fetch_parser", "mirror"),
     message:
-        "The Java classes of SPICE's parser, from the mirror or downloaded"
+        "The Java classes of SPICE's parser: of the mirror or this user's cache, or else a download of 385 MB"
     script:
         "../scripts/fetch_parser.py"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,8 @@ class Annotations:
         from fivesentences.semantics.caption_file import read_captions
 
         usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
+        _check_known(self.image_ids, image_ids, usual_images, "an image")
+        _check_known(self.caption_ids, caption_ids, usual_captions, "a caption")
         is_told = captions is not None and is_in_order(read_captions(captions), caption_ids, captions)
         assumed = []
         if image_ids is None:
@@ -195,6 +198,18 @@ def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
     if len(lines) != wanted:
         raise InputError(f"{path} holds {len(lines)} ids but there are {wanted} {what}; give one per line.")
     return lines
+
+
+def _check_known(path: Path | None, ids: Sequence[str] | None, usual: Collection[int], what: str) -> None:
+    """Refuse a file with an id that COCO's test split does not have."""
+    known = set(usual)
+    for line, given in enumerate(ids or (), start=1):
+        if not given.isdecimal() or int(given) not in known:
+            raise InputError(
+                f"line {line} is '{given}', which is not the COCO id of {what} of the test split (Karpathy)",
+                where=path,
+                cure="give the ids of that split, one per line, in the order of the matrix",
+            )
 
 
 def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -> None:

@@ -63,18 +63,19 @@ def plan(
 
         fivesentences plan config/flickr8k.yaml --target table3
     """
-    from fivesentences.config import Scale, check, config_file, extended, read
+    from fivesentences.config import config_file, extended, read
     from fivesentences.config.rates import Rates
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of
+    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.costs import Costs, wall_seconds
     from fivesentences.plan.graph import graph_of
 
     outputs = Outputs.of(json_out, csv, markdown, None, quiet, [("SCALE.yaml", scale)])
-    content = extended(read_yaml(scale), scale)
+    given = read_yaml(scale)
+    content = extended(given, scale)
     if not isinstance(content, dict) or "scale" not in content:
         raise InputError("it is no scale", where=scale, cure="give one, such as config/paper.yaml")
-    made = plan_of(check(Scale, content, str(scale)), scale.parent)
+    made = plan_of(scale_of(given, scale), scale.parent)
     if target not in made.targets:
         raise InputError(f"--target is '{target}', which {scale} does not have; it has: {', '.join(made.targets)}.")
     costs = Costs(made, read(Rates, rates or config_file(RATES, scale.parent)))

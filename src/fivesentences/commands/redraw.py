@@ -43,15 +43,14 @@ def redraw(
 
         fivesentences redraw config/flickr8k.yaml
     """
-    from fivesentences.config import Scale, check
     from fivesentences.machine import processors
     from fivesentences.paper.comparing_manifests import check_as_pushed
     from fivesentences.paper.digests import CHECKSUMS, Digests
     from fivesentences.paper.manifest import drawn_of, graph_of_site, read_manifest
-    from fivesentences.paper.studies import plan_of
+    from fivesentences.paper.studies import plan_of, scale_of
 
     need("snakemake", "workflow", "drawing")
-    plan = plan_of(check(Scale, _content(what, config or []), str(what)), what.parent)
+    plan = plan_of(scale_of(_content(what, config or []), what), what.parent)
     scale, digests = plan.scale.scale, Digests(CHECKSUMS)
     if not plan.places.manifest(scale).is_file():
         raise InputError("there is no such file", where=plan.places.manifest(scale), cure="fetch the results: dvc pull")
@@ -93,7 +92,6 @@ def redraw(
 
 def _content(what: Path, config: list[str]) -> Any:
     """A scale's settings, with those of the command line over them, merged as Snakemake does."""
-    from fivesentences.config import extended
     from fivesentences.config.reading import merged
     from fivesentences.documents import parse_yaml, read_yaml
 
@@ -104,7 +102,7 @@ def _content(what: Path, config: list[str]) -> Any:
             raise InputError(f"--config is '{item}'; it is KEY=VALUE, as for snakemake.")
         new, old = parse_yaml(value, f"--config {key}"), content.get(key)
         content = content | {key: merged(old, new) if isinstance(old, dict) and isinstance(new, dict) else new}
-    return extended(content, what)
+    return content
 
 
 def _snakemake(purpose: str, *arguments: str, show: bool = False) -> str:

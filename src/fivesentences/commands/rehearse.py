@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError
 
 SCALE = "rehearsal.yaml"
+NEXT = "Next, the workflow; it fetches Stanford CoreNLP for SPICE's parser (385 MB) unless this user's cache has it:"
 
 
 def rehearse(
@@ -23,7 +25,9 @@ def rehearse(
     Drawn scenes take the names and layouts of Flickr30K, MS-COCO, Crisscrossed
     Captions, the precomp folders, Wikipedia, NUS-WIDE and Pascal Sentences, and
     random numbers those of VGG19's and ResNet-152's weights (1 GB in all, a
-    minute). The command that runs the whole scale on them is printed.
+    minute). The command that runs the whole scale on them is printed. It fetches
+    Stanford CoreNLP (385 MB, once), which SPICE's parser needs; so does
+    `fivesentences jars`.
 
     Example:
 
@@ -38,4 +42,5 @@ def rehearse(
         write_upstream(out)
     if not quiet:
         scale = (project_folder() / SCALE).resolve()
+        print(NEXT, file=sys.stderr)
         print(f"FIVESENTENCES_MIRROR={(out / MIRROR).resolve()} snakemake --directory {out} --configfile {scale}")

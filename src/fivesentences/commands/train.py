@@ -68,16 +68,17 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Catalogue, Scale, check, extended
+    from fivesentences.config import Catalogue, check, extended
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of
+    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.places import Places
     from fivesentences.plan.runs import RunSpec
 
     if not list_only:
         need("torch", "train", "training")
         need("safetensors", "train", "training")
-    content = extended(read_yaml(what), what)
+    given = read_yaml(what)
+    content = extended(given, what)
     places = Places(results)
     if not isinstance(content, dict):
         raise InputError(
@@ -89,7 +90,7 @@ def train(
         for option, value in {"--out": out, "--corpus": corpus, "--features": features, "--phi": phi}.items():
             if value:
                 raise InputError(f"{option} is for a single run, but {what} is a scale; leave it out.")
-        scale = check(Scale, content, str(what))
+        scale = scale_of(given, what)
         plan = plan_of(scale, what.parent, Catalogue(datasets={}), places)
         names = _fitting([*plan.runs, *plan.subspaces.runs], only, what)
         if list_only:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from fivesentences.config.types import Count, Fraction, Strict
 
@@ -52,12 +52,6 @@ class Hyperparameters(Strict):
         le=1024,
         description="CPU threads; they affect the result, since sums depend on them",
     )
-
-    @model_serializer(mode="wrap")
-    def _without_later_keys(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that came later are written where they are set: the settings of earlier runs stay as they were."""
-        written: dict[str, Any] = serialise(self)
-        return {key: value for key, value in written.items() if key != "drop_every" or value is not None}
 
     @model_validator(mode="after")
     def _batches_have_one_order(self) -> Hyperparameters:

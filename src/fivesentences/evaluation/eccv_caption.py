@@ -90,13 +90,13 @@ def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: I
     rows = places_of(test_images if image_ids is None else image_ids, "image_ids")
     columns = places_of(test_captions if caption_ids is None else caption_ids, "caption_ids")
     for what, given, wanted in (("image", rows, test_images), ("caption", columns, test_captions)):
+        defined = f"ECCV Caption and CxC are defined on all {len(wanted)} {what}s of COCO's test split (Karpathy)."
         unknown = given.keys() - set(wanted.tolist())
-        if unknown or len(given) != len(wanted):
-            first = f", of which {min(unknown)} is not in it" if unknown else ""
-            raise InputError(
-                f"{what}_ids has {len(given)} ids{first}; ECCV Caption and CxC are defined on all {len(wanted)} "
-                f"{what}s of COCO's test split (Karpathy)."
-            )
+        if unknown:
+            first = min(unknown, key=given.__getitem__)
+            raise InputError(f"{what}_ids[{given[first]}] is {first}, which is no {what} of that split; {defined}")
+        if len(given) != len(wanted):
+            raise InputError(f"{what}_ids has {len(given)} ids; {defined}")
     images, captions, outside_i2t = listed(_lists(f"{name}_image_to_caption"), rows, columns)
     i2t = pairs(images, captions, (len(rows), len(columns)))
     captions, images, outside_t2i = listed(_lists(f"{name}_caption_to_image"), columns, rows)

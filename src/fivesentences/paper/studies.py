@@ -7,11 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from fivesentences.config import CATALOGUE, Catalogue, Scale, claims_files, config_file, read, study_file
+from fivesentences.config import (
+    CATALOGUE,
+    Catalogue,
+    Scale,
+    check,
+    claims_files,
+    config_file,
+    extended,
+    read,
+    study_file,
+)
 from fivesentences.paper.figures.activation import ActivationFigure
 from fivesentences.paper.figures.agreement import AgreementFigure
 from fivesentences.paper.figures.best_captions import BestCaptionsFigure
@@ -36,6 +46,7 @@ from fivesentences.paper.tables.subspace_contrasts import SubspaceContrastTable
 from fivesentences.paper.tables.subspaces import SubspaceTable
 from fivesentences.plan.claimed import PaperClaims
 from fivesentences.plan.claims import Claims
+from fivesentences.plan.inherited import inheriting
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.studies import Study
@@ -105,6 +116,29 @@ def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> li
     return sorted(found, key=lambda paper: -len(paper.claims.claims))
 
 
+def scale_of(content: Any, path: Path) -> Scale:
+    """A scale from the plain data of its file, merged into the scale that it extends.
+
+    Inherited entries that name nothing in the studies of the scale are left out; see ``inheriting``.
+
+    Args:
+        content: Of the file, perhaps changed by the caller.
+        path: Of the file.
+
+    Raises:
+        InputError: If the content, or a file that it extends, or a study is missing or wrong.
+    """
+    merged = extended(content, path)
+    scale = check(Scale, merged, str(path))
+    if merged is content:  # it extends nothing
+        return scale
+    return inheriting(merged, content, _studies_of(scale, path.parent), str(path))
+
+
+def _studies_of(scale: Scale, config: Path) -> dict[str, PaperStudy]:
+    return {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
+
+
 def plan_of(
     scale: Scale, config: Path = Path("config"), catalogue: Catalogue | None = None, places: Places | None = None
 ) -> Plan:
@@ -123,6 +157,6 @@ def plan_of(
         InputError: If a file is missing or wrong, or does not fit the scale.
     """
     known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
-    studies = {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
+    studies = _studies_of(scale, config)
     claims = read_claims(config, studies, scale.scale)
     return Plan(scale, studies, known, places=places, config=config, claims=claims)

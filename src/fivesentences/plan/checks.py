@@ -41,6 +41,66 @@ class NamedCell:
         return set(self.models), self.loss, self.fraction, self.captions
 
 
+@dataclass(frozen=True)
+class Names:
+    """Everything in some studies that a scale may name.
+
+    Attributes:
+        cells: Every cell of their rows, of every role.
+        exhibits: Tables and figures.
+        models: Models, those of the registry among them.
+        ensembles: Ensembles.
+        losses: Losses.
+        methods: Methods of category retrieval.
+        category_roles: Roles of rows of category retrieval.
+        divisions: Divisions that such rows name.
+    """
+
+    cells: tuple[NamedCell, ...]
+    exhibits: frozenset[str]
+    models: frozenset[str]
+    ensembles: frozenset[str]
+    losses: frozenset[str]
+    methods: frozenset[str]
+    category_roles: frozenset[str]
+    divisions: frozenset[str]
+
+    @property
+    def roles(self) -> set[str]:
+        """Roles of rows."""
+        return {cell.role for cell in self.cells}
+
+    @property
+    def features(self) -> set[str]:
+        """Features of rows, apart from the scale's own."""
+        return {cell.features for cell in self.cells if cell.features is not None}
+
+    @property
+    def fractions(self) -> set[float]:
+        """Fractions of rows."""
+        return {cell.fraction for cell in self.cells}
+
+    def known_methods(self, pattern: str) -> str | None:
+        """The pattern, if it fits a method."""
+        return pattern if any(fits(method, [pattern]) for method in self.methods) else None
+
+
+def names_of(studies: Mapping[str, Study]) -> Names:
+    """Everything in some studies that a scale may name."""
+    every = list(studies.values())
+    rows = [row for study in every for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
+    return Names(
+        cells=tuple(cell for study in every for cell in _cells(study)),
+        exhibits=frozenset(exhibit.name for study in every for exhibit in study.declared),
+        models=frozenset({*MODELS, *(name for study in every for name in study.models)}),
+        ensembles=frozenset(name for study in every for name in study.ensembles),
+        losses=frozenset(name for study in every for name in study.losses),
+        methods=frozenset(name for study in every for name in study.methods),
+        category_roles=frozenset(row.role for row in rows),
+        divisions=frozenset(division for row in rows for division in as_list(row.division)),
+    )
+
+
 def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
     """Check what a scale names against its studies.
 
@@ -48,29 +108,25 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
         InputError: If it names a role, table, model, loss, fraction, phi, features or width that no study has, or keeps
             none of their rows.
     """
-    cells = [cell for study in studies.values() for cell in _cells(study)]
+    names = names_of(studies)
     _check_phis(scale)
-    names = {exhibit.name for study in studies.values() for exhibit in study.declared}
     for name in scale.only or ():
-        _known(scale, "only", name, names, "table or figure")
-    roles = {cell.role for cell in cells}
+        _known(scale, "only", name, names.exhibits, "table or figure")
     for role in scale.roles:
-        _known(scale, "roles", role, roles, "role", "no row of its studies has it, so nothing would be made of it")
+        why = "no row of its studies has it, so nothing would be made of it"
+        _known(scale, "roles", role, names.roles, "role", why)
     for features in scale.further_features:
-        known = {cell.features for cell in cells if cell.features is not None}
-        _known(scale, "further_features", features, known, "name of features", "no row of its studies names it")
-    losses = {name for study in studies.values() for name in study.losses}
-    fractions = {cell.fraction for cell in cells}
+        _known(
+            scale, "further_features", features, names.features, "name of features", "no row of its studies names it"
+        )
     for loss in scale.leave_out.losses:
-        _known(scale, "leave_out.losses", loss, losses, "loss")
+        _known(scale, "leave_out.losses", loss, names.losses, "loss")
     for fraction in scale.leave_out.fractions:
-        _known_number(scale, "leave_out.fractions", fraction, fractions)
-    models = {*MODELS, *(name for study in studies.values() for name in study.models)}
-    ensembles = {name for study in studies.values() for name in study.ensembles}
-    picked: list[tuple[str, Sequence[CellSpec], set[str]]] = [
-        ("training.exceptions", scale.training.exceptions, models),
-        ("other_seeds", scale.other_seeds, models),
-        ("keep", scale.keep or [], models | ensembles),
+        _known_number(scale, "leave_out.fractions", fraction, names.fractions)
+    picked: list[tuple[str, Sequence[CellSpec], frozenset[str]]] = [
+        ("training.exceptions", scale.training.exceptions, names.models),
+        ("other_seeds", scale.other_seeds, names.models),
+        ("keep", scale.keep or [], names.models | names.ensembles),
     ]
     for key, specs, of_model in picked:
         for number, spec in enumerate(specs):
@@ -78,19 +134,19 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
             for model in as_list(spec.model or []):
                 _known(scale, f"{where}.model", model, of_model, "model")
             for loss in as_list(spec.loss or []):
-                _known(scale, f"{where}.loss", loss, losses, "loss")
+                _known(scale, f"{where}.loss", loss, names.losses, "loss")
             for fraction in as_list(spec.fraction or []):
-                _known_number(scale, f"{where}.fraction", fraction, fractions)
-    _check_categories(studies, scale)
-    if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in cells):
+                _known_number(scale, f"{where}.fraction", fraction, names.fractions)
+    _check_categories(names, scale)
+    if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in names.cells):
         raise InputError(
-            f"scale {scale.scale}: keep picks none of the {len(cells)} rows of its studies, so nothing would be made; "
-            "name rows that they have, or remove keep."
+            f"scale {scale.scale}: keep picks none of the {len(names.cells)} rows of its studies, so nothing would be "
+            "made; name rows that they have, or remove keep."
         )
     check_widths(studies, scale)
 
 
-def _check_categories(studies: Mapping[str, Study], scale: Scale) -> None:
+def _check_categories(names: Names, scale: Scale) -> None:
     """Check roles, methods and divisions of category retrieval, if a study has rows of it.
 
     Without such a study the block has no effect: a scale that extends another one may have studies of its own.
@@ -99,26 +155,22 @@ def _check_categories(studies: Mapping[str, Study], scale: Scale) -> None:
         InputError: If the scale names one that no study has.
     """
     categories = scale.categories
-    rows = [row for study in studies.values() for exhibit in study.exhibits for row in exhibit.every_subspace_row()]
-    if categories is None or not rows:
+    if categories is None or not names.category_roles:
         return
-    roles = {row.role for row in rows}
-    methods = {name for study in studies.values() for name in study.methods}
-    divisions = {division for row in rows for division in as_list(row.division)}
     for role in categories.roles:
-        _known(scale, "categories.roles", role, roles, "role", "no row of its studies has it")
+        _known(scale, "categories.roles", role, names.category_roles, "role", "no row of its studies has it")
     given = {"methods": categories.methods or []}
     for number, other in enumerate(categories.other_seeds):
         given[f"other_seeds[{number}].method"] = as_list(other.method or [])
         for division in as_list(other.division or []):
-            _known(scale, f"categories.other_seeds[{number}].division", division, divisions, "division")
+            _known(scale, f"categories.other_seeds[{number}].division", division, names.divisions, "division")
     for key, patterns in given.items():
         for pattern in patterns:
-            if not any(fits(method, [pattern]) for method in methods):
-                _known(scale, f"categories.{key}", pattern, methods, "method")
+            if names.known_methods(pattern) is None:
+                _known(scale, f"categories.{key}", pattern, names.methods, "method")
     for name in categories.roles.values():
         for division in categories.documents[name].divisions:
-            _known(scale, f"categories.documents.{name}.divisions", division, divisions, "division")
+            _known(scale, f"categories.documents.{name}.divisions", division, names.divisions, "division")
 
 
 def _cells(study: Study) -> Iterator[NamedCell]:

@@ -137,7 +137,7 @@ class PageRules(Rules):
                 "per_image": plan.per_image_of(by_image),
                 "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
                 "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
-                "judged": [places.agreement(one.dataset, one.judge, "parquet") for one in plan.scale.judges],
+                "judged": self._agreements("parquet") if plan.judged else [],
             },
             {"scale": self._settings(plan.scale.scale), "config": str(plan.config), "site": self.site(scale)},
         )

@@ -135,9 +135,9 @@ class Places:
         """Paired differences of the runs that a table or figure contrasts."""
         return self.results / "evaluation" / "contrasts" / scale / f"{exhibit}.json"
 
-    def agreement(self, dataset: str, judge: str, suffix: str) -> Path:
-        """Correlations of each phi with a judge (``json``), or the judged pairs (``parquet``)."""
-        return self.results / "evaluation" / "agreement" / dataset / f"{judge}.{suffix}"
+    def agreement(self, scale: str, dataset: str, judge: str, suffix: str) -> Path:
+        """Correlations of each phi of a scale with a judge (``json``), or the judged pairs (``parquet``)."""
+        return self.results / "evaluation" / "agreement" / scale / dataset / f"{judge}.{suffix}"
 
     def phi_statistics(self, dataset: str) -> Path:
         """What each phi says of a dataset's captions."""

@@ -21,11 +21,12 @@ from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.recipe import GRID_DESCRIPTORS
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
+from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
 from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.runs import RunSpec, recorded_run
 from fivesentences.plan.steps import Files, Step, one_of
 from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
@@ -113,8 +114,8 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
         "find_disagreements": {"disagreements": places.disagreements("{scale}")},
         "contrast_runs": {"contrasts": places.contrasts("{scale}", "{exhibit}")},
         "ask_judge": {
-            "pairs": places.agreement(dataset, "{judge}", "parquet"),
-            "numbers": places.agreement(dataset, "{judge}", "json"),
+            "pairs": places.agreement("{scale}", dataset, "{judge}", "parquet"),
+            "numbers": places.agreement("{scale}", dataset, "{judge}", "json"),
         },
         "measure_phi": {"statistics": places.phi_statistics(dataset)},
         "measure_margins": {"margins": places.margins("{scale}", dataset)},
@@ -337,7 +338,7 @@ class Rules(SubspaceRules):
         plan, places, specs = self.plan, self.places, self._runs(job)
         runs = [
             {
-                "spec": spec.model_dump(mode="json"),
+                "spec": self._settings_of(spec),
                 "folder": str(places.run(spec.name)),
                 "phi_files": _as_text(places.phi_files(spec)),
             }
@@ -391,7 +392,7 @@ class Rules(SubspaceRules):
         similarities = [places.similarity(spec.name) for spec in specs]
         runs = [
             {
-                "spec": spec.model_dump(mode="json"),
+                "spec": self._settings_of(spec),
                 "similarity": str(similarity),
                 "inferences": plan.inferences[spec.name],
             }
@@ -460,7 +461,7 @@ class Rules(SubspaceRules):
             },
         )
 
-    def ask_judge(self, dataset: str, judge: Judge) -> Step:
+    def ask_judge(self, scale: str, dataset: str, judge: Judge) -> Step:
         """How well each phi agrees with a judge."""
         judged = self.plan.judged
         return Step(
@@ -498,7 +499,11 @@ class Rules(SubspaceRules):
             },
             {
                 "sets": [
-                    {"fraction": fraction, "loss": loss.model_dump(mode="json"), "phi_files": _as_text(files)}
+                    {
+                        "fraction": fraction,
+                        "loss": loss.model_dump(mode="json", exclude_defaults=True),
+                        "phi_files": _as_text(files),
+                    }
                     for (fraction, loss), files in zip(sets, matrices, strict=True)
                 ],
                 "runs": [
@@ -644,6 +649,18 @@ class Rules(SubspaceRules):
     def _runs(self, job: str) -> list[RunSpec]:
         return [self.plan.all_runs[name] for name in self.plan.jobs[job].runs]
 
+    def _settings_of(self, spec: Scored) -> dict[str, Any]:
+        """Settings of a run, an ensemble or an encoder as plain data; those of runs as their folders record them."""
+        match spec:
+            case EnsembleRun():
+                return spec.model_dump(mode="json") | {"members": [self._settings_of(one) for one in spec.members]}
+            case EncodedRun():
+                return spec.model_dump(mode="json")
+        known = self.plan.settings
+        if spec.name not in known:
+            known[spec.name] = spec.as_recorded(recorded_run(self.places.run(spec.name)))
+        return known[spec.name]
+
     def _training_part(self, dataset: str, captions: str) -> tuple[float, int | None, str, int]:
         """What ``training_part`` needs to know to take the training captions that ``captions_of`` calls so.
 
@@ -663,7 +680,6 @@ class Rules(SubspaceRules):
     def _numbers(self, scale: str, name: str, exhibit: Exhibit) -> list[Path]:
         """The files that ``exhibit.reads`` names."""
         plan, places = self.plan, self.places
-        judges = plan.scale.judges
         match exhibit.reads:
             case "runs":
                 rows = expand_rows(exhibit.row_specs(), plan.study_of(name), plan.scales[scale])
@@ -675,15 +691,20 @@ class Rules(SubspaceRules):
             case "contrasts":
                 return [places.contrasts(scale, name)] if self._contrasts(scale, name) else []
             case "correlations":
-                return [places.agreement(one.dataset, one.judge, "json") for one in judges]
+                return self._agreements("json")
             case "judged_pairs":
-                return [places.agreement(one.dataset, one.judge, "parquet") for one in judges]
+                return self._agreements("parquet")
             case "phi_statistics":
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
                 return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
         return self.subspace_files(scale, name, exhibit)
+
+    def _agreements(self, suffix: str) -> list[Path]:
+        """What the judges say; of the scale, for each has its own phis, and its complete form has the same."""
+        scale = self.plan.scale
+        return [self.places.agreement(scale.scale, one.dataset, one.judge, suffix) for one in scale.judges]
 
     def _compared(self, scale: str, figure: str) -> list[Row]:
         """The two rows whose retrievals a figure compares; none if the scale has not both."""

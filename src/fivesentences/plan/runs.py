@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.types import CaptionsPerImage, Fraction, Name, RunSeed, Strict
+from fivesentences.documents import read_yaml
+from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
 from fivesentences.plan.phis import check_phi
@@ -46,6 +49,23 @@ class RunSpec(Strict):
         part = f"fraction={self.fraction:g}{captions}{epochs}{batches}"
         return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
 
+    def as_recorded(self, recorded: Any) -> dict[str, Any]:
+        """Plain data of the run: as recorded, if that means the same today.
+
+        Snakemake trains again when the text of a run's settings changes. A setting that the package has gained since is
+        missing in the record, where it has its default, so the run stays the same; a default that has changed since
+        differs from the record, which states the old one.
+
+        Args:
+            recorded: ``run`` of an earlier ``run.yaml``, or anything else.
+        """
+        now = self.model_dump(mode="json")
+        try:
+            same = RunSpec.model_validate(recorded).model_dump(mode="json") == now
+        except (ValidationError, InputError):
+            same = False
+        return dict(recorded) if same else now
+
     @model_validator(mode="after")
     def _phis_are_known(self) -> RunSpec:
         for phi in self.loss.phis:
@@ -68,3 +88,12 @@ class RunFile(Strict):
             found = f"of format {given['format']}" if "format" in given else "of an earlier version"
             raise ValueError(f"this run is {found}, and format {FORMAT} is read here; train the run again")
         return given
+
+
+def recorded_run(folder: Path) -> Any:
+    """What the ``run.yaml`` in the folder of a run says of its settings; None if it has none that can be read."""
+    try:
+        content = read_yaml(folder / "run.yaml")
+    except InputError:
+        return None
+    return content.get("run") if isinstance(content, dict) else None

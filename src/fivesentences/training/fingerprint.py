@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import platform
 from collections.abc import Collection, Mapping
@@ -10,15 +11,25 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 
 import fivesentences
 from fivesentences.documents import check_file
+from fivesentences.errors import InputError
 from fivesentences.features.precomp import read_precomp
+from fivesentences.losses import LossTerm
+from fivesentences.models import ModelSpec
 from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.storage import sha256_of
 
-# Rooms of the package whose code affects how a run is trained.
-ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
+PACKAGE = Path(fivesentences.__file__).parent
+# Rooms of the package whose code affects how every run is trained; of losses and models a run has only its own.
+ROOMS = ("corpus", "features", "metrics", "retrieval", "semantics", "training")
+# Modules that name every loss or model: one more there changes no run. What they say of a run is in its settings.
+LISTS = {f"fivesentences.{name}" for name in ("losses", "losses.spec", "models", "models.registry")}
+SETTINGS = "the run's settings"
+_SETTINGS: TypeAdapter[RunSpec | SubspaceRun] = TypeAdapter(RunSpec | SubspaceRun)
 
 
 def fingerprint(
@@ -32,11 +43,11 @@ def fingerprint(
     if (glove := spec.model.concept_options.glove) is not None:
         read["the GloVe file"] = glove
     return {name: content_of(path) for name, path in read.items()} | {
-        "the run's settings": spec.model_dump_json(),
+        SETTINGS: spec.model_dump_json(),
         "the corpus file": content_of(corpus),
         "the features file": _features(features),
         "the features' table of images": content_of(features.with_suffix(".images.parquet")),
-        "the code of fivesentences": code_of(ROOMS),
+        "the code of fivesentences": code_of(ROOMS, modules_of(spec)),
         "the version of fivesentences": version("fivesentences"),
         "the version of torch": str(torch.__version__),
         "the device": f"{device.type} {platform.machine()}",
@@ -46,12 +57,24 @@ def fingerprint(
 def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collection[str] = ()) -> list[str]:
     """The keys in which two fingerprints differ, including those of only one (a matrix that is no longer given).
 
+    Settings are compared by what they mean: one that the package had not yet when they were recorded has its default.
+
     Args:
         known: The fingerprint of earlier work.
         now: The fingerprint of the work to be done.
         apart: Keys that are not compared.
     """
-    return [key for key in {**now, **known} if key not in apart and known.get(key) != now.get(key)]
+    return [key for key in {**now, **known} if key not in apart and not _same(key, known.get(key), now.get(key))]
+
+
+def _same(key: str, known: str | None, now: str | None) -> bool:
+    if known == now or key != SETTINGS or known is None or now is None:
+        return known == now
+    try:
+        first, second = (_SETTINGS.validate_json(text) for text in (known, now))
+    except (ValidationError, InputError):  # a setting that there is no more, or a damaged record
+        return False
+    return first.model_dump_json() == second.model_dump_json()
 
 
 def _features(path: Path) -> str:
@@ -76,15 +99,49 @@ def _sha256_of_state(path: Path, size: int, time: int) -> str:
     return sha256_of(path)
 
 
+def modules_of(spec: RunSpec) -> tuple[str, ...]:
+    """The modules of losses and models that a run has: its own, those that training needs, and what these import."""
+    kinds: list[ModelSpec | LossTerm] = [spec.model, *spec.loss.terms]
+    own = {name for kind in kinds for name in (type(kind).__module__, kind.implementation.partition(":")[0])}
+    of_training = {name for path in (PACKAGE / "training").rglob("*.py") for name in _imported(path)}
+    found: set[str] = set()
+    todo = {name for name in own if _file_of(name).is_file()} | of_training
+    while todo:
+        found |= todo
+        todo = {name for module in todo for name in _imported(_file_of(module))} - found
+    return tuple(sorted(found))
+
+
 @cache
-def code_of(rooms: tuple[str, ...]) -> str:
+def _imported(path: Path) -> frozenset[str]:
+    """The modules of losses and models that a module imports, anywhere in it; ``LISTS`` are left out."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    beginnings = tuple(f"fivesentences.{room}." for room in ("losses", "models"))
+    known = {name for name in names if name.startswith(beginnings) and _file_of(name).is_file()}
+    return frozenset(known - LISTS)
+
+
+def _file_of(module: str) -> Path:
+    """The file of a module of the package."""
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@cache
+def code_of(rooms: tuple[str, ...], modules: tuple[str, ...] = ()) -> str:
     """Hash of the modules of some rooms, because the version stays the same while they are being edited.
 
     Args:
         rooms: Folders of the package.
+        modules: Names of further modules of the package.
     """
-    package = Path(fivesentences.__file__).parent
+    paths = [path for room in rooms for path in sorted((PACKAGE / room).rglob("*.py"))]
     digest = hashlib.sha256()
-    for path in (path for room in rooms for path in sorted((package / room).rglob("*.py"))):
-        digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in (*paths, *map(_file_of, modules)):
+        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

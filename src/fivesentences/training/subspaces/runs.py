@@ -32,8 +32,9 @@ from fivesentences.training.stopping import stop_on_signals
 from fivesentences.training.subspaces.fit import Fit, Row
 from fivesentences.training.subspaces.fitting import fit, rounds
 
-# Folders of the package whose code affects these runs.
-ROOMS = ("corpus", "features", "losses", "metrics", "models/subspaces", "retrieval", "training/subspaces")
+# Folders of the package whose code affects these runs, and of losses the one that they have.
+ROOMS = ("corpus", "features", "metrics", "models/subspaces", "retrieval", "training/subspaces")
+LOSS = tuple(f"fivesentences.losses.{name}" for name in ("scheduled_margin", "scheduled_margin_spec"))
 LIBRARIES = ("fivesentences", "torch", "numpy", "scikit-learn", "cca-zoo")
 SETTINGS, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"
 # The first columns of a history; methods may add others.
@@ -103,7 +104,7 @@ def _fingerprint(placed: PlacedRun, documents: Path, image: Path, text: Path | N
         files["the text vectors"] = text
     found = {what: content_of(path) for what, path in files.items()}
     found["the run's settings"] = placed.run.model_dump_json()
-    found["the code of fivesentences"] = code_of(ROOMS)
+    found["the code of fivesentences"] = code_of(ROOMS, LOSS)
     for library in LIBRARIES:
         try:
             found[f"the version of {library}"] = version(library)

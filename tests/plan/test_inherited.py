@@ -1,0 +1,80 @@
+"""A scale that extends another one, with studies of its own: the inherited needs no edit, what it states is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fivesentences.errors import InputError
+from fivesentences.paper.studies import plan_of, scale_of
+from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import Plan
+
+CONFIG = Path(__file__).parents[2] / "config"
+ROW = {"role": "flickr30k", "model": "vsepp", "loss": ["hardest", "mine"]}
+TABLE = {"name": "t", "kind": "runs", "title": "T", "caption": "C.", "rows": [ROW], "columns": [{"metric": "Rsum"}]}
+MINE = {"paper": "Mine", "losses": {"hardest": {}, "mine": {"triplet": 7}}, "tables": [TABLE]}
+
+
+@pytest.fixture
+def plan_for(tmp_path):
+    """The plan of a scale that extends the demo, with one study."""
+
+    def made(study: dict[str, Any] | str = MINE, **stated: Any) -> Plan:
+        if isinstance(study, dict):
+            (tmp_path / "studies").mkdir(exist_ok=True)
+            (tmp_path / "studies" / "own.yaml").write_text(yaml.safe_dump(study))
+            study = "own"
+        content = {"extends": str(CONFIG / "demo.yaml"), "scale": "s", "title": "S", "studies": [study]} | stated
+        return plan_of(scale_of(content, tmp_path / "s.yaml"), tmp_path)
+
+    return made
+
+
+def jobs(plan: Plan) -> list[str]:
+    return [job.rule for job in graph_of(plan, plan.targets["page"]).jobs]
+
+
+def test_rows_of_a_study_of_ones_own_are_made_though_the_other_scale_keeps_rows_of_its_studies(plan_for):
+    plan = plan_for(keep=None)
+    assert len(plan.runs) == 3  # two seeds of the loss that the demo's other_seeds know
+    assert "train" in jobs(plan) and "ask_judge" not in jobs(plan)  # the demo's judges are asked of nothing
+    renamed = {"losses": {"a": {}, "b": {"triplet": 7}}, "tables": [TABLE | {"rows": [ROW | {"loss": ["a", "b"]}]}]}
+    assert len(plan_for(MINE | renamed).runs) == 2  # `keep` picks none of them, so it is ignored
+    assert list(plan_for().runs) == [name for name in plan.runs if "triplet=hardest" in name]  # and where it picks some
+
+
+@pytest.mark.parametrize("study", sorted(path.stem for path in (CONFIG / "studies").glob("*.yaml")))
+def test_every_study_can_be_the_only_one_of_a_scale_that_extends_the_demo(plan_for, study):
+    plan = plan_for(study)
+    assert jobs(plan)
+    complete = plan.params_of("write_manifest", scale="s-complete")["scale"]
+    assert complete["studies"] == [study]
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"keep": [{"loss": ["hardest", "mnie"]}]}, r"keep\[0\].loss names 'mnie'.*did you mean 'mine'"),
+        ({"keep": [{"model": "sgr"}]}, "keep picks none of the 2 rows"),
+        ({"keep+": [{"loss": "max"}]}, r"keep\[\d\].loss names 'max', which is no loss"),
+        ({"other_seeds": [{"loss": "max", "seeds": [1]}]}, r"other_seeds\[0\].loss names 'max'"),
+        ({"roles": {"coco": "scenes"}}, "roles names 'coco'"),
+        ({"only": ["table3"]}, "only names 'table3'"),
+        ({"leave_out": {"losses": ["max"]}}, "leave_out.losses names 'max'"),
+        ({"training": {"exceptions+": [{"loss": "max", "epochs": 3}]}}, r"exceptions\[\d\].loss names 'max'"),
+    ],
+)
+def test_what_the_scale_states_itself_must_be_in_its_studies(plan_for, stated, said):
+    with pytest.raises(InputError, match=said):
+        plan_for(**stated)
+
+
+def test_what_a_judge_says_of_a_scale_is_not_in_the_folder_of_another(plan_for):
+    judged = {
+        name: plan_for("five_sentences", scale=name).inputs_of("judge_claims", scale=name)["judged"] for name in "st"
+    }
+    assert judged["s"] and not set(judged["s"]) & set(judged["t"])
