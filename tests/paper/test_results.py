@@ -5,7 +5,10 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation import collect
+from fivesentences.metrics.registry import METRICS, Metric, metric_of
+from fivesentences.metrics.values import key_of
 from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.plan.exhibits import ColumnSpec
 
 RSUM, NSUM = Measure("Rsum"), Measure("Nsum", "", "released", "kept", 0, "", "cider")
 
@@ -27,6 +30,20 @@ def test_a_value_is_found_by_everything_that_tells_it_from_others(frame, run):
     for line in chosen.to_dict("records"):
         measure = Measure("N@5", "t2i", line["formula"], line["ground_truth"], 0, "", "cider")
         assert results.value(run, measure) == line["value"]
+
+
+def test_a_metric_of_phi_that_is_added_by_the_book_is_a_column(frame, run, monkeypatch):
+    added = Metric(name="MRR by φ", measures="", source="", family="", needs="phi")
+    monkeypatch.setitem(METRICS, added.name, added)
+    column = ColumnSpec.model_construct(metric=added.name, direction="i2t")
+    line = {**frame[frame["run"] == run].iloc[0], **key_of(added.name, "i2t", phi="cider"), "value": 12.5}
+    results = Results(pd.concat([frame, pd.DataFrame([line])]))
+    assert results.value(run, Measure.of_column(column, "cider")) == 12.5
+
+
+def test_the_registry_knows_which_metrics_have_formulas(frame):
+    for line in frame.to_dict("records"):
+        assert metric_of(line["metric"]).formulas == bool(line["ground_truth"]), line
 
 
 def test_missing_runs_and_values_are_named(frame, run):

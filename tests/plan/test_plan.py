@@ -12,6 +12,7 @@ from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended,
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.metrics.registry import METRICS, Metric
 from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.places import Places
@@ -99,6 +100,17 @@ def test_every_run_is_trained_in_one_job_and_every_run_and_ensemble_evaluated_in
         assert len({(spec.dataset, spec.features, spec.model.name) for spec in specs}) == 1
         told = plan.params_of("train", job=job.name)["runs"]
         assert [Path(run["folder"]) for run in told] == [plan.places.run(spec.name) for spec in specs]
+
+
+def test_another_metric_of_runs_is_another_setting_of_evaluation_and_of_training_none(plans, monkeypatch):
+    plan = plans["demo"]
+    job = next(iter(plan.jobs))
+    before = {rule: plan.params_of(rule, job=job) for rule in ("train", "evaluate")}
+    for name, of_runs in (("lists", False), ("MRR", True)):
+        added = Metric(name=name, measures="", source="", family="", of_runs=of_runs)
+        monkeypatch.setitem(METRICS, name, added)
+        assert plan.params_of("train", job=job) == before["train"]
+        assert (plan.params_of("evaluate", job=job) != before["evaluate"]) == of_runs
 
 
 def test_the_target_complete_trains_what_the_default_trains_and_more(plans):

@@ -18,6 +18,7 @@ rule evaluate:
     params:
         runs=param("evaluate", "runs"),
         phis=param("evaluate", "phis"),
+        metrics=param("evaluate", "metrics"),  # not read: runs are evaluated again when there is another metric
     message:
         "Evaluate {wildcards.job}"
     script:

@@ -44,6 +44,7 @@ class Metric:
         needs: What it needs besides a similarity and its pairing of captions with images.
         sum: Name of the metric that sums it over cut-offs and directions; empty if there is none.
         heading: What stands above its column, below the family; its name if empty.
+        formulas: Whether it is reported by formula, and with or without the query's own items.
         of_runs: Whether the workflow reports it for every run, so that a study's table may have it as a column.
     """
 
@@ -57,6 +58,7 @@ class Metric:
     needs: Needs = ""
     sum: str = ""
     heading: str = ""
+    formulas: bool = False
     of_runs: bool = True
 
     @property
@@ -72,7 +74,7 @@ class Metric:
 
 _FIVE, _ECCV = "Five Sentences", "ECCV Caption (Chun et al. 2022)"
 _recall = partial(Metric, family="Recall")
-_ncs = partial(Metric, family="Normalised cumulative semantic score", needs="phi")
+_ncs = partial(Metric, family="Normalised cumulative semantic score", needs="phi", formulas=True)
 _category = partial(Metric, family="By category", unit="fraction", decimals=4, needs="categories", of_runs=False)
 _positives = partial(Metric, family="By lists of positives", needs="lists of positives", of_runs=False)
 _hubs = partial(
@@ -112,7 +114,7 @@ METRICS: dict[str, Metric] = {
         _ncs(name="Nsum", measures="sum of N@k over cut-offs and directions", source=_FIVE),
         Metric(
             name="SR@k", measures="share of the items that phi calls most relevant (m of them) found among the first k",
-            source=f"{_FIVE}, eq. 4", family="Semantic recall", needs="phi",
+            source=f"{_FIVE}, eq. 4", family="Semantic recall", needs="phi", formulas=True,
         ),
         Metric(
             name="ASP", measures="average semantic precision: how well the whole ranking agrees with that by phi",

@@ -170,6 +170,11 @@ class ColumnSpec(Strict):
         """Whether the metric depends on phi."""
         return metric_of(self.metric).needs_phi
 
+    @property
+    def has_formulas(self) -> bool:
+        """Whether ``formula`` and ``ground_truth`` tell its values apart."""
+        return metric_of(self.metric).formulas
+
 
 class Exhibit(Strict):
     """A table or figure of a study: its texts, and what a plan must know about it.

@@ -19,6 +19,7 @@ from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.features.recipe import GRID_DESCRIPTORS
+from fivesentences.metrics.registry import METRICS
 from fivesentences.plan.contrasts import Contrast, contrasts_of
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.ensembles import EnsembleRun
@@ -405,7 +406,7 @@ class Rules(SubspaceRules):
                 "phi": [places.phi(evaluation.dataset, TEST, f"{phi}.npy") for phi in plan.single_phis],
                 "labels": self._labels(evaluation.dataset),
             },
-            {"runs": runs, "phis": plan.scale.phis},
+            {"runs": runs, "phis": plan.scale.phis, "metrics": sorted(m.name for m in METRICS.values() if m.of_runs)},
         )
 
     def collect_metrics(self, scale: str) -> Step:

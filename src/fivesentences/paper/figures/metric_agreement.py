@@ -130,7 +130,7 @@ def _label(column: ColumnSpec, context: Context) -> str:
         details.append(phi_label(context.study, column.phi))
     if column.m:
         details.append(f"m = {column.m}")
-    elif column.is_semantic and column.metric != "ASP":
+    elif column.has_formulas:
         details.append(f"own {column.ground_truth}")
     if column.direction:
         details.append(column.direction)

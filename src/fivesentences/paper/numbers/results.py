@@ -35,7 +35,8 @@ class Measure:
     def of_column(cls, column: ColumnSpec, phi: str) -> Measure:
         """The measure of a column, with the scale's main phi where it names none.
 
-        Formula, ground truth and phi count for semantic metrics only; the formula of ASP is its rule for ties.
+        phi counts for semantic metrics only, formula and ground truth for those that have them; the formula of ASP is
+        its rule for ties.
         """
         direction = column.direction or ""
         if not column.is_semantic:
@@ -43,6 +44,8 @@ class Measure:
         phi = column.phi or phi
         if column.metric == "ASP":
             return cls(column.metric, direction, column.ties, phi=phi)
+        if not column.has_formulas:
+            return cls(column.metric, direction, phi=phi)
         return cls(column.metric, direction, column.formula, column.ground_truth, column.m, column.style, phi)
 
     def __str__(self) -> str:

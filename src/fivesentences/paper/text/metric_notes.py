@@ -70,9 +70,10 @@ def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting
     scores = [column for column in columns if column.is_semantic and column.metric != "ASP"]
     if not scores:
         return []
-    formulas = " and ".join(unique(column.formula for column in scores))
+    formulas = unique(column.formula for column in scores if column.has_formulas)
+    by = f", {' and '.join(formulas)} formula" if formulas else ""
     phis = unique(column.phi or scale.evaluation_phi for column in scores)
-    note = f"Semantic metrics: {listed([phi_in_words(phi) for phi in phis])} as φ, {formulas} formula"
+    note = f"Semantic metrics: {listed([phi_in_words(phi) for phi in phis])} as φ{by}"
     theirs = as_list(setting.phi) if setting is not None and setting.phi is not None else []
     if theirs and not set(phis) <= set(theirs):
         published = listed([phi_in_words(phi) for phi in theirs])
