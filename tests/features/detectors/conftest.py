@@ -115,13 +115,3 @@ def detector(case: Callable[[str, str], Case]) -> Callable[..., BottomUpAttentio
         return BottomUpAttention.of(one.network(), one.settings)
 
     return made
-
-
-@pytest.fixture(scope="session")
-def rounding() -> Callable[[np.ndarray], float]:
-    """How far two float32 interpolations of the same pixels may lie apart.
-
-    Bilinear interpolation rounds two products and a sum along each side, each time by half a unit in the last place of
-    the largest pixel at most: 3 units in all, and one more for the mean that is subtracted.
-    """
-    return lambda pixels: 4 * float(np.spacing(np.abs(pixels).max().astype(np.float32)))

@@ -135,14 +135,14 @@ def test_mirrored_regions_of_a_mirrored_image_have_the_same_features(small):
 
 def test_boxes_that_are_too_small_count_as_candidates_in_one_flavour_only(case, small):
     """The conversion cuts first and filters then; Caffe does it the other way round."""
-    file = case(small.flavour.name, "small").file
-    anchors = file["small/out/photo/deltas"].size // 4
-    used = changed(small, candidates=anchors, proposals=anchors, overlap=1.01)  # nothing is suppressed
-    resized = used.resize(file["in/photo/raw"])
-    whole = len(used.find([resized])[0].proposals.boxes)
-    assert 0 < whole < anchors  # some anchors become boxes that are too small
-    found = len(changed(used, candidates=whole).find([resized])[0].proposals.boxes)
-    assert found == whole if small.flavour.pixels_inclusive else found < whole
+    raw = case(small.flavour.name, "small").file["in/photo/raw"]
+    used = changed(small, candidates=600, proposals=10_000, overlap=1.01)  # nothing is suppressed
+    resized = used.resize(raw)
+    found = used.find([resized])[0].proposals.boxes
+    whole = changed(used, candidates=10_000).find([resized])[0].proposals.boxes
+    assert len(whole) < 672 == 12 * 7 * 8  # some anchors become boxes that are too small
+    assert len(whole) > 600
+    assert len(found) == 600 if small.flavour.pixels_inclusive else len(found) < 600
 
 
 def test_the_number_of_regions_is_asked_for(small):

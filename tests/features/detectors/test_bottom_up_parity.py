@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -87,12 +88,16 @@ def test_generated_weights_are_those_of_the_file(flavour, size, case, detector):
 
 
 @pytest.mark.parametrize("flavour", ["d2", "caffe"])
-def test_resized_images_are_the_released_ones(flavour, case, detector, rounding):
+def test_resized_images_are_the_released_ones(flavour, case, detector, request):
+    # torch chooses its algorithm by the number of threads, and fixtures were made with one; the last bits differ.
+    request.addfinalizer(functools.partial(torch.set_num_threads, torch.get_num_threads()))
+    torch.set_num_threads(1)
     one = case(flavour, "small")
     for image in one.hparams["images"]:
         ours = detector(flavour, "small").resize(one.file[f"in/{image}/raw"])
-        expected = one.file[f"out/{image}/resized"]
-        np.testing.assert_allclose(ours.pixels, expected, rtol=0, atol=rounding(expected))
+        # OpenCV rounds the last bit of a few pixels in a thousand otherwise; the other rule is torch's own.
+        limit = 0 if flavour == "d2" else 4e-6
+        np.testing.assert_allclose(ours.pixels, one.file[f"out/{image}/resized"], rtol=0, atol=limit)
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)

@@ -114,19 +114,18 @@ def test_sizes_of_resized_images(pieces):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("rule", RULES)
-def test_pixels_of_resized_images(rule, pieces, rounding):
+def test_pixels_of_resized_images(rule, pieces):
     for direction, short, long in (("up", 20, 40), ("down", 8, 12)):
         ours = resizing.resize(pieces["resize_values/raw_bgr"], rule, short, long).pixels
         assert ours.dtype == np.float32
         expected = pieces[f"resize_values/{direction}/{RULES[rule]}"]
-        limit = 0 if rule == "pillow" else rounding(expected)  # Pillow's pixels are bytes
-        np.testing.assert_allclose(ours, expected, rtol=0, atol=limit)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-5 if rule == "opencv" else 0)
 
 
 @pytest.mark.parity
 def test_decoded_files_are_opencvs_but_for_transparency_and_rounding(pieces):
     names = [key.removesuffix("/file") for key in pieces if key.endswith("/file")]
-    assert names
+    assert len(names) >= 12
     for name in names:
         ours = np.asarray(decode(pieces[f"{name}/file"].tobytes(), name))[..., ::-1].astype(int)
         theirs = pieces[f"{name}/bgr"].astype(int)
