@@ -33,7 +33,7 @@ from fivesentences.metrics import category_map
 from fivesentences.metrics.category import CategoryReader, category_codes
 from fivesentences.metrics.whole_rankings import read_rankings
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # of the largest entry, where that is above 1
 MODALITIES = ("image", "text")
 DIVISORS = {"hits": "found", "min": "possible"}
 
@@ -54,7 +54,9 @@ class Fixture:
         return torch.from_numpy(self.arrays[key])
 
     def compare(self, key: str, ours: Tensor | np.ndarray | list) -> None:
-        np.testing.assert_allclose(np.asarray(ours), self.arrays[key], rtol=0, atol=TOLERANCE, err_msg=key)
+        theirs = self.arrays[key]
+        limit = TOLERANCE * max(1.0, float(np.abs(theirs).max()))
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0, atol=limit, err_msg=key)
         self.left.remove(key)
 
     def feature_term(self, name: str) -> Tensor:

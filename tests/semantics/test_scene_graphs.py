@@ -80,6 +80,7 @@ def test_merges_that_the_released_program_does_not_determine_are_counted(raw: st
     assert scene_graph(split(raw), Concepts(SMALL)).ties == ties
 
 
+@pytest.mark.parity
 def test_captions_and_images_merge_as_the_released_program_did(released_spice: dict[str, Any]) -> None:
     raw, image_of_caption = released_spice["raw_tuples"], released_spice["image_of_caption"]
     of_images = [
@@ -106,6 +107,7 @@ def test_every_word_is_in_one_node_and_no_tuple_is_there_twice(raw: list[list[st
 
 
 @pytest.mark.java
+@pytest.mark.parity
 def test_made_graphs_equal_the_jars(
     ask_spice: Callable[[dict[str, Any]], dict[str, Any]],
     made_tuples: Callable[[int, int], list[list[list[str]]]],

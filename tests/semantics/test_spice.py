@@ -77,10 +77,11 @@ def corpus(made_tuples: Callable[[int, int], Raw]) -> tuple[Raw, list[int]]:
     return raw, image_of_caption
 
 
+@pytest.mark.parity
 def test_every_cell_equals_the_released_program_bit_for_bit(released_spice: dict[str, Any]) -> None:
     scorer = SpiceScorer(released_spice["raw_tuples"], released_spice["image_of_caption"])
     assert scorer.ties == (0, 0)
-    np.testing.assert_array_equal(scorer.score(np.arange(60)), released_spice["f"])
+    np.testing.assert_array_equal(scorer.score(np.arange(scorer.shape[0])), released_spice["f"])
     n_hits = np.array(released_spice["tp"])
     caption, image = np.indices(n_hits.shape)
     sizes = np.array(released_spice["test_tuples"])[:, None], np.array(released_spice["ref_tuples"])[None, :]
@@ -137,14 +138,16 @@ def test_bad_input_is_one_sentence(raw: Any, image_of_caption: list[int], part: 
 
 
 @pytest.mark.java
+@pytest.mark.parity
 def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
     ask_spice: Callable[[dict[str, Any]], dict[str, Any]],
     made_tuples: Callable[[int, int], Raw],
     released_spice: dict[str, Any],
 ) -> None:
     raw = [*released_spice["raw_tuples"], *made_tuples(3, 90)]
-    image_of_caption = [*released_spice["image_of_caption"], *(12 + index // 3 for index in range(90))]
-    n_images = 42
+    n_released = len(released_spice["image_ids"])
+    image_of_caption = [*released_spice["image_of_caption"], *(n_released + index // 3 for index in range(90))]
+    n_images = n_released + 30
     of_images = [gathered(raw, image_of_caption, image) for image in range(n_images)]
     captions, images = np.indices((len(raw), n_images)).reshape(2, -1)
     pairs = np.stack([captions, len(raw) + images], axis=1).tolist()
@@ -157,7 +160,7 @@ def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
     concepts = Concepts(load_synonyms())
     decided = np.array([scene_graph(tuples, concepts).ties == 0 for tuples in [*raw, *of_images]])
     sure = decided[captions] & decided[len(raw) + images]
-    assert sure.sum() > 5000
+    assert sure.mean() > 0.75
     for part, name in NAMES.items():
         theirs = np.array([one[name]["f"] for one in answer["scores"]], dtype=np.float64)  # None becomes NaN
         hits = np.array([one[name]["tp"] for one in answer["scores"]])

@@ -91,6 +91,17 @@ class Case:
 
 
 @pytest.fixture(scope="session")
+def pixel_rounding() -> Callable[[np.ndarray], float]:
+    """By how much pixels may differ from those of another code that resizes by the same bilinear rule.
+
+    A pixel is interpolated along one side, then along the other, and rounded to float32 after each: half a unit in the
+    last place, twice, in both codes. That unit is at most the largest value times the float32 epsilon, so together
+    twice their product. A position that is wrong by a ten-thousandth of a pixel differs by more.
+    """
+    return lambda pixels: 2 * float(np.finfo(np.float32).eps * np.abs(pixels).max())
+
+
+@pytest.fixture(scope="session")
 def case(parity: Callable[[str], dict[str, Any]]) -> Callable[[str, str], Case]:
     """A case by flavour and size."""
 

@@ -43,11 +43,15 @@ def test_an_image_becomes_the_released_regions(image, case, small):
     one = case(small.flavour.name, "small")
     rgb = Image.fromarray(one.file[f"in/{image}/raw"][..., ::-1].copy())
     if small.flavour.name == "d2":
-        rule = one.hparams["select"]["min36_max36_list"]
-        small = changed(small, selection="class_agnostic", thresholds=tuple(rule["nms_thresholds"]))
-        start, classes = f"small/out/{image}/select/min36_max36_list", "obj_ids"
+        name, rule = next(iter(one.hparams["select"].items()))
+        least, most, thresholds = (rule[key] for key in ("min_detections", "max_detections", "nms_thresholds"))
+        small = changed(small, selection="class_agnostic", least=least, most=most, thresholds=tuple(thresholds))
+        classes = "obj_ids"
     else:
-        start, classes = f"small/out/{image}/select/min36_max36", "objects_id"
+        least, most = one.hparams["select"][0]
+        small = changed(small, least=least, most=most)
+        name, classes = f"min{least}_max{most}", "objects_id"
+    start = f"small/out/{image}/select/{name}"
     regions = detect(rgb, small)
     expected = one.file[f"{start}/boxes"]
     np.testing.assert_allclose(regions.boxes, expected, rtol=0, atol=2e-5 * expected.max())
@@ -89,13 +93,13 @@ def test_the_size_of_the_photograph_only_scales_boxes(rule, small):
     # The same proposals; which are selected may differ where overlaps count inclusive pixels of the original.
     if not small.flavour.pixels_inclusive:
         np.testing.assert_allclose(other.boxes, 2 * one.boxes, rtol=1e-6, atol=1e-4)
-        np.testing.assert_allclose(other.features, one.features, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(other.features, one.features, rtol=0, atol=2e-5 * one.features.max())
         return
     rows = {tuple(np.round(row, 1)) for row in one.boxes.tolist()}
     common = [
         number for number, row in enumerate(other.boxes.tolist()) if tuple(np.round(np.array(row) / 2, 1)) in rows
     ]
-    assert len(common) > 25
+    assert len(common) > 0.7 * len(one)
 
 
 def test_images_in_a_batch_and_regions_in_chunks_change_nothing(small):
@@ -120,7 +124,8 @@ def test_mirrored_regions_of_a_mirrored_image_have_the_same_features(small):
     for part in network.modules():
         if isinstance(part, torch.nn.Conv2d):
             part.weight.data = (part.weight + part.weight.flip(-1)) / 2
-    pixels = torch.from_numpy(small.resize(np.asarray(photograph(4, 200, 200))).pixels[:, :101, :101])[None]
+    square = changed(small, short=101, long=101).resize(np.asarray(photograph(4, 200, 200)))
+    pixels = torch.from_numpy(square.pixels)[None]
     with torch.inference_mode():
         maps, mirrored = network.backbone(pixels), network.backbone(pixels.flip(-1))
         assert maps.shape[-1] == 7
@@ -136,13 +141,22 @@ def test_mirrored_regions_of_a_mirrored_image_have_the_same_features(small):
 def test_boxes_that_are_too_small_count_as_candidates_in_one_flavour_only(case, small):
     """The conversion cuts first and filters then; Caffe does it the other way round."""
     raw = case(small.flavour.name, "small").file["in/photo/raw"]
-    used = changed(small, candidates=600, proposals=10_000, overlap=1.01)  # nothing is suppressed
-    resized = used.resize(raw)
-    found = used.find([resized])[0].proposals.boxes
-    whole = changed(used, candidates=10_000).find([resized])[0].proposals.boxes
-    assert len(whole) < 672 == 12 * 7 * 8  # some anchors become boxes that are too small
-    assert len(whole) > 600
-    assert len(found) == 600 if small.flavour.pixels_inclusive else len(found) < 600
+    every = changed(small, candidates=10_000, proposals=10_000, overlap=1.01)  # nothing is cut or suppressed
+    resized = every.resize(raw)
+
+    def boxes_of(used: BottomUpAttention) -> torch.Tensor:
+        return used.find([resized])[0].proposals.boxes
+
+    # Whatever the weights, half of the boxes are too small if the smallest side is that of the middle one.
+    boxes = boxes_of(every)
+    network = copy.deepcopy(small.network)
+    middle = float((boxes[:, 2:] - boxes[:, :2]).amin(dim=1).median())
+    network.proposal_generator.flavour = replace(small.flavour, smallest_side=middle / resized.scale)
+    every = BottomUpAttention.of(network, every.settings)
+    large = len(boxes_of(every))
+    assert len(boxes) / 3 < large < len(boxes)
+    found = len(boxes_of(changed(every, candidates=large)))
+    assert found == large if small.flavour.pixels_inclusive else 0 < found < large
 
 
 def test_the_number_of_regions_is_asked_for(small):
@@ -213,11 +227,11 @@ def test_the_source_tells_every_rule_apart(small):
         for settings in (
             {},
             {"resize": "pillow"},
-            {"short": 113},
+            {"short": small.settings.short + 1},
             {"least": 10, "most": 100},
             {"selection": "class_agnostic"},
             {"selection": "class_agnostic", "thresholds": (0.5,)},
-            {"proposals": 41},
+            {"proposals": small.settings.proposals + 1},
         )
     ]
     assert all(one != other for number, one in enumerate(sources) for other in sources[:number])

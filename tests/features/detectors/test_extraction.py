@@ -158,7 +158,7 @@ def test_an_image_that_the_network_cannot_take_does_not_end_the_others(small, fo
     done = extracted(folder, small, tmp_path / "regions.npy", on_corrupt="skip")
     assert done.images == COUNT - 1
     assert done.corrupt == (
-        "photograph '1.png': an image is 150 x 1 when resized; the network needs 5 pixels per side.",
+        f"photograph '1.png': an image is {small.settings.long} x 1 when resized; the network needs 5 pixels per side.",
     )
 
 
@@ -187,7 +187,7 @@ def test_the_command(small, case, folder, tmp_path, run, monkeypatch):
     arguments = ("features", "regions", archive, "--weights", weights, "-o", out, "--device", "cpu")
     said = run(*arguments, "--regions", "10-20", "--short", 112, "--long", 150, "--resize", "torch")
     assert said.code == 0, said.err
-    assert f"{COUNT} images, {COUNT} of them by this call, 128 numbers per region" in said.out
+    assert f"{COUNT} images, {COUNT} of them by this call, {small.dim} numbers per region" in said.out
     source = read_source(out)
     assert source["weights_sha256"] == sha256_of(weights)
     assert [source[name] for name in ("least", "most", "short", "resize", "flavour")] == [10, 20, 112, "torch", "d2"]

@@ -67,7 +67,10 @@ def test_clipping_and_the_smallest_sides(pieces):
     original, milvlg = pieces["filter/caffe_original_keep"], pieces["filter/milvlg_keep"]
     np.testing.assert_array_equal(boxes.large_enough(caffe, smallest, inclusive=True), original)
     np.testing.assert_array_equal(boxes.large_enough(caffe, smallest, inclusive=True, strict=True), milvlg)
-    assert (original != milvlg).sum() == 2
+    # The two differ on boxes of exactly the smallest size.
+    sides = (pieces["clip/caffe"][:, 2:] - pieces["clip/caffe"][:, :2] + 1).min(axis=1)
+    np.testing.assert_array_equal(original != milvlg, sides == smallest)
+    assert (original != milvlg).any()
 
 
 @pytest.mark.parity
@@ -93,13 +96,15 @@ def test_pooling_of_the_installed_torchvision(pieces):
 @pytest.mark.parity
 def test_the_original_rule_on_hand_made_scores(pieces):
     names = [key.removesuffix("/scores") for key in pieces if key.startswith("select/") and key.endswith("/scores")]
-    assert len(names) >= 11
+    assert names
     for name in names:
         found, scores = pieces[f"{name}/boxes"], pieces[f"{name}/scores"]
         np.testing.assert_array_equal(confidence(found, scores), pieces[f"{name}/max_conf"], err_msg=name)
-        for least, most in ((36, 36), (10, 100), (10, 20)):
-            keep = select_per_class(found, scores, least, most)
-            np.testing.assert_array_equal(keep, pieces[f"{name}/keep_{least}_{most}"], err_msg=name)
+        selected = [key for key in pieces if key.startswith(f"{name}/keep_")]
+        assert selected, name
+        for key in selected:
+            least, most = map(int, key.split("_")[-2:])
+            np.testing.assert_array_equal(select_per_class(found, scores, least, most), pieces[key], err_msg=key)
 
 
 @pytest.mark.parity
@@ -114,18 +119,19 @@ def test_sizes_of_resized_images(pieces):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("rule", RULES)
-def test_pixels_of_resized_images(rule, pieces):
+def test_pixels_of_resized_images(rule, pieces, pixel_rounding):
     for direction, short, long in (("up", 20, 40), ("down", 8, 12)):
         ours = resizing.resize(pieces["resize_values/raw_bgr"], rule, short, long).pixels
         assert ours.dtype == np.float32
         expected = pieces[f"resize_values/{direction}/{RULES[rule]}"]
-        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-5 if rule == "opencv" else 0)
+        limit = pixel_rounding(expected) if rule == "opencv" else 0  # the others are functions of Pillow and torch
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=limit)
 
 
 @pytest.mark.parity
 def test_decoded_files_are_opencvs_but_for_transparency_and_rounding(pieces):
     names = [key.removesuffix("/file") for key in pieces if key.endswith("/file")]
-    assert len(names) >= 12
+    assert names
     for name in names:
         ours = np.asarray(decode(pieces[f"{name}/file"].tobytes(), name))[..., ::-1].astype(int)
         theirs = pieces[f"{name}/bgr"].astype(int)
@@ -188,4 +194,6 @@ def test_boxes_of_the_original_extraction_end_where_ours_are_cut(pieces):
         scale = resizing.opencv_scale(height, width, 600, 1000)
         new = (round(height * scale), round(width * scale))
         whole = boxes.clip(torch.tensor([[-1e4, -1e4, 1e4, 1e4]]), *new, inclusive=True)[0].numpy() / scale
-        np.testing.assert_allclose([*found.min(axis=0)[:2], *found.max(axis=0)[2:]], whole, rtol=0, atol=1e-4)
+        # Theirs and ours each round a corner to float32 twice, as it is cut and as it is divided by the scale.
+        limit = 2 * np.finfo(np.float32).eps * whole.max()
+        np.testing.assert_allclose([*found.min(axis=0)[:2], *found.max(axis=0)[2:]], whole, rtol=0, atol=limit)

@@ -97,14 +97,16 @@ def test_one_sentence_lists_every_kind_of_mistake(state, load, tmp_path):
     save_file({key: value for key, value in state.items() if "anchor" not in key}, path)
     with pytest.raises(InputError, match=rf"533 tensors .* the 536 of .*'d2': 3 missing \('{ANCHORS}', .*\);"):
         load(path)
-    wrong = dict(state, pixel_mean=torch.zeros(3), **{f"{STEM}.weight": torch.zeros(8, 3, 3, 3)})
+    stem = list(state[f"{STEM}.weight"].shape)  # 7 x 7 pixels
+    other = [*stem[:2], 3, 3]
+    wrong = dict(state, pixel_mean=torch.zeros(3), **{f"{STEM}.weight": torch.zeros(other)})
     del wrong[f"{STEM}.norm.bias"]
     save_file(wrong, path)
     with pytest.raises(InputError) as caught:
         load(path)
     sentence = str(caught.value)
     assert f"1 missing ('{STEM}.norm.bias'), 1 unknown ('pixel_mean'), 1 of another shape" in sentence
-    assert f"'{STEM}.weight' [8, 3, 3, 3] in place of [8, 3, 7, 7]" in sentence
+    assert f"'{STEM}.weight' {other} in place of {stem}" in sentence
     assert "\n" not in sentence
 
 
@@ -116,9 +118,10 @@ def test_weights_of_the_other_flavour_are_refused(state, load, case, tmp_path):
         load(tmp_path / "weights.safetensors", "Caffe")
 
 
-@pytest.mark.parametrize("value", [torch.full((8,), torch.nan), torch.zeros(8, dtype=torch.int64)])
-def test_weights_must_be_finite_floating_point_numbers(value, state, load, tmp_path):
-    save_file(state | {f"{STEM}.norm.bias": value}, tmp_path / "weights.safetensors")
+@pytest.mark.parametrize(("value", "dtype"), [(torch.nan, torch.float32), (0, torch.int64)])
+def test_weights_must_be_finite_floating_point_numbers(value, dtype, state, load, tmp_path):
+    bias = torch.full_like(state[f"{STEM}.norm.bias"], value, dtype=dtype)
+    save_file(state | {f"{STEM}.norm.bias": bias}, tmp_path / "weights.safetensors")
     with pytest.raises(InputError, match=f"'{STEM}.norm.bias' is not made of finite"):
         load(tmp_path / "weights.safetensors")
 
@@ -152,7 +155,13 @@ def test_damaged_files_end_in_one_sentence(state, tmp_path):
     buffer = io.BytesIO()
     torch.save(state, buffer)
     pickled = pickle.dumps({"model": arrays(state)})
-    for content in (b"", b"{}", pickled[:-50_000], pickled[: len(pickled) // 2] + b".", buffer.getvalue()[:-3000]):
+    for content in (
+        b"",
+        b"{}",
+        pickled[: -(len(pickled) // 20)],
+        pickled[: len(pickled) // 2] + b".",
+        buffer.getvalue()[:-3000],
+    ):
         path = tmp_path / "weights.bin"
         path.write_bytes(content)
         with pytest.raises(InputError) as caught:

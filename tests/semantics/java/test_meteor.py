@@ -15,15 +15,16 @@ from fivesentences.semantics.java.jars import java_binary
 from fivesentences.semantics.java.meteor import MeteorScorer
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 
-# Image 12 has a caption of its own only, 13 none with words; the last two belong to image 14.
+# Three more images: one has its own caption only, one no words, and the last two captions belong to the third.
 MORE = ["a lonely dog", "...", "", "see http://x.y/a|||b", "||| a dog ||| runs"]
-IMAGE_OF_MORE = [12, 13, 13, 14, 14]
+IMAGE_OF_MORE = [0, 1, 1, 2, 2]
 
 
 @pytest.fixture(scope="module")
 def captions_and_images(parity_folder):
     fixture = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())
-    return fixture["captions"] + MORE, fixture["image_of_caption"] + IMAGE_OF_MORE
+    n_images = len(fixture["image_ids"])
+    return fixture["captions"] + MORE, fixture["image_of_caption"] + [n_images + image for image in IMAGE_OF_MORE]
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +36,18 @@ def theirs():
     patch.undo()
 
 
+@pytest.mark.parity
 def test_pairs_equal_pycocoevalcaps(captions_and_images, theirs):
     captions, image_of_caption = captions_and_images
     scorer = MeteorScorer(captions, image_of_caption, processes=1)
-    assert scorer.shape == (65, 15)
+    n, m = len(captions) - len(MORE), image_of_caption[-1] - 2  # captions and images of the fixture
+    assert scorer.shape == (n + 5, m + 3)
     rng = np.random.default_rng(0)
-    chosen = np.concatenate([rng.permutation(60), [0, 0, 60, 60, 61, 62, 61, 63, 64, 64]])
-    images = np.concatenate([rng.integers(0, 12, 50), np.repeat(np.arange(10, 12), 5)])
+    chosen = np.concatenate([rng.permutation(n), [0, 0, *(n + np.array([0, 0, 1, 2, 1, 3, 4, 4]))]])
+    images = np.concatenate([rng.integers(0, m, n - 10), np.repeat([m - 2, m - 1], 5)])
     own = np.asarray(image_of_caption)[chosen]
-    images = np.concatenate([images, [0, 13, 12, 0, 13, 13, 0, 14, 14, 2]])
-    images[:30] = own[:30]
+    images = np.concatenate([images, [0, m + 1, m, 0, m + 1, m + 1, 0, m + 2, m + 2, 2]])
+    images[: n // 2] = own[: n // 2]
     asked = np.concatenate([chosen, chosen])
     lines = [line.replace("|||", " ") for line in ptb_lines(captions)]
 
@@ -63,10 +66,10 @@ def test_pairs_equal_pycocoevalcaps(captions_and_images, theirs):
         return scores
 
     with_own = expected(without_own=False)
-    assert len(np.unique(with_own)) > 25 and with_own[images == own].max() == 1.0
+    assert len(np.unique(with_own)) > n // 3 and with_own[images == own].max() == 1.0
     np.testing.assert_array_equal(scorer.pairs(asked, np.concatenate([images, images])), np.tile(with_own, 2))
     without = expected(without_own=True)
-    without[(chosen == 60) & (images == 12)] = np.nan  # its only reference was itself
+    without[(chosen == n) & (images == m)] = np.nan  # its only reference was itself
     np.testing.assert_array_equal(scorer.pairs(chosen, images, without_own=True), without)
     assert not np.array_equal(with_own, without)
 

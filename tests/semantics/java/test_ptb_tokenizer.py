@@ -37,6 +37,7 @@ def theirs():
     patch.undo()
 
 
+@pytest.mark.parity
 def test_tokens_equal_pycocoevalcaps(theirs, parity_folder):
     captions = json.loads((parity_folder / "spice_flickr8k_small.json").read_text())["captions"] + ODD
     assert ptb_tokenizer.ptb_lines(captions) == theirs(captions)
