@@ -43,14 +43,17 @@ def test_an_image_becomes_the_released_regions(image, case, small):
     one = case(small.flavour.name, "small")
     rgb = Image.fromarray(one.file[f"in/{image}/raw"][..., ::-1].copy())
     if small.flavour.name == "d2":
-        name, rule = next(iter(one.hparams["select"].items()))
-        least, most, thresholds = (rule[key] for key in ("min_detections", "max_detections", "nms_thresholds"))
-        small = changed(small, selection="class_agnostic", least=least, most=most, thresholds=tuple(thresholds))
-        classes = "obj_ids"
+        rules = {
+            name: (rule["min_detections"], rule["max_detections"], {"thresholds": tuple(rule["nms_thresholds"])})
+            for name, rule in one.hparams["select"].items()
+        }
+        small, classes = changed(small, selection="class_agnostic"), "obj_ids"
     else:
-        least, most = one.hparams["select"][0]
-        small = changed(small, least=least, most=most)
-        name, classes = f"min{least}_max{most}", "objects_id"
+        rules = {f"min{least}_max{most}": (least, most, {}) for least, most in one.hparams["select"]}
+        classes = "objects_id"
+    # A rule that always gives the same number of regions, as the last comparison needs.
+    name, (least, most, further) = next((name, rule) for name, rule in rules.items() if rule[0] == rule[1])
+    small = changed(small, least=least, most=most, **further)
     start = f"small/out/{image}/select/{name}"
     regions = detect(rgb, small)
     expected = one.file[f"{start}/boxes"]
