@@ -238,8 +238,7 @@ class CVSE:
     def sam_fork(self, released, dtype):
         """The fork's total loss with each sampling, and its parts."""
         hparams = released.hparams
-        assert SAM_FORK["alpha"] == hparams["alpha_sam_fork"]
-        model = self.model_of(released, dtype, **SAM_FORK)
+        model = self.model_of(released, dtype, **SAM_FORK | {"alpha": hparams["alpha_sam_fork"]})
         scores, losses = self.scores_and_losses(released, model, dtype)
         phi = torch.as_tensor(released.arrays["in/phi"]).to(dtype).T  # the fixture holds [image, caption]
         ours = {"sim_fused": scores.similarity, "loss_without_sam": losses["loss_total"]}
