@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fivesentences.errors import InputError
@@ -72,7 +74,8 @@ def test_what_cannot_be_filled_is_said_with_its_line(results, page, said):
 def test_the_command_writes_a_page_and_checks_it(results, run):
     page = results / "page.md"
     page.write_text(place("t.csv where loss=knn3 show {mean:.1f}"), encoding="utf-8")
-    given = ["fill", str(page), "--results", str(results)]
+    preparations = Path(__file__).parents[2] / "docs" / "outputs.yaml"
+    given = ["fill", str(page), "--results", str(results), "--preparations", str(preparations)]
     assert "not what the results say" in run(*given, "--check").err
     assert run(*given).code == 0
     assert page.read_text(encoding="utf-8") == place("t.csv where loss=knn3 show {mean:.1f}", "1.0")

@@ -45,7 +45,8 @@ def test_tokens_equal_pycocoevalcaps(theirs, parity_folder):
 
 
 def test_no_caption_shifts_another(theirs, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "C")  # nor does the locale decide what a byte means
+    if str(java_binary()).isascii():  # in this locale Java does not start below a folder with other letters
+        monkeypatch.setenv("LC_ALL", "C")  # nor does the locale decide what a byte means
     captions = [
         "",
         "a\u2028dog\rruns\n\non\x85grass\x0b\x0c",

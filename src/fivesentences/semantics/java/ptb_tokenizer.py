@@ -74,7 +74,8 @@ def _tokenise(text: str) -> str:
         # Set the encoding: by default Java takes that of the locale.
         command = [str(java_binary()), "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", str(jar)]
         command += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase", "-encoding", "UTF-8"]
-        done = subprocess.run([*command, str(given)], capture_output=True, check=False)
+        # By its name alone: the tokenizer takes a path with a space for several files.
+        done = subprocess.run([*command, given.name], cwd=folder, capture_output=True, check=False)
     if done.returncode != 0:
         messages = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
         raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({messages[-1]}).")
