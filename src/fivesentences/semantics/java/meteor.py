@@ -136,6 +136,8 @@ class _Meteor:
         # Set the encoding: by default Java takes that of the locale.
         options = [f"-Xmx{MEMORY_MB}m", "-Dfile.encoding=UTF-8", "-Dstdin.encoding=UTF-8"]
         command = [str(java_binary()), *options, "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
+        # Its own search for this file fails below a folder whose name has a space or a letter beyond ASCII.
+        command += ["-a", str(jar.parent / "data" / "paraphrase-en.gz")]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
         )
