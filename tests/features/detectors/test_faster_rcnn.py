@@ -45,7 +45,9 @@ def image() -> Image.Image:
 
 
 def test_regions_are_among_torchvisions_own_detections(detector: Detector, image, weights):
-    ours = detect(image, detector)
+    proposed = []
+    with detector.model.rpn.register_forward_hook(lambda rpn, inputs, found: proposed.append(found)):
+        ours = detect(image, detector)
     assert (len(ours), ours.features.shape) == (36, (36, 1024))
     assert len(set(ours.classes.tolist())) > 1
     # The library itself, returning every class of every proposal.
@@ -66,6 +68,8 @@ def test_regions_are_among_torchvisions_own_detections(detector: Detector, image
         inside.update(maps=inputs[0], sizes=inputs[2])
 
     theirs.roi_heads.register_forward_hook(keep)
+    # Of the same proposals: random weights score many alike, so that the last bit decides which are kept.
+    theirs.rpn.register_forward_hook(lambda rpn, inputs, found: proposed[0])
     pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1) / 255
     with torch.inference_mode():
         (found,) = theirs([pixels])
