@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
 COUNTED = {name: f"FIVESENTENCES_{name.upper()}" for name in ("browser", "java", "latex", "slurm")}
+# Named from where pytest was started; tests run elsewhere, and some ask for these as they are imported.
+for folder in ("FIVESENTENCES_MIRROR", "FIVESENTENCES_SITE", "PARITY_FIXTURES"):
+    if os.environ.get(folder):
+        os.environ[folder] = str(Path(os.environ[folder]).absolute())
 # As training sets it, but before any test uses oneDNN: it reads this only once.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Workers of pytest-xdist share the cores: each has one thread, and so have the programs that it starts.
