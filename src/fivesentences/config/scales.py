@@ -159,6 +159,10 @@ JUDGEMENTS: dict[Judge, tuple[str, str]] = {
     "flickr8k_expert_each": ("flickr8k", "text"),
     "flickr8k_crowdflower": ("flickr8k", "text"),
 }
+# The lowest score of a right pair, by judge: of CxC as Parekh et al. set it, of a drawn scene that all is true. The
+# other judges have no such score.
+RIGHT: dict[Judge, float] = {"cxc": 3.0, "scenes_truth": 1.0}
+LABELS = "labels"  # the order of pairs by shared labels, beside the names of phi
 # The loader of a judge's captions and images.
 JUDGED_LOADER: dict[str, str] = {
     "cxc": "karpathy",

@@ -28,6 +28,7 @@ from fivesentences.paper.figures.best_captions import BestCaptionsFigure
 from fivesentences.paper.figures.category_margins import CategoryMarginsFigure
 from fivesentences.paper.figures.curves import CurvesFigure
 from fivesentences.paper.figures.forest import ForestFigure
+from fivesentences.paper.figures.found_positives import FoundPositivesFigure
 from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.margin_by_epoch import MarginByEpochFigure
@@ -67,6 +68,7 @@ AnyFigure = Annotated[
     | CategoryMarginsFigure  # margins of each category against the others over the epochs
     | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
     | ForestFigure  # paired differences of runs
+    | FoundPositivesFigure  # how many of a judge's right pairs are among the first n
     | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
     | MarginByEpochFigure  # the mean margin over the epochs, beside the schedule
