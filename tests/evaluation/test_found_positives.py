@@ -9,29 +9,20 @@ from fivesentences.config.scales import RIGHT
 from fivesentences.corpus import load_judgements, load_karpathy
 from fivesentences.errors import InputError
 from fivesentences.evaluation import found_positives as module
-from fivesentences.evaluation.found_positives import found_positives, shared_labels
+from fivesentences.evaluation.found_positives import pairs_until, shared_labels
 from fivesentences.evaluation.positives import CXC_THRESHOLD, cxc_positives
-
-
-def by_brute_force(phi, owner, right):
-    """Every value of a right pair, the largest first: right pairs and pairs of other images that reach it."""
-    others = [(caption, image) for caption, image in np.ndindex(*phi.shape) if owner[caption] != image]
-    steps = []
-    for value in sorted({phi[pair] for pair in right}, reverse=True):
-        steps.append((sum(phi[pair] >= value for pair in right), sum(phi[pair] >= value for pair in others)))
-    return steps
 
 
 @pytest.mark.parametrize("levels", [3, 1000])
 @pytest.mark.parametrize("block", [1, 10**6])
-def test_steps_are_those_of_a_search_by_hand(levels, block, monkeypatch):
+def test_counts_are_those_of_a_search_by_hand(levels, block, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
     drawn = np.random.default_rng(levels)
     phi, owner = drawn.integers(levels, size=(15, 6)).astype(np.float32), np.repeat(np.arange(6), [1, 2, 3, 4, 3, 2])
     others = np.argwhere(owner[:, None] != np.arange(6))
     right = [tuple(pair) for pair in others[drawn.permutation(len(others))[:20]]]
-    found, searched = found_positives(phi, owner, *zip(*right, strict=True))
-    assert list(zip(found, searched, strict=True)) == by_brute_force(phi, owner, right)
+    by_hand = [sum(phi[tuple(other)] >= phi[pair] for other in others) for pair in right]
+    assert pairs_until(phi, owner, *zip(*right, strict=True)).tolist() == by_hand
 
 
 def test_labels_are_ordered_by_how_many_differ():
@@ -49,7 +40,7 @@ def test_labels_are_ordered_by_how_many_differ():
 )
 def test_what_has_no_order_is_refused(phi, captions, images, named):
     with pytest.raises(InputError, match=named):
-        found_positives(phi, [0, 1], captions, images)
+        pairs_until(phi, [0, 1], captions, images)
 
 
 @pytest.mark.data

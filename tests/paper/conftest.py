@@ -164,14 +164,13 @@ def pairs_of(judge: str, asked: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 
 def found_positives_of(judge: str, phis: Iterable[str]) -> pd.DataFrame:
-    """Steps of each phi and of labels: a tenth of 1,000 pairs is right, and every order finds them at another pace."""
-    lines = []
-    for pace, order in enumerate([*phis, LABELS], start=1):
-        found = np.arange(1, 101)
-        searched = np.minimum(found * pace, 1000)
-        lines.append(pd.DataFrame({"order": order, "found": found, "searched": searched}))
-    about = {"judge": judge, "dataset": "scenes", "positives": 100, "pairs": 1000}
-    return pd.concat(lines, ignore_index=True).assign(**about)
+    """A tenth of 1,000 pairs is right, and each phi, and labels, find them at another pace."""
+    pairs = pd.DataFrame({"caption_id": np.arange(100), "image_id": np.arange(100) % 10})
+    lines = [
+        pairs.assign(order=order, searched=np.arange(1, 101) * pace)
+        for pace, order in enumerate([*phis, LABELS], start=1)
+    ]
+    return pd.concat(lines, ignore_index=True).assign(judge=judge, dataset="scenes", pairs=1000)
 
 
 def agreement_of(scale: Scale, asked: Iterable[tuple[str, str]], tuples: str = "SPICE's parser") -> pd.DataFrame:

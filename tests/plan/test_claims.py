@@ -12,7 +12,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.claims.printed import size_in_print
 from fivesentences.paper.studies import plan_of, read_claims
 from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cells
-from fivesentences.plan.claims import Claims, LevelTest, Printed, RunsTest, Than
+from fivesentences.plan.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
 
@@ -37,7 +37,7 @@ def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
 
 
 def test_the_four_papers_have_at_least_forty_claims_with_names_of_their_own(papers):
-    assert [paper.name for paper in papers] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+    assert {paper.name for paper in papers} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
     names = [(paper.name, one.name) for paper in papers for one in paper.claims.claims]
     assert len(names) == len(set(names)) >= 40
     assert all(one.claim.endswith(".") and one.where for paper in papers for one in paper.claims.claims)
@@ -111,7 +111,7 @@ def test_what_is_half_said_is_refused():
 
 
 def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
-    paper = papers[-1]
+    paper = next(one for one in papers if one.name == "daa_supp")
     test = {"kind": "runs", "a": "missing", "b": "hardest", "measure": {"metric": "Rsum"}}
     claim = {"name": "one", "claim": "A statement that can be checked.", "where": "Table 1", "test": test}
     claims = check(Claims, {"study": "daa_supp", "claims": [claim]}, "a test")
@@ -213,7 +213,7 @@ def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
     assert inputs["queries"] == inputs["judged"] == []
-    assert [path.stem for path in inputs["claims"]] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+    assert {path.stem for path in inputs["claims"]} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
 
 
 def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
@@ -221,3 +221,39 @@ def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
         "flickr8k_evidence", "json"
     )
     assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]
+
+
+# --- at the papers' scale -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def printed_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
+def test_every_claim_has_cells_at_the_papers_scale(printed_scale):
+    found = printed_scale.cells_of_claims("paper")
+    bare = [
+        f"{paper.name}/{one.name}"
+        for paper in printed_scale.claims
+        for one in paper.claims.claims
+        if isinstance(one.test, RunsTest | LevelTest | MethodsTest) and not found[paper.name, one.name]
+    ]
+    assert bare == []
+    assert printed_scale.judged and "labels" not in bare and printed_scale.phis_read("found_positives")
+
+
+def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(printed_scale):
+    def sides(paper, claim):
+        for cell in cells(printed_scale, paper, claim):
+            yield cell, [printed_scale.runs[term.runs[0]] for term in cell.terms]
+
+    for cell, runs in sides("five_sentences", "gain_larger_flickr30k"):
+        assert [run.dataset for run in runs] == ["flickr30k", "flickr30k", "coco", "coco"]
+        assert len({run.model.folder for run in runs}) == 1 and {run.fraction for run in runs} == {1.0}
+        assert cell.per_image(printed_scale.scale.evaluation_phi) is None  # the images are others
+    for _, runs in sides("five_sentences", "models_closer_with_more_items"):
+        assert [run.model.name for run in runs] == ["sgr", "sgr", "vsepp", "vsepp"]
+        assert len({run.dataset for run in runs}) == 1
+    for _, runs in sides("knn_margin", "max_gains_with_encoder"):
+        assert [run.features.stem.partition(".")[0] for run in runs] == ["resnet152", "resnet152", "vgg19", "vgg19"]

@@ -161,7 +161,7 @@ JUDGEMENTS: dict[Judge, tuple[str, str]] = {
 }
 # The lowest score of a right pair, by judge: of CxC as Parekh et al. set it, of a drawn scene that all is true. The
 # other judges have no such score.
-RIGHT: dict[Judge, float] = {"cxc": 3.0, "scenes_truth": 1.0}
+RIGHT: dict[str, float] = {"cxc": 3.0, "scenes_truth": 1.0}
 LABELS = "labels"  # the order of pairs by shared labels, beside the names of phi
 # The loader of a judge's captions and images.
 JUDGED_LOADER: dict[str, str] = {

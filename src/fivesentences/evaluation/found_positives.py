@@ -1,4 +1,4 @@
-"""How many of the pairs that a judge calls right are among the first n pairs by phi, and by shared labels.
+"""How many pairs a phi, or shared labels, take for right until they reach each pair that a judge calls right.
 
 Figure 1 and section B of DAA's supplement: the positives that a metric takes for granted, held against those that
 people confirmed.
@@ -6,7 +6,8 @@ people confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +22,22 @@ from fivesentences.errors import InputError
 from fivesentences.semantics import read_phi
 from fivesentences.storage import replacing
 
-COLUMNS = ["judge", "dataset", "order", "found", "searched", "positives", "pairs"]
+COLUMNS = ["judge", "dataset", "caption_id", "image_id", "order", "searched", "pairs"]
 BLOCK = 20_000_000  # cells of a matrix that are looked at together
 
 
-def found_positives(
+def pairs_until(
     phi: ArrayLike, image_of_caption: ArrayLike, captions: ArrayLike, images: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many pairs of a caption with another image must be searched to find so many of the right ones.
-
-    Pairs are searched in the order of phi, the largest first, all of one value together.
+) -> NDArray[np.int64]:
+    """How many pairs of a caption with another image have at least the phi of each right pair.
 
     Args:
         phi: ``[captions, images]``, finite.
-        image_of_caption: ``[captions]`` The image that each caption was written for; that pair is left out.
+        image_of_caption: ``[captions]`` The image that each caption was written for; that pair is not counted.
         captions, images: ``[positives]`` The right pairs, none of them a caption with its own image.
 
     Returns:
-        ``[steps]`` right pairs found, rising, and ``[steps]`` pairs searched until then: one step for each value of phi
-        that a right pair has.
+        ``[positives]`` the counts, each with the right pair itself and all that have the same phi.
 
     Raises:
         InputError: If there is no right pair, one is of a caption with its own image, or a value is not finite.
@@ -50,7 +48,7 @@ def found_positives(
         raise InputError("there is no right pair of a caption with another image, so none can be found.")
     if (own := np.flatnonzero(owner[rows] == columns)).size:
         raise InputError(f"pair {own[0]} is of caption {rows[own[0]]} with its own image; leave these out.")
-    values, counts = np.unique(matrix[rows, columns], return_counts=True)
+    values, place = np.unique(matrix[rows, columns], return_inverse=True)
     reached = np.zeros(len(values) + 1, dtype=np.int64)  # pairs whose phi is at least the first so many values
     for block, start in _blocks(matrix):
         if not np.isfinite(block).all():
@@ -58,7 +56,8 @@ def found_positives(
         places = np.searchsorted(values, block.ravel(), side="right").reshape(block.shape)
         places[np.arange(len(block)), owner[start : start + len(block)]] = 0
         reached += np.bincount(places.ravel(), minlength=len(values) + 1)
-    return np.cumsum(counts[::-1]), np.cumsum(reached[:0:-1])
+    at_least = np.cumsum(reached[:0:-1])[::-1]
+    return at_least[place.ravel()]
 
 
 def shared_labels(labels: ArrayLike, image_of_caption: ArrayLike) -> NDArray[np.int8]:
@@ -73,7 +72,7 @@ def shared_labels(labels: ArrayLike, image_of_caption: ArrayLike) -> NDArray[np.
     known = np.asarray(labels, dtype=np.float32)
     differing = known @ (1 - known).T
     of_images: NDArray[np.int8] = -(differing + differing.T).round().astype(np.int8)
-    return of_images[np.asarray(image_of_caption)]
+    return np.asarray(of_images[np.asarray(image_of_caption)])
 
 
 def write_found_positives(
@@ -83,31 +82,39 @@ def write_found_positives(
     labels: ArrayLike | None,
     out: Path | str,
 ) -> None:
-    """Write one line for each order (a phi, or labels) and step: the right pairs found and the pairs searched.
+    """Write one line for each right pair and order (a phi, or labels): how many pairs are searched until then.
 
     Args:
         corpus: The split that the matrices are of.
         judgements: Of pairs of that split, by a judge of ``RIGHT``.
         phis: ``.npy`` file of each phi by name, as ``write_phi`` wrote it.
         labels: ``[images, labels]`` of the split's images; None: the order by labels is left out.
-        out: A ``.parquet`` with the columns ``COLUMNS``; ``positives`` and ``pairs`` are the numbers of all.
+        out: A ``.parquet`` with the columns ``COLUMNS``; ``pairs`` is the number of all.
 
     Raises:
-        InputError: If a matrix is missing, damaged or of other captions, or as ``found_positives`` raises.
+        InputError: If a matrix is missing, damaged or of other captions, or as ``pairs_until`` raises.
     """
     pairs = judgements.pairs
     right = pairs[~pairs["own"] & (pairs["human"] >= RIGHT[judgements.name])]
-    owner, frames = corpus.image_of_caption, []
-    for name in track([*phis, *([] if labels is None else [LABELS])], f"search for pairs of {judgements.name}"):
-        by_labels = name == LABELS and labels is not None
-        phi = shared_labels(labels, owner) if by_labels else read_phi(phis[name], corpus.captions)
-        found, searched = found_positives(phi, owner, right["caption"], right["image"])
-        frames.append(pd.DataFrame({"order": name, "found": found, "searched": searched}))
-    about = {"judge": judgements.name, "dataset": corpus.name}
-    about |= {"positives": len(right), "pairs": corpus.n_captions * (corpus.n_images - 1)}
-    table = pd.concat(frames, ignore_index=True).assign(**about)[COLUMNS]
+    captions, images, owner = right["caption"].to_numpy(), right["image"].to_numpy(), corpus.image_of_caption
+    about = {
+        "judge": judgements.name,
+        "dataset": corpus.name,
+        "caption_id": corpus.table["caption_id"].to_numpy()[captions],
+        "image_id": corpus.images["image_id"].to_numpy()[images],
+        "pairs": corpus.n_captions * (corpus.n_images - 1),
+    }
+    matrices: dict[str, Callable[[], NDArray]] = {
+        name: partial(read_phi, path, corpus.captions) for name, path in phis.items()
+    }
+    if labels is not None:
+        matrices[LABELS] = partial(shared_labels, labels, owner)
+    frames = []
+    for name, make in track(matrices.items(), f"search for pairs of {judgements.name}", len(matrices)):
+        phi = make()
+        frames.append(pd.DataFrame({**about, "order": name, "searched": pairs_until(phi, owner, captions, images)}))
     with replacing(out) as temporary:
-        table.to_parquet(temporary, index=False)
+        pd.concat(frames, ignore_index=True)[COLUMNS].to_parquet(temporary, index=False)
 
 
 def _blocks(matrix: NDArray) -> Iterator[tuple[NDArray, int]]:

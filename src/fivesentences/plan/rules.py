@@ -711,11 +711,15 @@ class Rules(SubspaceRules):
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
                 return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
             case "found_positives":
-                judges = [one for one in plan.scale.judges if one.judge in RIGHT]
-                return [places.found_positives(plan.scale.scale, one.dataset, one.judge) for one in judges]
+                return self.found_positives()
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
         return self.subspace_files(scale, name, exhibit)
+
+    def found_positives(self) -> list[Path]:
+        """Where the right pairs of the judges that know such pairs are found; as ``_agreements``."""
+        judges = [one for one in self.plan.scale.judges if one.judge in RIGHT]
+        return [self.places.found_positives(self.plan.scale.scale, one.dataset, one.judge) for one in judges]
 
     def _agreements(self, suffix: str) -> list[Path]:
         """What the judges say; of the scale, for each has its own phis, and its complete form has the same."""

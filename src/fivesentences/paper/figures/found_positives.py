@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 COLUMNS = ["judge", "dataset", "order", "found", "searched", "positives", "pairs", "published"]
+ABOUT = ("judge", "dataset", "pairs")  # the same for all lines of a judge
+MEASURED = (*ABOUT, "order", "searched")
 FOUND, SEARCHED = ("", "found"), ("", "searched")  # of a published row
 STEPS = 120  # of a line, evenly on the logarithmic axis
 BY_CHANCE = "by chance"
@@ -62,8 +64,7 @@ class FoundPositivesFigure(FigureKind):
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the steps of each order; see ``FigureKind``."""
         shown = {*(phi for phi in self.phis if context.scale.shows(phi)), LABELS}
-        steps = [read_frame(path, "search for the pairs again", COLUMNS[:-1]) for path in numbers]
-        steps = [one[one["order"].isin(shown)].assign(published=False) for one in steps]
+        steps = [_steps(read_frame(path, "search for the pairs again", MEASURED), shown) for path in numbers]
         printed = read_published(context.published / f"{self.published}.csv") if self.published else {}
         notes, parts = [], []
         for one in steps:
@@ -79,9 +80,23 @@ class FoundPositivesFigure(FigureKind):
         return Drawing(data, notes, functools.partial(_draw, study=context.study, data=data) if parts else None)
 
 
+def _steps(pairs: pd.DataFrame, shown: set[str]) -> pd.DataFrame:
+    """How many right pairs are among the first so many: of each order one line per number of pairs searched."""
+    lines = [
+        line.value_counts("searched", sort=False)
+        .sort_index()
+        .cumsum()
+        .rename("found")
+        .reset_index()
+        .assign(order=order, positives=len(line), published=False, **{name: line[name].iloc[0] for name in ABOUT})
+        for order, line in pairs[pairs["order"].isin(shown)].groupby("order", sort=False)
+    ]
+    return pd.concat(lines, ignore_index=True)
+
+
 def _printed(steps: pd.DataFrame, printed: dict[str, PublishedRow]) -> pd.DataFrame:
     """The paper's points for the judge of some steps."""
-    about = {name: steps[name].iloc[0] for name in ("judge", "dataset", "positives", "pairs")}
+    about = {name: steps[name].iloc[0] for name in (*ABOUT, "positives")}
     lines = [
         about | {"order": row.method, "found": row.values[FOUND], "searched": row.values[SEARCHED], "published": True}
         for row in printed.values()
@@ -139,7 +154,7 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     }
     looks |= {BY_CHANCE: Look("#8f8f8f", (0, (1, 1)))}
     names = {order: _in_words(order) for order in orders} | {BY_CHANCE: BY_CHANCE}
-    panels = list(data.groupby("judge", sort=False))
+    panels = [(str(judge), part) for judge, part in data.groupby("judge", sort=False)]
     height = len(panels) * (TOP + HEIGHT + DOWN)
     canvas.set_size_inches(WIDTH, height + legend_height(list(names.values()), WIDTH - LEFT) + 0.05)
     for place, (judge, part) in enumerate(panels):
