@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -146,8 +146,15 @@ def _in_words(order: str) -> str:
     return "shared labels" if order == LABELS else phi_in_words(order)
 
 
+def _first_digits(count: float) -> float:
+    """The power of ten below, where an axis can begin."""
+    return float(10 ** np.floor(np.log10(max(count, 1))))
+
+
 def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     """One panel per judge, below each other, and the legend."""
+    from matplotlib.ticker import FuncFormatter
+
     orders = list(data.loc[~data["published"], "order"].unique())
     looks = {
         order: Look(COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]) for index, order in enumerate(orders)
@@ -158,7 +165,7 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
     height = len(panels) * (TOP + HEIGHT + DOWN)
     canvas.set_size_inches(WIDTH, height + legend_height(list(names.values()), WIDTH - LEFT) + 0.05)
     for place, (judge, part) in enumerate(panels):
-        panel = panel_at(canvas, LEFT, TOP + place * (TOP + HEIGHT + DOWN), WIDTH - LEFT - 0.1, HEIGHT)
+        panel = panel_at(canvas, LEFT, TOP + place * (TOP + HEIGHT + DOWN), WIDTH - LEFT - 0.4, HEIGHT)
         pairs, positives = part["pairs"].iloc[0], part["positives"].iloc[0]
         panel.set_xscale("log")
         for order, line in part[~part["published"]].groupby("order", sort=False):
@@ -169,19 +176,16 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
         chance = np.geomspace(1, pairs, STEPS)
         look = looks[BY_CHANCE]
         panel.plot(chance, chance * positives / pairs, color=look.colour, linestyle=look.dashes, linewidth=1.0)
-        for point in part[part["published"]].to_dict("records"):
+        for number, point in enumerate(part[part["published"]].to_dict("records")):
             panel.plot(point["searched"], point["found"], "x", color="black", markersize=6, zorder=5)
-            panel.annotate(
-                f"paper, by {point['order']}",
-                (point["searched"], point["found"]),
-                xytext=(6, -9),
-                textcoords="offset points",
-                fontsize=7.5,
-            )
+            text, place = f"paper, by {point['order']}", (point["searched"], point["found"])
+            beside: Any = {"xytext": (6, -10)} if number % 2 else {"xytext": (-6, 4), "ha": "right"}
+            panel.annotate(text, place, textcoords="offset points", fontsize=7.5, **beside)
         panel.set_title(f"{study.label_of(judge)}, {study.label_of(part['dataset'].iloc[0])}", loc="left", pad=6)
         panel.set_xlabel("pairs of a caption with another image that are taken for right", labelpad=2)
         panel.set_ylabel("right pairs among them", color=SOFT)
         panel.set_ylim(bottom=0)
-        panel.set_xlim(1, pairs)
+        panel.set_xlim(_first_digits(part["searched"][part["found"] >= positives / 100].min()), pairs)
+        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         draw_grid(panel)
     draw_legend(canvas, LEFT, height, WIDTH - LEFT, looks, names)
