@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
 
@@ -37,12 +37,26 @@ class CatalogueData(Strict):
     member: str | None = Field(
         default=None, description="karpathy: the JSON file inside the zip, if it contains several"
     )
+    order: Literal["file", "released"] = Field(
+        default="file",
+        description="karpathy: of the images; released: restval of COCO last, as in the files released with SCAN",
+    )
+    captions_per_image: Count | None = Field(
+        default=None, description="karpathy: only the first so many captions of each image; null: all"
+    )
     splits: list[Split] | None = Field(default=None, min_length=1, description="the splits to read; null: all")
     regions: ReleasedRegions | None = Field(
         default=None,
         description="karpathy: a precomp folder with released features of its images; the scale's grid_features are "
         "read there",
     )
+
+    @model_validator(mode="after")
+    def _only_karpathy_leaves_a_choice(self) -> CatalogueData:
+        for key in ("order", "captions_per_image"):
+            if self.loader != "karpathy" and key in self.model_fields_set:
+                raise ValueError(f"{key} is given, but only the loader karpathy reads it; remove it")
+        return self
 
 
 class PrecompData(Strict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +37,8 @@ class Corpus:
         table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``, ``split``
             (text) and ``category`` (text or missing). The captions of an image are adjacent; the usual splits are
             ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
+        read_as: How a loader that leaves a choice read it, such as ``{"order": "released", "captions_per_image": 5}``;
+            written with the table. Parts of the corpus do not have it.
 
     Raises:
         InputError: If a column is missing or unknown, a value is missing, a caption is blank or contains a line break,
@@ -46,6 +48,7 @@ class Corpus:
 
     name: str
     table: pd.DataFrame
+    read_as: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", _checked(self.name, self.table))
@@ -64,13 +67,18 @@ class Corpus:
             raise InputError(
                 f"{path}: the corpus format is {str(found)[:40]} but this version reads {FORMAT}; make the file again."
             )
-        return cls(label.get("name"), frame_of(stored, path, "make it again"))
+        read_as = label.get("read_as", {})
+        known = isinstance(read_as, dict) and all(type(value) in (str, int) for value in read_as.values())
+        if not known:
+            raise InputError("the label 'read_as' is damaged", where=path, cure="make the file again")
+        return cls(label.get("name"), frame_of(stored, path, "make it again"), read_as)
 
     def write(self, path: Path | str) -> None:
-        """Write one parquet table, with name and format version in its schema, whole or not at all."""
+        """Write one parquet table, whole or not at all; its schema has name, format version and ``read_as``."""
+        label = {"format": FORMAT, "name": self.name} | ({"read_as": dict(self.read_as)} if self.read_as else {})
         schema = pa.schema(
             [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
-            metadata={_METADATA: json.dumps({"format": FORMAT, "name": self.name}).encode()},
+            metadata={_METADATA: json.dumps(label).encode()},
         )
         stored = pa.Table.from_pandas(self.table, preserve_index=False).cast(schema.remove_metadata())
         with replacing(path) as temporary:

@@ -215,7 +215,10 @@ class Rules(SubspaceRules):
     def load_corpus(self, dataset: str) -> Step:
         """A corpus of files."""
         read = self.plan.scale.datasets[dataset]
-        data = read.model_dump(mode="json", exclude={"regions"})  # features, of which a corpus has nothing
+        # Not features, of which a corpus has nothing; and later settings only where they are given, so that corpora
+        # that were read before them are not read again.
+        later = {"order", "captions_per_image"} - read.model_fields_set
+        data = read.model_dump(mode="json", exclude={"regions", *later})
         told: dict[str, Any] = {}
         if self.plan.own:  # the names alone: captions are read again when a photograph comes or goes
             identity = self._identity(dataset)

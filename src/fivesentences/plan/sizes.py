@@ -44,5 +44,5 @@ def sizes_of(plan: Resolved, dataset: str) -> Mapping[str, Size] | None:
     if entry is None or entry.images is None:
         return None
     read = getattr(data, "splits", None) or list(entry.images)
-    each = entry.captions_per_image
+    each = getattr(data, "captions_per_image", None) or entry.captions_per_image
     return {str(split): Size(count, count * each) for split, count in entry.images.items() if split in read}
