@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
+from fivesentences.config.types import Count, Md5, Name, Seed, Sha256, Split, Strict
 
 CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences"]
 
@@ -87,10 +87,23 @@ class CatalogueFile(Strict):
     splits: list[Split] = Field(default=[], description="the splits of an excerpt")
     version: str
     url: str | None = Field(description="null if a person must accept a licence")
+    more_urls: list[str] = Field(default=[], description="hosts of the same bytes, asked in turn where url fails")
     sha256: Sha256 | None
+    md5: Md5 | None = Field(
+        default=None,
+        description="as DVC knows the file: with it, a remote of your own can keep it; null: none keeps it",
+    )
     size: int | None = Field(description="bytes; null if unknown")
     licence: str
     fetch_by_hand: str | None = Field(default=None, description="what a person must do if url is null")
+
+    @model_validator(mode="after")
+    def _checked_where_several_hosts_have_it(self) -> CatalogueFile:
+        if self.more_urls and (self.url is None or self.sha256 is None):
+            raise ValueError(
+                "more_urls needs url and sha256: only a checksum tells whether two hosts have the same file"
+            )
+        return self
 
 
 class CatalogueEntry(Strict):
