@@ -703,6 +703,10 @@ class Rules(SubspaceRules):
                 return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
+            case "corpora":
+                played = plan.scales[scale].roles
+                datasets = dict.fromkeys(played[role] for role in exhibit.roles() if role in played)
+                return [places.corpus(dataset) for dataset in datasets]
         return self.subspace_files(scale, name, exhibit)
 
     def _agreements(self, suffix: str) -> list[Path]:
