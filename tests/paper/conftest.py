@@ -381,6 +381,8 @@ class MadeUp:
                 write_contrasts(pairs, [path.with_suffix(".parquet")], path, phi=params["phi"], resamples=100)
             case "subspaces" | "subspace_histories" | "subspace_contrasts" | "subspace_projection":
                 self._measure_subspaces(exhibit)
+            case "corpora":
+                self.corpus.write(path)
             case "retrievals":
                 runs = plan.params_of("compare_retrievals", scale=plan.scale.scale, figure=exhibit)["similarities"]
                 write_json(path, retrievals_of(self.corpus, runs))

@@ -26,6 +26,7 @@ TABLES = {
     "agreement": "five_sentences/table1",
     "margins": "evidence_margins/margins",
     "paired": "contrasts/paired",
+    "splits": "knn_margin/splits",
     "subspaces": "sched_sam/table1",
     "subspace_contrasts": "sched_sam/margin_contrasts",
 }

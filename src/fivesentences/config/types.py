@@ -36,9 +36,10 @@ Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest", "closest_unlike", "furthest_alike"]
 Variant = Literal["paper", "released"]
-_NAME, _SHA256 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$"
+_NAME, _SHA256, _MD5 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$", r"^[0-9a-f]{32}$"
 Name = Annotated[str, Field(pattern=_NAME)]
 Sha256 = Annotated[str, Field(pattern=_SHA256)]
+Md5 = Annotated[str, Field(pattern=_MD5)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
 _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"

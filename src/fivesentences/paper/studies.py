@@ -43,6 +43,7 @@ from fivesentences.paper.tables.agreement import AgreementTable
 from fivesentences.paper.tables.margins import MarginsTable
 from fivesentences.paper.tables.paired import PairedTable
 from fivesentences.paper.tables.runs import RunTable
+from fivesentences.paper.tables.splits import SplitsTable
 from fivesentences.paper.tables.subspace_contrasts import SubspaceContrastTable
 from fivesentences.paper.tables.subspaces import SubspaceTable
 from fivesentences.plan.claimed import PaperClaims
@@ -57,6 +58,7 @@ AnyTable = Annotated[
     | AgreementTable  # correlations of each phi with judges
     | MarginsTable  # what adaptive margins are made of
     | PairedTable  # paired differences of runs
+    | SplitsTable  # how many images and captions each split has
     | SubspaceTable  # methods x metrics of category retrieval
     | SubspaceContrastTable,  # paired differences of these
     Field(discriminator="kind"),

@@ -33,9 +33,9 @@ REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
 # its rows retrieve; queries on which its rows disagree; paired differences of its rows; correlations of each phi with
 # the judges, or the pairs that they judged; how many of the right ones are among the first pairs by phi; statistics of
-# each phi; the margins of its losses on training captions, and in its rows. Of category retrieval: the numbers of its
-# rows; paired differences; what happened in their training, epoch by epoch; the subspace of its first row, on a plane,
-# and its training; nothing at all.
+# each phi; the margins of its losses on training captions, and in its rows; the corpora of its roles. Of category
+# retrieval: the numbers of its rows; paired differences; what happened in their training, epoch by epoch; the subspace
+# of its first row, on a plane, and its training; nothing at all.
 Source = Literal[
     "runs",
     "every_run",
@@ -47,6 +47,7 @@ Source = Literal[
     "found_positives",
     "phi_statistics",
     "margins",
+    "corpora",
     "subspaces",
     "subspace_contrasts",
     "subspace_histories",
@@ -231,6 +232,10 @@ class Exhibit(Strict):
 
     def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
         """Each fraction of the training captions, and loss of its study, whose adaptive margins it shows."""
+        return []
+
+    def roles(self) -> list[Name]:
+        """The roles whose datasets it counts, if it reads corpora."""
         return []
 
     def published_table(self) -> Name | None:

@@ -216,7 +216,10 @@ class Rules(SubspaceRules):
     def load_corpus(self, dataset: str) -> Step:
         """A corpus of files."""
         read = self.plan.scale.datasets[dataset]
-        data = read.model_dump(mode="json", exclude={"regions"})  # features, of which a corpus has nothing
+        # Not features, of which a corpus has nothing; and later settings only where they are given, so that corpora
+        # that were read before them are not read again.
+        later = {"order", "captions_per_image"} - read.model_fields_set
+        data = read.model_dump(mode="json", exclude={"regions", *later})
         told: dict[str, Any] = {}
         if self.plan.own:  # the names alone: captions are read again when a photograph comes or goes
             identity = self._identity(dataset)
@@ -714,6 +717,10 @@ class Rules(SubspaceRules):
                 return self.found_positives()
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
+            case "corpora":
+                played = plan.scales[scale].roles
+                datasets = dict.fromkeys(played[role] for role in exhibit.roles() if role in played)
+                return [places.corpus(dataset) for dataset in datasets]
         return self.subspace_files(scale, name, exhibit)
 
     def found_positives(self) -> list[Path]:
