@@ -29,6 +29,11 @@ def evidence() -> Plan:
     return plan_of(read(Scale, CONFIG / "flickr8k_evidence.yaml"), CONFIG)
 
 
+@pytest.fixture(scope="module")
+def papers_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
 def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
     return list(plan.cells_of_claims(plan.scale.scale)[paper, claim])
 
@@ -122,6 +127,32 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
 
 
 # --- which runs test a claim ----------------------------------------------------------------------------------------
+
+
+def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(papers_scale):
+    runs, compared = papers_scale.all_runs, 0
+    for of_claim in papers_scale.cells_of_claims("paper").values():
+        for cell in (one for one in of_claim if isinstance(one, RunCell) and len(one.terms) > 1):
+            a, b = ([runs[name] for name in term.runs] for term in cell.terms[:2])
+            for one, other in zip(a, b, strict=True):
+                if one.loss.sam is not None and other.loss.sam is not None:
+                    compared += one != other
+                    assert one.model_copy(update={"loss": other.loss}) == other, cell.label
+    assert compared > 100
+
+
+def test_at_the_papers_scale_epochs_are_selected_as_in_the_released_code(papers_scale):
+    # train_f30k.py of the fork sums "softer_order", train_coco.py "softer", both with --use_metric alone.
+    found = {}
+    for run in papers_scale.all_runs.values():
+        with_sam = run.loss.sam is not None and run.model.name == "cvse"
+        found.setdefault((run.dataset, with_sam), set()).add(run.training.selection)
+    assert found == {
+        ("flickr30k", True): {"ncs_discounted"},
+        ("coco", True): {"ncs"},
+        ("flickr30k", False): {"rsum"},
+        ("coco", False): {"rsum"},
+    }
 
 
 def test_runs_are_found_by_their_loss_whatever_a_study_calls_it(evidence):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -36,8 +38,13 @@ Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest", "closest_unlike", "furthest_alike"]
 Variant = Literal["paper", "released"]
+# The dev score by which an epoch's weights are kept.
+DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 _NAME, _SHA256 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$"
+_NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
 Name = Annotated[str, Field(pattern=_NAME)]
+# A name, or a pattern that several names fit: `small_*`.
+NamePattern = Annotated[str, Field(pattern=_NAMES)]
 Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
@@ -48,7 +55,7 @@ EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 # What a text that does not match a pattern should have been.
 PATTERNS = {
     _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
-    r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$": "the name of a method, or a pattern such as small_*",
+    _NAMES: "a name, or a pattern such as small_*",
     _SHA256: "64 hexadecimal digits in lower case",
     rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
     rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
@@ -70,3 +77,8 @@ class Strict(BaseModel):
 def as_list(value: Any) -> list[Any]:
     """A list as it is, anything else as a list of one."""
     return list(value) if isinstance(value, list) else [value]
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is among some names or fits a pattern among them, such as ``small_*``."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
