@@ -25,8 +25,8 @@ RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words."
 class VSEPP(Matcher):
     """VSE++ (Faghri et al. 2018): one vector per image, one per caption, and their dot product.
 
-    Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word (or the mean or the largest values of
-    the states at all true words), L2 norm.
+    Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word (or the mean or the largest values
+    of the states at all true words), L2 norm.
 
     Args:
         spec: Its settings and widths.

@@ -21,9 +21,10 @@ class DevScores:
 
     Attributes:
         selection: ``"rsum"``: sum of recall@1, 5, 10 over both directions in percent (0..600), as in all base models.
-            ``"ncs"``: sum of NCS@1, 5, 10 with CIDEr, ground truth kept, released formula, over both directions (0..600),
-            as ``train_coco.py`` of the released SAM code; the dev phi matrix is computed once. ``"ncs_discounted"``: the
-            same with position p (from 0) of k weighted by log2(k - p + 1) (0..600), as its ``train_f30k.py``.
+            ``"ncs"``: sum of NCS@1, 5, 10 with CIDEr, ground truth kept, released formula, over both directions
+            (0..600), as ``train_coco.py`` of the released SAM code; the dev phi matrix is computed once.
+            ``"ncs_discounted"``: the same with position p (from 0) of k weighted by log2(k - p + 1) (0..600), as its
+            ``train_f30k.py``.
     """
 
     def __init__(self, selection: DevSelection, dev: Corpus):
