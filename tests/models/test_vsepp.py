@@ -41,11 +41,12 @@ def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
 
 
 @pytest.mark.parametrize("pooling", ["last", "mean", "max"])
-@pytest.mark.parametrize("layers", [1, 2])
-def test_the_caption_vector_is_pooled_over_the_states_of_its_own_words(pooling, layers):
+@pytest.mark.parametrize(("layers", "unrolled"), [(1, False), (1, True), (2, False)])
+def test_the_caption_vector_is_pooled_over_the_states_of_its_own_words(pooling, layers, unrolled):
     torch.manual_seed(0)
     spec = model_spec("vsepp", embedding=8, word=6, pooling=pooling, layers=layers)
     model = spec.build(image_dim=5, vocabulary_size=12).double()
+    model.sentence.unrolled = unrolled
     gru = nn.GRU(6, 8, layers).double()
     gru.load_state_dict(model.sentence.state_dict())
     captions = [[1, 4, 7, 9, 2], [1, 2], [1, 5, 5, 2]]  # padded to the longest below
