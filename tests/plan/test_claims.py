@@ -15,6 +15,8 @@ from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cel
 from fivesentences.plan.claims import Claims, LevelTest, Printed, RunsTest, Than
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
+from fivesentences.plan.rows import expand_rows
+from fivesentences.plan.runs import RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -152,6 +154,23 @@ def test_at_the_papers_scale_epochs_are_selected_as_in_the_released_code(papers_
         ("coco", True): {"ncs"},
         ("flickr30k", False): {"rsum"},
         ("coco", False): {"rsum"},
+    }
+
+
+def test_at_the_papers_scale_vsepp_of_the_knn_paper_is_that_of_its_section_3_and_of_no_other(papers_scale):
+    found = {}
+    for name, study in papers_scale.studies.items():
+        for exhibit in study.made_at(papers_scale.scale):
+            for row in expand_rows(exhibit.row_specs(), study, papers_scale.scale):
+                for run in (one for one in row.runs if isinstance(one, RunSpec) and one.model.name == "vsepp"):
+                    loss = "max" if run.loss.triplet == "hardest" else "other"
+                    how = (run.model.initialisation, run.model.pooling, run.training.learning_rate)
+                    found.setdefault((name == "knn_margin", loss), set()).add((*how, run.training.drop_every))
+    assert found == {
+        (True, "max"): {("xavier", "mean", 2e-4, 15)},  # "we follow the configuration specified in Faghri et al."
+        (True, "other"): {("xavier", "mean", 1e-3, 10)},
+        (False, "max"): {("released", "last", 2e-4, 15)},
+        (False, "other"): {("released", "last", 2e-4, 15)},
     }
 
 
