@@ -38,13 +38,8 @@ Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Negatives = Literal["random", "closest", "furthest", "closest_unlike", "furthest_alike"]
 Variant = Literal["paper", "released"]
-# The dev score by which an epoch's weights are kept.
-DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 _NAME, _SHA256 = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", r"^[0-9a-f]{64}$"
-_NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
 Name = Annotated[str, Field(pattern=_NAME)]
-# A name, or a pattern that several names fit: `small_*`.
-NamePattern = Annotated[str, Field(pattern=_NAMES)]
 Sha256 = Annotated[str, Field(pattern=_SHA256)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 CaptionsPerImage = Count
@@ -52,6 +47,9 @@ _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi with which runs are evaluated: one matrix, or the mean of several (`tfidf+bleu_daa`), as in DAA.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
+# A name, or a pattern that several names fit: `small_*`.
+_NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
+NamePattern = Annotated[str, Field(pattern=_NAMES)]
 # What a text that does not match a pattern should have been.
 PATTERNS = {
     _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
@@ -60,6 +58,8 @@ PATTERNS = {
     rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
     rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
 }
+# The dev score by which an epoch's weights are kept.
+DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Split = Literal["train", "dev", "test"]
