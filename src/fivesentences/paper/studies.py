@@ -98,7 +98,18 @@ def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
     Raises:
         InputError: If a file is missing or wrong.
     """
-    return {name: read(PaperStudy, folder / f"{name}.yaml") for name in names}
+    return {name: read_study(folder / f"{name}.yaml") for name in names}
+
+
+def read_study(path: Path) -> PaperStudy:
+    """The study of a file, which has the file's name.
+
+    Raises:
+        InputError: If the file is missing or wrong.
+    """
+    study = read(PaperStudy, path)
+    study._name = path.stem
+    return study
 
 
 def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> list[PaperClaims]:
@@ -115,7 +126,7 @@ def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> li
     found = []
     for name, path in claims_files(config).items():
         claims = read(Claims, path)
-        study = known.get(claims.study) or read(PaperStudy, study_file(claims.study, config, scale))
+        study = known.get(claims.study) or read_study(study_file(claims.study, config, scale))
         found.append(PaperClaims(name, claims, study))
     return sorted(found, key=lambda paper: -len(paper.claims.claims))
 
@@ -140,7 +151,7 @@ def scale_of(content: Any, path: Path) -> Scale:
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, PaperStudy]:
-    return {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
+    return {name: read_study(study_file(name, config, scale.scale)) for name in scale.studies}
 
 
 def plan_of(

@@ -240,7 +240,7 @@ class _Cell:
         options: dict[str, Any] = {}
         cell = ({name, model.name}, self.loss, self.fraction, self.captions)
         for exception in scale.training.exceptions:
-            if exception.holds(cell, dataset):
+            if exception.holds(cell, dataset, self.study.name):
                 settings |= exception.settings
                 widths |= settings.pop("widths", {})
                 options |= settings.pop("options", {})
