@@ -202,7 +202,7 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
         for (documents, division), of_setting in by_setting.items():
             if documents != roles[role]:
                 continue
-            others = of_setting
+            where, others = f"{documents}, {division.replace('_', ' ')}", of_setting
             if test.b_role is not None:
                 others = by_setting.get((roles.get(test.b_role, ""), division), {})
             for names in test.pairs():
@@ -212,7 +212,7 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                 if seeds and (names[0] != names[1] or test.b is None):
                     found.append(
                         MethodCell(
-                            f"{documents}, {division.replace('_', ' ')}: {_methods_in_words(test, study, roles, names)}",
+                            f"{where}: {_methods_in_words(test, study, roles, names)}",
                             tuple(first[seed].name for seed in seeds),
                             tuple(second[seed].name for seed in seeds),
                             ("map" if methods[0].iterative else "last", "map" if methods[1].iterative else "last"),

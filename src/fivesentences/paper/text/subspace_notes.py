@@ -77,8 +77,8 @@ def notes_on_inputs(rows: Sequence[SubspaceRow], study: Study) -> list[str]:
     if not said:
         return []
     return [
-        f"Inputs: {'; '.join(f'{documents}: {how}' for documents, how in said.items())}. Means and deviations are those "
-        "of training documents."
+        f"Inputs: {'; '.join(f'{documents}: {how}' for documents, how in said.items())}. Means and deviations are "
+        "those of training documents."
     ]
 
 
