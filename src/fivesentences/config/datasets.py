@@ -9,7 +9,7 @@ from pydantic import Field
 
 from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
 
-CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences"]
+CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences", "wikipedia_articles"]
 
 
 class ScenesData(Strict):
