@@ -155,7 +155,7 @@ def test_costs_are_those_of_a_hand_reckoning(plan):
         found = costs.of(job)
         assert found.seconds == pytest.approx(2 + 2.173 * (4 * len(runs) + 0.5 * epochs))
         assert not found.on_gpu
-    alone = jobs(plan, "evaluate_subspaces", "wikipedia", "whole_test")
+    alone = jobs(plan, "evaluate_subspaces", "wikipedia_vgg19", "whole_test")
     runs = [run for run in plan.subspaces.runs.values() if run.division == "whole_test"]
     kept = sum(3 if run.method.iterative else 1 for run in runs)
     total = sum(costs.of(job).seconds or 0.0 for job in alone)
