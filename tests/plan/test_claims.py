@@ -252,6 +252,44 @@ def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
     assert without == ("map", "last")  # CCA has no epochs
 
 
+@pytest.fixture(scope="module")
+def papers_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
+def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
+    found = papers_scale.cells_of_claims("paper")
+    of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
+    everywhere = {"wikipedia", "pascal", "nus_wide_10k", "nus_wide"}
+    about_some = {"texts_find_more": {"nus_wide_10k", "nus_wide"}, "larger_data_help_all": {"nus_wide"}}
+    for name, cells in of_study.items():
+        # Figure 7 as a whole is of Pascal Sentences in print, and of Wikipedia besides.
+        least = {"pascal", "wikipedia"} if name.startswith("peak_at") else about_some.get(name, everywhere)
+        assert {cell.role for cell in cells} >= least, name
+    # Each dataset has the settings that the paper found best for it.
+    settings = {cell.role: cell.a[0].split("/")[2] for cell in of_study["beats_fixed"]}
+    assert "feature_share=0.25" in settings["pascal"] and "start=0.9" in settings["nus_wide_10k"]
+    assert settings["wikipedia"] == "triplets,toward=adaptive"
+
+
+def test_one_method_is_read_in_two_directions_or_on_two_sets_of_documents(papers_scale):
+    both = cells(papers_scale, "sched_sam", "texts_find_more")
+    assert all(cell.a == cell.b for cell in both) and {cell.role for cell in both} == {"nus_wide_10k", "nus_wide"}
+    assert both[0].label.endswith("t2i against i2t")
+    larger = cells(papers_scale, "sched_sam", "larger_data_help_all")
+    assert len(larger) == 6
+    for cell in larger:
+        assert all(run.startswith("nus_wide/") for run in cell.a)
+        assert [run.replace("nus_wide_10k/", "nus_wide/") for run in cell.b] == list(cell.a)
+
+
+def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
+    for given in ({}, {"b_direction": "t2i", "direction": "t2i"}):
+        with pytest.raises(ValidationError, match="both sides are the same; name b, b_direction or b_role"):
+            MethodsTest(kind="methods", a="sam", **given)
+    assert MethodsTest(kind="methods", a=["sam", "cca"], b_role="nus_wide").pairs() == [("sam", "sam"), ("cca", "cca")]
+
+
 # --- the rule ---------------------------------------------------------------------------------------------------------
 
 

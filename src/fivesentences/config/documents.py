@@ -84,6 +84,12 @@ class CorpusDocuments(_Documents):
 
     loader: Literal["corpus"]
     corpus: Name = Field(description="a key of `datasets`")
+    article_ends_at: str | None = Field(
+        default=None,
+        min_length=1,
+        description="an image's id names its article before the first of these characters; null: each image is one of "
+        "its own",
+    )
 
 
 AnyDocuments = Annotated[
@@ -134,7 +140,8 @@ class CategoryScale(Strict):
     """What a scale says of category retrieval."""
 
     roles: dict[Name, Name] = Field(
-        description="which documents play each role of the study: wikipedia, nus_wide_10k, nus_wide, pascal"
+        description="which documents play each role of the study: wikipedia, wikipedia_sift, nus_wide_10k, "
+        "nus_wide, pascal"
     )
     documents: dict[Name, AnyDocuments]
     seeds: Seeds = Field(default=[0, 1, 2, 3, 4], description="one division of the documents, and one run, for each")

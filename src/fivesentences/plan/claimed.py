@@ -196,6 +196,7 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
     """Every test of a claim on category retrieval that the runs allow."""
     roles = {} if scale.categories is None else scale.categories.roles
     asked = as_list(test.role) if test.role is not None else list(roles)
+    # By documents and division, then by the folder of the method, then by seed.
     by_setting: dict[tuple[str, str], dict[str, dict[int, SubspaceRun]]] = {}
     for run in runs:
         of_setting = by_setting.setdefault((run.documents, run.division), {})
@@ -205,15 +206,17 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
         for (documents, division), of_setting in by_setting.items():
             if documents != roles[role]:
                 continue
+            where, others = f"{documents}, {division.replace('_', ' ')}", of_setting
+            if test.b_role is not None:
+                others = by_setting.get((roles.get(test.b_role, ""), division), {})
             for names in test.pairs():
                 methods = [study.methods[name] for name in names]
-                first, second = (of_setting.get(method.folder, {}) for method in methods)
+                first, second = of_setting.get(methods[0].folder, {}), others.get(methods[1].folder, {})
                 seeds = tuple(seed for seed in first if seed in second)
-                if seeds and names[0] != names[1]:
+                if seeds and (names[0] != names[1] or test.b is None):
                     found.append(
                         MethodCell(
-                            f"{documents}, {division.replace('_', ' ')}: {study.label_of(names[0])} against "
-                            f"{study.label_of(names[1])}",
+                            f"{where}: {_methods_in_words(test, study, roles, names)}",
                             tuple(first[seed].name for seed in seeds),
                             tuple(second[seed].name for seed in seeds),
                             ("map" if methods[0].iterative else "last", "map" if methods[1].iterative else "last"),
@@ -222,6 +225,16 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                         )
                     )
     return found
+
+
+def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
+    """Both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
+    a, b = (study.label_of(name) for name in names)
+    if test.b is not None:
+        return f"{a} against {b}"
+    if test.b_role is not None:
+        return f"{a}, against the same on {roles[test.b_role]}"
+    return f"{a}, {test.direction} against {test.b_direction}"
 
 
 def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:

@@ -35,6 +35,7 @@ class Printed(Strict):
     than_table: Name | None = Field(default=None, description="of c and d; null: the same")
     b_table: Name | None = Field(default=None, description="of b; null: that of a")
     b_metric: str | None = Field(default=None, description="of b; null: that of a")
+    b_direction: Literal["", "i2t", "t2i", "avg"] | None = Field(default=None, description="of b; null: that of a")
 
     @model_validator(mode="after")
     def _cells_are_complete(self) -> Printed:
@@ -127,18 +128,31 @@ class LevelTest(Test):
 
 
 class MethodsTest(Test):
-    """Methods of category retrieval, paired by seed and test document, by mean average precision."""
+    """Methods of category retrieval, paired by seed and test document, by mean average precision.
+
+    One method on other documents (``b_role``) is not paired: the test documents differ.
+    """
 
     kind: Literal["methods"]
-    role: Name | list[Name] | None = None
+    role: Name | list[Name] | None = Field(default=None, description="what documents play; null: all of the scale's")
     a: Name | list[Name]
-    b: Name | list[Name]
+    b: Name | list[Name] | None = Field(default=None, description="null: the same method, read otherwise")
     direction: Direction | Literal["mean"] = "mean"
+    b_direction: Direction | Literal["mean"] | None = Field(default=None, description="of b; null: that of a")
+    b_role: Name | None = Field(default=None, description="what the documents of b play; null: those of a")
 
     def pairs(self) -> list[tuple[str, str]]:
         """The methods of both sides of each test."""
-        first, second = as_list(self.a), as_list(self.b)
-        return [(a, b) for a in first for b in second]
+        first = as_list(self.a)
+        if self.b is None:
+            return [(a, a) for a in first]
+        return [(a, b) for a in first for b in as_list(self.b)]
+
+    @model_validator(mode="after")
+    def _sides_differ(self) -> MethodsTest:
+        if self.b is None and self.b_direction in (None, self.direction) and self.b_role is None:
+            raise ValueError("both sides are the same; name b, b_direction or b_role")
+        return self
 
 
 class RanksTest(Test):

@@ -34,6 +34,7 @@ from fivesentences.plan.subspace_jobs import ResolvedSubspaces
 
 MINUTES_PER_EVALUATION = 15
 PAPERS_PHIS = ("cider", "spice")
+FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
 
 class Resolved:
@@ -248,8 +249,8 @@ class Resolved:
 
     @property
     def with_parts(self) -> list[str]:
-        """Datasets that are published in parts: images of the others are divided for category retrieval alone."""
-        return [name for name, data in self.scale.datasets.items() if data.loader != "pascal_sentences"]
+        """Datasets whose parts are matched: images of the others are divided for category retrieval alone."""
+        return [name for name, data in self.scale.datasets.items() if data.loader not in FOR_CATEGORIES]
 
     @property
     def released_regions(self) -> list[str]:

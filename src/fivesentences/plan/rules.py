@@ -601,7 +601,8 @@ class Rules(SubspaceRules):
         if data.loader == "precomp":
             return [data.folder]
         splits = None if data.loader == "scenes" else data.splits
-        return self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
+        found = self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
+        return found or self._downloaded(dataset, "photographs")  # one archive of both
 
     def _photographs(self, dataset: str) -> list[Path]:
         """The archives or the folder that hold a dataset's photographs."""

@@ -250,15 +250,20 @@ def _value(numbers: Numbers, run: str, column: ColumnSpec, inference: str, phi: 
     return numbers.results.value(run, measure, inference)
 
 
-def _of_methods(cell: MethodCell, test: Any, numbers: Numbers) -> Effect:
-    sides = []
-    for runs, selection in ((cell.a, cell.selection[0]), (cell.b, cell.selection[1])):
+def _of_methods(cell: MethodCell, test: MethodsTest, numbers: Numbers) -> Effect:
+    sides: list[list[pd.Series[float]]] = []
+    directions = test.direction, test.b_direction or test.direction
+    for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True):
         frames = []
         for run in runs:
             if (run, selection) not in numbers.precisions:
                 raise InputError(f"the run '{run}' has no values of the epoch by '{selection}'; evaluate it again.")
-            frames.append(numbers.precisions[run, selection][MAP, test.direction])
+            frames.append(numbers.precisions[run, selection][MAP, direction])
         sides.append(frames)
+    if test.b_role is not None:  # other documents: each seed has one number of either side
+        first, second = ([float(frame.mean()) for frame in frames] for frames in sides)
+        effect = over_seeds((np.array(first) - np.array(second)).tolist())
+        return replace(effect, a=float(np.mean(first)), b=float(np.mean(second)))
     pool = list(dict.fromkeys(document for frame in sides[0] for document in frame.index))
     a, b = (np.stack([frame.reindex(pool).to_numpy(np.float64) for frame in frames]) for frames in sides)
     return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
