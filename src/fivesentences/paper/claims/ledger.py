@@ -164,7 +164,11 @@ def _judge(
     match test:
         case RunsTest() | LevelTest() | MethodsTest():
             for cell in made:
-                effect = _of_runs(cell, numbers, phi) if isinstance(cell, RunCell) else _of_methods(cell, test, numbers)
+                if isinstance(cell, RunCell):
+                    effect = _of_runs(cell, numbers, phi)
+                else:
+                    assert isinstance(test, MethodsTest)
+                    effect = _of_methods(cell, test, numbers)
                 contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
                 effects.append((cell.label, effect, shown.link(cell.runs, contrasted)))
                 kinds.append(tuple(dict.fromkeys(map(kind_of, cell.runs))))
