@@ -320,6 +320,17 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def md5_of(path: Path | str) -> str:
+    """Hexadecimal MD5 of a file's bytes, by which DVC knows it.
+
+    Raises:
+        InputError: If it is no regular file.
+    """
+    check_file(path)
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
 def write_json(path: Path | str, content: Any) -> None:
     """Write JSON with sorted keys and without NaN, completely or not at all."""
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)

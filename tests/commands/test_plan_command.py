@@ -44,6 +44,18 @@ def test_the_papers_scale_is_reckoned_by_stage_and_table(in_checkout, run, tmp_p
     assert "13.51" in said.out
 
 
+def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    folders = ("data/f30k_precomp", "data/coco_precomp", "data/nus_wide")
+    for given in (".", "data/nus_wide"):
+        (tmp_path / given).mkdir(parents=True, exist_ok=True)
+        said = run("plan", root / "config" / "paper.yaml").out
+        lacking = [folder for folder in folders if not (tmp_path / folder).exists()]
+        sentences = [line for line in said.splitlines() if "is not here, and no rule makes it" in line]
+        assert sentences == [f"Missing here: {folder} is not here, and no rule makes it." for folder in lacking]
+
+
 def test_more_gpus_are_faster_until_the_longest_chain(in_checkout, run, tmp_path):
     walls = []
     for gpus in (1, 4, 1000):

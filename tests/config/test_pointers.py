@@ -34,10 +34,65 @@ def test_every_file_of_the_catalogue_has_a_pointer_with_its_address_version_and_
     assert on_disk == set(texts)
     for file in FILES:
         pointer = yaml.safe_load((ROOT / "data" / f"{file.path}.dvc").read_text())
-        assert [dep["path"] for dep in pointer.get("deps", [])] == ([file.url] if file.url else [])
-        assert pointer["outs"][0]["path"] == Path(file.path).name and pointer["frozen"]
-        assert pointer["meta"]["version"] == file.version and pointer["meta"].get("sha256") == file.sha256
-        assert pointer["outs"][0]["cache"] is pointer["outs"][0]["push"] is False  # licences
+        meta, out = pointer["meta"], pointer["outs"][0]
+        assert (meta.get("address"), meta.get("further_addresses", [])) == (file.url, file.more_urls)
+        assert meta["version"] == file.version and meta.get("sha256") == file.sha256
+        assert out["path"] == Path(file.path).name and "deps" not in pointer  # DVC asks no host
+        if file.md5 is None:
+            assert out["cache"] is out["push"] is False
+        else:
+            assert out.get("md5") == file.md5 and out.get("size") == file.size and "cache" not in out
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("folder", ["flickr8k", "cxc", "wikipedia"])
+def test_checksums_of_the_catalogue_are_those_of_original_files(folder, mirror):
+    altered = {"flickr8k/Flickr8k_Dataset.zip"}  # that of the mirror has smaller photographs
+    checked = [file for file in FILES if file.path.startswith(f"{folder}/") and file.path not in altered]
+    assert checked
+    for file in checked:
+        content = (mirror / file.path).read_bytes()
+        found = hashlib.sha256(content).hexdigest(), hashlib.md5(content, usedforsecurity=False).hexdigest()
+        assert (*found, len(content)) == (file.sha256, file.md5, file.size), file.path
+
+
+@pytest.mark.data
+def test_original_files_are_pushed_to_a_remote_and_pulled_from_it(tmp_path, mirror):
+    """The pointers of this repository, in a clone of it; only DVC, a folder as the remote, and no host."""
+    pytest.importorskip("dvc", reason="needs dvc: uv sync --group data")
+    paths = [
+        "flickr8k/Flickr8k_text.zip",
+        "cxc/sits_test.csv",
+        "wikipedia/raw_features.mat",
+        "wikipedia/categories.list",
+    ]
+    data, names = tmp_path / "data", [f"{path}.dvc" for path in paths]
+    for path in (".dvc/config", *(file for one in FILES for file in [f"{one.path}.dvc"])):
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "data" / path, data / path)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    for path in paths:
+        shutil.copyfile(mirror / path, data / path)
+    for command in (
+        ["remote", "add", "-q", "-d", "store", str(tmp_path / "store")],
+        ["commit", "-f", *names],
+        ["push"],
+    ):
+        code, said = dvc(data, *command)
+        assert code == 0, (command, said)
+    assert "up to date" in dvc(data, "status", *names)[1]
+    for path in paths:
+        (data / path).unlink()
+    shutil.rmtree(data / ".dvc" / "cache")
+    assert "not in cache" in dvc(data, "status", *names)[1]
+    code, said = dvc(data, "pull", *names)
+    assert code == 0 and "4 files" in said, said
+    for path in paths:
+        assert (data / path).read_bytes() == (mirror / path).read_bytes()
+    assert "up to date" in dvc(data, "status", *names)[1]
+    (data / paths[1]).chmod(0o644)
+    (data / paths[1]).write_bytes(b"another")
+    assert "modified" in dvc(data, "status", *names)[1]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import requests
 import trustme
+from pydantic import ValidationError
 
 from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
@@ -67,6 +68,41 @@ def test_a_download_is_whole_and_its_checksum_is_recorded(host, tmp_path, known)
     assert path.read_bytes() == DATA
     assert left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
     assert f"{SHA}  archive.zip" in (tmp_path / "mine" / "archive.zip.sha256").read_text()
+
+
+def test_where_the_first_address_fails_the_next_is_asked(host, tmp_path):
+    gone = host.url.replace(PLACE, "/gone.zip")
+    path = get(entry(gone, SHA, len(DATA), more_urls=[host.url]), tmp_path)
+    assert path.read_bytes() == DATA and left_in(tmp_path) == ["archive.zip", "archive.zip.sha256"]
+    assert [place for place, _ in host.requests] == ["/gone.zip", PLACE]
+
+
+def test_an_address_with_other_bytes_is_passed_over_too(host, tmp_path):
+    host.files["/other.zip"] = DATA[::-1]
+    other = host.url.replace(PLACE, "/other.zip")
+    assert get(entry(other, SHA, more_urls=[host.url]), tmp_path).read_bytes() == DATA
+
+
+def test_if_no_address_has_the_file_there_is_one_sentence_for_each(host, tmp_path):
+    first, second = (host.url.replace(PLACE, f"/{name}.zip") for name in ("gone", "lost"))
+    with pytest.raises(
+        InputError, match=r"gone.zip: the host answered 404[^\n]*\n[^\n]*lost.zip: the host answered 404"
+    ):
+        get(entry(first, SHA, more_urls=[second]), tmp_path)
+    assert left_in(tmp_path) == []
+
+
+def test_further_addresses_need_a_checksum():
+    with pytest.raises(ValidationError, match="only a checksum tells whether two hosts have the same file"):
+        entry("http://a/x.zip", more_urls=["http://b/x.zip"])
+
+
+def test_a_download_is_checked_by_its_md5_where_only_that_is_known(host, tmp_path):
+    md5 = hashlib.md5(DATA, usedforsecurity=False).hexdigest()
+    with pytest.raises(InputError, match=f"its MD5 is {md5} but the catalogue says 0{{32}}"):
+        get(entry(host.url, md5="0" * 32), tmp_path)
+    assert left_in(tmp_path) == []
+    assert get(entry(host.url, md5=md5), tmp_path).read_bytes() == DATA
 
 
 def test_a_file_that_is_there_is_checked_and_not_fetched_again(host, tmp_path):

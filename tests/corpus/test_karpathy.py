@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from fivesentences.corpus import load_karpathy
+from fivesentences.corpus import load_karpathy, take_fraction
 from fivesentences.errors import InputError
 
 
@@ -54,6 +54,39 @@ def test_ids_filenames_splits_and_captions_are_as_documented(tmp_path):
     assert corpus.captions[:4] == ["A dog . 770337", "A dog . 771687", "two cats", "a b c"]
     assert corpus.caption_ids[:4] == ["770337", "771687", "36979#0", "36979#1"]
     assert corpus.split("test").n_captions == 7  # COCO has images with more than five
+
+
+def of_coco(splits):
+    """Images named after their place, with one to three captions in turn, in the order of the file."""
+    captions = iter(range(1000))
+    return {
+        "images": [
+            {"filename": f"{place}.jpg", "split": split, "sentences": [sentence(next(captions)) for _ in range(count)]}
+            for place, split in enumerate(splits)
+            for count in [1 + place % 3]
+        ]
+    }
+
+
+def test_released_order_has_restval_last_and_leaves_everything_else_in_place(tmp_path):
+    splits = ["test", "restval", "val", "restval", "test", "train", "train", "val"]
+    path = json_file(tmp_path / "dataset.json", of_coco(splits))
+    assert load_karpathy(path, "coco").images["image_id"].tolist() == list("01234567")
+    released = load_karpathy(path, "coco", order="released")
+    assert released.images["image_id"].tolist() == list("02456713")
+    for split, images in (("train", "5613"), ("dev", "27"), ("test", "04")):
+        assert released.split(split).images["image_id"].tolist() == list(images)
+    assert released.table.sort_values("image_id", kind="stable")["caption_id"].tolist() == [str(k) for k in range(15)]
+    assert released.read_as == {"order": "released", "captions_per_image": "all"}
+
+
+def test_the_first_captions_of_each_image_are_kept_if_so_many_are_asked_for(tmp_path):
+    path = json_file(tmp_path / "dataset.json", of_coco(["train", "restval", "test"]))  # with 1, 2 and 3 captions
+    corpus = load_karpathy(path, "coco", captions_per_image=2)
+    assert corpus.caption_ids == ["0", "1", "2", "3", "4"] and load_karpathy(path, "coco").n_captions == 6
+    assert corpus.read_as == {"order": "file", "captions_per_image": 2}
+    with pytest.raises(InputError, match="captions_per_image is 0"):
+        load_karpathy(path, "coco", captions_per_image=0)
 
 
 def test_a_file_a_folder_and_a_zip_give_the_same_corpus(tmp_path, zipped):
@@ -119,6 +152,32 @@ def test_flickr30k_has_29000_1014_1000_images_of_five_captions(mirror):
     corpus = load_karpathy(mirror / "flickr30k" / "flickr30k.zip", "flickr30k")
     assert corpus.images["split"].value_counts().to_dict() == {"train": 29000, "dev": 1014, "test": 1000}
     assert corpus.n_captions == 5 * 31_014
+
+
+# From COCO's train_ids.txt, one line per image, of CrossmodalGroup/LAPS at 355a43b: lines 1 to 5, and lines 82,780 to
+# 82,790, where the images of val2014 begin. Lines 6 to 82,779, all of train2014, are left out here.
+RELEASED_TRAIN2014 = [57870, 384029, 222016, 520950, 69675, 565004, 516168, 547503, 475546]
+RELEASED_RESTVAL = [522418, 318219, 554625, 397133, 574769, 309022, 5802]
+
+
+def test_the_training_images_of_coco_have_the_order_of_the_released_ids(tmp_path):
+    parts = (("restval", RELEASED_RESTVAL), ("train", RELEASED_TRAIN2014))  # all of val2014 comes first in the file
+    content = [
+        {
+            "filename": f"{image}.jpg",
+            "cocoid": image,
+            "split": split,
+            "sentences": [sentence(6 * image + k) for k in range(6)],
+        }
+        for split, part in parts
+        for image in part
+    ]
+    file = json_file(tmp_path / "dataset.json", {"images": content})
+    train = load_karpathy(file, "coco", order="released", captions_per_image=5).split("train")
+    released = [str(image) for image in RELEASED_TRAIN2014 + RELEASED_RESTVAL]
+    assert train.images["image_id"].tolist() == released and train.n_captions == 5 * 16
+    assert take_fraction(train, 0.25).images["image_id"].tolist() == released[:4]
+    assert take_fraction(load_karpathy(file, "coco").split("train"), 0.25).images["image_id"][0] == "522418"
 
 
 @pytest.mark.data

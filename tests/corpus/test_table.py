@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.corpus import COLUMNS, Corpus, clean_caption
+from fivesentences.corpus import COLUMNS, Corpus, CorpusSizes, clean_caption
 from fivesentences.errors import InputError
 
 ROWS = [
@@ -69,6 +69,27 @@ def test_the_name_and_format_stand_in_the_schema_and_columns_are_text(tmp_path):
     assert json.loads(schema.metadata[b"fivesentences.corpus"]) == {"format": 1, "name": "mine"}
     assert schema.names == list(COLUMNS)
     assert set(schema.types) <= {pa.string(), pa.large_string()}
+
+
+def test_sizes_are_those_of_the_splits(tmp_path):
+    path = tmp_path / "fraction=0.1" / "mine.parquet"
+    corpus = Corpus("mine", table(), {"order": "file"})
+    corpus.write(path)
+    sizes = CorpusSizes.read(path)
+    assert sizes.images == {split: corpus.split(split).n_images for split in corpus.splits} == {"train": 2, "test": 1}
+    assert sizes.captions == {"train": 5, "test": 1} and sizes.read_as == {"order": "file"}
+    table().to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="make the file again"):
+        CorpusSizes.read(tmp_path / "other.parquet")
+
+
+def test_how_it_was_read_is_written_with_it(tmp_path):
+    read_as = {"order": "released", "captions_per_image": 5}
+    Corpus("mine", table(), read_as).write(tmp_path / "mine.parquet")
+    label = json.loads(pq.read_schema(tmp_path / "mine.parquet").metadata[b"fivesentences.corpus"])
+    assert label == {"format": 1, "name": "mine", "read_as": read_as}
+    again = Corpus.read(tmp_path / "mine.parquet")
+    assert again.read_as == read_as and again.split("train").read_as == {}
 
 
 @pytest.mark.parametrize(

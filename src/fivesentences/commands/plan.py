@@ -199,7 +199,8 @@ def _downloads(plan: Plan, left: Sequence[Cost]) -> list[Download]:
 
 def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], left: Sequence[Cost]) -> list[str]:
     """Sentences on what this machine lacks."""
-    found = [f"{path} is not here, and no rule makes it." for path in needed if not path.exists()]
+    given = dict.fromkeys([*needed, *_folders_of_documents(plan, left)])
+    found = [f"{path} is not here, and no rule makes it." for path in given if not path.exists()]
     by_hand = [one.path for one in downloads if one.by_hand]
     if by_hand:
         found.append(f"{', '.join(by_hand)}, which nobody may fetch for you.")
@@ -213,6 +214,16 @@ def _missing(plan: Plan, needed: Sequence[Path], downloads: Sequence[Download], 
     if held > free:
         found.append(f"Results and downloads take {held / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB are free here.")
     return found
+
+
+def _folders_of_documents(plan: Plan, left: Sequence[Cost]) -> list[Path]:
+    """Folders in an original layout, such as NUS-WIDE's, which jobs read but which are no inputs of theirs."""
+    categories = plan.scale.categories
+    if categories is None:
+        return []
+    rules = ("keep_documents", "keep_documents_of_words")
+    read = (categories.documents[one.job.wildcards["documents"]] for one in left if one.job.rule in rules)
+    return [documents.folder for documents in read if documents.loader in ("nus_wide", "dscmr")]
 
 
 def _weights(plan: Plan, left: Sequence[Cost]) -> list[str]:

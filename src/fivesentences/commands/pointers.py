@@ -21,9 +21,9 @@ def pointers(
 ) -> None:
     """Write a pointer of DVC, data/PATH.dvc, for each file of config/datasets.yaml.
 
-    Pointers are for git: they name the address, the version and, once a file was
-    here and was recorded, its MD5, by which `dvc status` in data/ tells whether
-    it is still the same. The files themselves are neither fetched nor shared.
+    Pointers are for git: they name the address, the version and the MD5, as the
+    catalogue states it or once a file was here and was recorded. By it `dvc status`
+    in data/ tells whether the file is still the same. Nothing is fetched or shared.
     Run this after a change of the catalogue. The names of the files that are
     written are printed.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, Seed, Sha256, Split, Strict
+from fivesentences.config.types import Count, Md5, Name, Seed, Sha256, Split, Strict
 
 CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences", "wikipedia_articles"]
 
@@ -37,12 +37,26 @@ class CatalogueData(Strict):
     member: str | None = Field(
         default=None, description="karpathy: the JSON file inside the zip, if it contains several"
     )
+    order: Literal["file", "released"] = Field(
+        default="file",
+        description="karpathy: of the images; released: restval of COCO last, as in the files released with SCAN",
+    )
+    captions_per_image: Count | None = Field(
+        default=None, description="karpathy: only the first so many captions of each image; null: all"
+    )
     splits: list[Split] | None = Field(default=None, min_length=1, description="the splits to read; null: all")
     regions: ReleasedRegions | None = Field(
         default=None,
         description="karpathy: a precomp folder with released features of its images; the scale's grid_features are "
         "read there",
     )
+
+    @model_validator(mode="after")
+    def _only_karpathy_leaves_a_choice(self) -> CatalogueData:
+        for key in ("order", "captions_per_image"):
+            if self.loader != "karpathy" and key in self.model_fields_set:
+                raise ValueError(f"{key} is given, but only the loader karpathy reads it; remove it")
+        return self
 
 
 class PrecompData(Strict):
@@ -73,10 +87,23 @@ class CatalogueFile(Strict):
     splits: list[Split] = Field(default=[], description="the splits of an excerpt")
     version: str
     url: str | None = Field(description="null if a person must accept a licence")
+    more_urls: list[str] = Field(default=[], description="hosts of the same bytes, asked in turn where url fails")
     sha256: Sha256 | None
+    md5: Md5 | None = Field(
+        default=None,
+        description="as DVC knows the file: with it, a remote of your own can keep it; null: none keeps it",
+    )
     size: int | None = Field(description="bytes; null if unknown")
     licence: str
     fetch_by_hand: str | None = Field(default=None, description="what a person must do if url is null")
+
+    @model_validator(mode="after")
+    def _checked_where_several_hosts_have_it(self) -> CatalogueFile:
+        if self.more_urls and (self.url is None or self.sha256 is None):
+            raise ValueError(
+                "more_urls needs url and sha256: only a checksum tells whether two hosts have the same file"
+            )
+        return self
 
 
 class CatalogueEntry(Strict):

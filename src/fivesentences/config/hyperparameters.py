@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Fraction, Strict
+from fivesentences.config.types import Count, DevSelection, Fraction, Strict
 
 Epochs = Count
 
@@ -24,9 +24,10 @@ class Hyperparameters(Strict):
     )
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
     min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")
-    selection: Literal["rsum", "ncs"] = Field(
+    selection: DevSelection = Field(
         default="rsum",
-        description="dev score by which an epoch's weights are kept: the sum of recalls, or of NCS by CIDEr",
+        description="dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by "
+        "CIDEr whose ranks are discounted",
     )
     selection_images: Count | None = Field(
         default=None, description="only so many first dev images are scored after each epoch; null: all"

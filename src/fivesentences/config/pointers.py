@@ -1,14 +1,13 @@
 """Pointers of DVC: a ``.dvc`` file for each file of the catalogue, so that git knows what a result was made of.
 
-The bytes stay with their hosts: licences forbid most of them to be passed on, and nobody who wants to redraw a figure
-should fetch 20 GB. So outputs are neither cached nor pushed, and the folder of downloads is a DVC project of its own:
-``dvc pull`` and ``dvc status`` of the results pass it over. Until a file has been on somebody's disk its MD5, which DVC
-goes by, is unknown; then it is recorded in the pointer.
+The folder of downloads is a DVC project of its own: ``dvc pull`` and ``dvc status`` of the results pass it over, so
+that nobody who wants to redraw a figure fetches 20 GB. DVC goes by MD5. Where the catalogue states it, DVC can keep the
+file: ``dvc push`` and ``dvc pull`` work with a remote of one's own. Licences forbid most files to be shared in a public
+one. Other files are neither cached nor pushed; their MD5 is recorded once they are on somebody's disk.
 """
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import yaml
 
 from fivesentences.config.datasets import Catalogue, CatalogueEntry, CatalogueFile
 from fivesentences.documents import read_yaml
-from fivesentences.storage import inside, replacing
+from fivesentences.storage import inside, md5_of, replacing
 
 ENDING = ".dvc"
 _HEAD = "# Written by `fivesentences pointers` from config/datasets.yaml; with --record it adds size and MD5.\n"
@@ -31,7 +30,7 @@ def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[
     Args:
         catalogue: The list of downloads.
         data: The folder of downloads.
-        record: Take size and MD5 of files that are here, as ``dvc commit`` does, which also asks the host.
+        record: Take size and MD5 of files that are here and whose MD5 the catalogue does not state.
 
     Raises:
         InputError: If a path of the catalogue would leave the folder, or an existing pointer is no YAML mapping.
@@ -43,8 +42,8 @@ def pointers_of(catalogue: Catalogue, data: Path, record: bool = False) -> dict[
             pointer = target.with_name(target.name + ENDING)
             known = read_yaml(pointer) if pointer.is_file() else None
             content = _with_records(_pointer(entry, file), known if isinstance(known, dict) else {})
-            if record and target.is_file():
-                content["outs"][0] |= {"md5": _md5_of(target), "size": target.stat().st_size}
+            if record and file.md5 is None and target.is_file():
+                content["outs"][0] |= {"md5": md5_of(target), "size": target.stat().st_size}
             found[pointer] = _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     return found
 
@@ -67,39 +66,35 @@ def stale_pointers(texts: dict[Path, str]) -> list[Path]:
     ]
 
 
-def _md5_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
 def _content(text: str) -> Any:
     return yaml.safe_load(text)  # DVC lays the file out in its own way
 
 
 def _pointer(entry: CatalogueEntry, file: CatalogueFile) -> dict[str, Any]:
-    meta = {"version": file.version, "licence": file.licence}
-    meta |= {
-        key: value for key, value in (("sha256", file.sha256), ("by_hand", file.fetch_by_hand)) if value is not None
+    meta = {
+        "version": file.version,
+        "licence": file.licence,
+        "address": file.url,
+        "further_addresses": file.more_urls or None,
+        "sha256": file.sha256,
+        "by_hand": file.fetch_by_hand,
     }
-    name = file.path.rpartition("/")[2]
-    source = {} if file.url is None else {"deps": [{"path": file.url}]}
+    # The address is no dependency: DVC would ask the host at each commit.
+    out: dict[str, Any] = {"path": file.path.rpartition("/")[2], "hash": "md5"}
+    if file.md5 is None:
+        out |= {"cache": False, "push": False}
+    else:
+        out |= {"md5": file.md5} | ({} if file.size is None else {"size": file.size})
     return {
         "desc": entry.title,
-        "meta": meta,
-        **source,
-        "outs": [{"path": name, "hash": "md5", "cache": False, "push": False}],
-        "frozen": True,  # so that `dvc repro` downloads nothing
+        "meta": {key: value for key, value in meta.items() if value is not None},
+        "outs": [out],
     }
 
 
 def _with_records(pointer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    old = known.get("deps") or [{}]
-    new = pointer.get("deps") or [{}]
-    same_version = (known.get("meta") or {}).get("version") == pointer["meta"]["version"]
-    if old[0].get("path") != new[0].get("path") or not same_version:
-        return pointer
-    if "deps" in pointer:
-        pointer["deps"] = known["deps"]
+    old, new, out = known.get("meta") or {}, pointer["meta"], pointer["outs"][0]
     outs = known.get("outs") or [{}]
-    pointer["outs"][0] |= {key: outs[0][key] for key in _RECORDED if key in outs[0]}
-    return ({"md5": known["md5"]} if "md5" in known else {}) | pointer
+    if "md5" not in out and all(old.get(key) == new.get(key) for key in ("address", "version")):
+        out |= {key: outs[0][key] for key in _RECORDED if key in outs[0]}
+    return pointer

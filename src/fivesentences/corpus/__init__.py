@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from fivesentences.corpus.loading import load
     from fivesentences.corpus.photographs import Photographs
     from fivesentences.corpus.precomp import load_precomp
-    from fivesentences.corpus.table import COLUMNS, Corpus, clean_caption
+    from fivesentences.corpus.table import COLUMNS, Corpus, CorpusSizes, clean_caption
 
 __all__ = [
     "COLUMNS",
     "Corpus",
+    "CorpusSizes",
     "Judgements",
     "Photographs",
     "clean_caption",
@@ -70,7 +71,7 @@ _MODULES = {
     "loading": ("load",),
     "photographs": ("Photographs",),
     "precomp": ("load_precomp",),
-    "table": ("COLUMNS", "Corpus", "clean_caption"),
+    "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -15,7 +15,7 @@ import re
 import ssl
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from fivesentences.config import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar
 from fivesentences.documents import check_file, read_bytes
-from fivesentences.errors import InputError
-from fivesentences.storage import inside, replacing, sha256_of
+from fivesentences.errors import InputError, InputErrors
+from fivesentences.storage import inside, md5_of, replacing, sha256_of
 
 if TYPE_CHECKING:
     import requests  # imported only where something is fetched: it would cost every job 0.1 s
@@ -80,7 +80,7 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
         todo = item.fetch_by_hand or "a program cannot download it."
         raise InputError(f"{dataset}: '{file}' must be fetched by a person: {todo.strip()} Put it at {target}.")
     else:
-        _download(item, item.url, target)
+        _download_from_any(item, [item.url, *item.more_urls], target)
     return target
 
 
@@ -191,12 +191,29 @@ def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
 # --- from a host --------------------------------------------------------------------------------------------
 
 
+def _download_from_any(item: CatalogueFile, urls: Sequence[str], target: Path) -> None:
+    """Download from the first address that has the file.
+
+    Raises:
+        InputError: If none has; with what is wrong with each.
+    """
+    failed = list[InputError]()
+    for url in urls:
+        try:
+            return _download(item, url, target)
+        except InputError as error:
+            failed.append(error)
+    raise failed[0] if len(failed) == 1 else InputErrors(failed)
+
+
 def _download(item: CatalogueFile, url: str, target: Path) -> None:
     part = receive(url, target, item.size)
     try:
         size = part.stat().st_size
         if item.size is not None and size != item.size:
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
+        if item.sha256 is None and item.md5 is not None and (md5 := md5_of(part)) != item.md5:
+            raise InputError(f"{url}: its MD5 is {md5} but the catalogue says {item.md5}; nothing was kept.")
         _check_new(item, target, sha256_of(part), HOST, item.sha256, "the catalogue")
     except InputError:
         part.unlink()  # if it were kept, the next call would consider it complete and fail again

@@ -2,48 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
 from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
+from fivesentences.corpus.fractions import take_captions
 from fivesentences.corpus.table import Corpus
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 
+LAST_WHEN_RELEASED = "restval"  # the split of COCO's validation images that are for training
 
-def load_karpathy(path: Path | str, name: str, member: str | None = None) -> Corpus:
-    """Read a dataset in the JSON schema of Karpathy and Li (2015), in file order.
+
+def load_karpathy(
+    path: Path | str,
+    name: str,
+    member: str | None = None,
+    *,
+    order: Literal["file", "released"] = "file",
+    captions_per_image: int | None = None,
+) -> Corpus:
+    """Read a dataset in the JSON schema of Karpathy and Li (2015).
 
     The id of an image is its ``cocoid``, otherwise its filename without the suffix; the filename is joined to
     ``filepath`` if there is one (``val2014/COCO_val2014_....jpg``). A caption is the ``raw`` text, otherwise the
     ``tokens`` joined by spaces; its id is the ``sentid``. The split ``val`` becomes ``dev``, and ``restval`` becomes
-    ``train``.
+    ``train``. The corpus says in ``read_as`` which order and how many captions were taken.
+
+    Karpathy's COCO has 113,287 training images with 566,747 captions, the 30,504 of ``restval`` before those of
+    COCO's own training split. The files released with SCAN, VSRN, CVSE and SGRAF (``train_ids.txt``) have COCO's
+    training split first, so that the first 3% of the captions are of other images, and five captions of each image:
+    566,435 for training and 25,000 for testing.
 
     Args:
         path: A zip archive, a folder, or the ``.json`` file.
         name: What to call the corpus; of several datasets in an archive, ``dataset_<name>.json`` is read.
         member: The JSON to read from the archive or folder if its name does not follow from ``name``.
+        order: ``"file"``, or ``"released"``: images of ``restval`` last, otherwise as in the file.
+        captions_per_image: Only the first so many captions of each image, at least 1; None: all.
 
     Raises:
         InputError: If there is no such JSON or more than one, it is damaged or lacks a field, an image has no caption,
-            or an image has more or fewer sentences than ``sentids``.
+            an image has more or fewer sentences than ``sentids``, or ``captions_per_image`` is below 1.
     """
     data, where = _find(Path(path), name, member)
     content = parse_json(data, where, "fetch it again")
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
-    rows, number_of = [], dict[str, int]()
+    rows, last, number_of = list[Row](), list[Row](), dict[str, int]()
     for number, image in enumerate(images):
-        rows += _rows_of_image(image, number, where)
-        first = number_of.setdefault(rows[-1].image_id, number)
+        of_image = _rows_of_image(image, number, where)
+        first = number_of.setdefault(of_image[0].image_id, number)
         if first != number:
             raise InputError(
-                f"{where}: images[{number}] has the id '{rows[-1].image_id[:80]}', which images[{first}] has too; give "
-                "each image once."
+                f"{where}: images[{number}] has the id '{of_image[0].image_id[:80]}', which images[{first}] has too; "
+                "give each image once."
             )
-    return corpus_of(name, rows)
+        is_last = order == "released" and image["split"].strip() == LAST_WHEN_RELEASED
+        (last if is_last else rows).extend(of_image)
+    corpus = take_captions(corpus_of(name, rows + last), captions_per_image)
+    return replace(corpus, read_as={"order": order, "captions_per_image": captions_per_image or "all"})
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:

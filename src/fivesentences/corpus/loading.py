@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, PrecompData
@@ -18,7 +19,9 @@ from fivesentences.errors import InputError
 # A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.
 LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus]] = {
     "flickr8k": lambda captions, name, _: load_flickr8k(captions, name),
-    "karpathy": lambda captions, name, data: load_karpathy(captions, name, data.member),
+    "karpathy": lambda captions, name, data: load_karpathy(
+        captions, name, data.member, order=data.order, captions_per_image=data.captions_per_image
+    ),
     "pascal_sentences": lambda captions, name, _: load_pascal_sentences(captions, name),
     "wikipedia_articles": lambda archive, name, _: load_wikipedia_articles(archive, name),
 }
@@ -62,4 +65,4 @@ def _load(name: str, data: CatalogueData | PrecompData | FolderData, captions: P
         return whole
     for split in data.splits:
         whole.split(split)  # raises if there is no such split
-    return Corpus(name, whole.table[whole.table.split.isin(data.splits)].reset_index(drop=True))
+    return replace(whole, table=whole.table[whole.table.split.isin(data.splits)].reset_index(drop=True))

@@ -13,12 +13,13 @@ from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
 
-def read_parquet(path: Path | str, cure: str) -> pa.Table:
+def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) -> pa.Table:
     """Read a parquet file.
 
     Args:
         path: The file.
         cure: What to do about a damaged one, such as "make it again".
+        columns: Those to read; None: all. Absent ones are passed over.
 
     Raises:
         InputError: If it is missing or damaged, names a column twice, or holds text that is not UTF-8.
@@ -27,7 +28,7 @@ def read_parquet(path: Path | str, cure: str) -> pa.Table:
     try:
         # Not read_table(): it would turn a folder's name such as "fraction=0.1" into a column.
         with pq.ParquetFile(path) as file:
-            stored = file.read()
+            stored = file.read(columns)
         stored.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error, cure) from None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,8 @@ class Corpus:
         table: One row per caption with the columns ``image_id``, ``filename``, ``caption_id``, ``caption``, ``split``
             (text) and ``category`` (text or missing). The captions of an image are adjacent; the usual splits are
             ``train``, ``dev`` and ``test``, others are allowed. The index is 0, 1, 2, ...
+        read_as: How a loader that leaves a choice read it, such as ``{"order": "released", "captions_per_image": 5}``;
+            written with the table. Parts of the corpus do not have it.
 
     Raises:
         InputError: If a column is missing or unknown, a value is missing, a caption is blank or contains a line break,
@@ -46,6 +49,7 @@ class Corpus:
 
     name: str
     table: pd.DataFrame
+    read_as: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", _checked(self.name, self.table))
@@ -58,19 +62,15 @@ class Corpus:
             InputError: If the file is missing or damaged, or was written by another program or in a newer format.
         """
         stored = read_parquet(path, "make it again")
-        label = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", "make it again")
-        found = label.get("format", "none") if isinstance(label, dict) else "none"
-        if found != FORMAT:
-            raise InputError(
-                f"{path}: the corpus format is {str(found)[:40]} but this version reads {FORMAT}; make the file again."
-            )
-        return cls(label.get("name"), frame_of(stored, path, "make it again"))
+        name, read_as = _label_of(stored, path)
+        return cls(name, frame_of(stored, path, "make it again"), read_as)
 
     def write(self, path: Path | str) -> None:
-        """Write one parquet table, with name and format version in its schema, whole or not at all."""
+        """Write one parquet table, whole or not at all; its schema has name, format version and ``read_as``."""
+        label = {"format": FORMAT, "name": self.name} | ({"read_as": dict(self.read_as)} if self.read_as else {})
         schema = pa.schema(
             [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
-            metadata={_METADATA: json.dumps({"format": FORMAT, "name": self.name}).encode()},
+            metadata={_METADATA: json.dumps(label).encode()},
         )
         stored = pa.Table.from_pandas(self.table, preserve_index=False).cast(schema.remove_metadata())
         with replacing(path) as temporary:
@@ -133,9 +133,52 @@ class Corpus:
         return f"Corpus('{self.name}', {self.n_images} images, {self.n_captions} captions, splits {self.splits})"
 
 
+@dataclass(frozen=True)
+class CorpusSizes:
+    """How large the splits of a stored corpus are.
+
+    Attributes:
+        images: Images of each split.
+        captions: Captions of each split.
+        read_as: As of the corpus.
+    """
+
+    images: Mapping[str, int]
+    captions: Mapping[str, int]
+    read_as: Mapping[str, str | int]
+
+    @classmethod
+    def read(cls, path: Path | str) -> CorpusSizes:
+        """Count what ``Corpus.write`` wrote, without reading its captions.
+
+        Raises:
+            InputError: As raised by ``Corpus.read`` for a file that is missing, damaged or of another program.
+        """
+        stored = read_parquet(path, "make it again", ["image_id", "split"])
+        _, read_as = _label_of(stored, path)
+        counted = stored.group_by("split").aggregate([("image_id", "count_distinct"), ("image_id", "count")])
+        splits = [str(split) for split in counted["split"].to_pylist()]
+        images, captions = (counted[f"image_id_{kind}"].to_pylist() for kind in ("count_distinct", "count"))
+        return cls(dict(zip(splits, images, strict=True)), dict(zip(splits, captions, strict=True)), read_as)
+
+
 def clean_caption(text: str) -> str:
     """The caption on one line: every run of white space, including line breaks of any kind, becomes one space."""
     return " ".join(text.split())
+
+
+def _label_of(stored: pa.Table, path: Path | str) -> tuple[Any, dict[str, str | int]]:
+    """The name in the schema of a stored corpus, and how it was read."""
+    label = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", "make it again")
+    found = label.get("format", "none") if isinstance(label, dict) else "none"
+    if found != FORMAT:
+        raise InputError(
+            f"{path}: the corpus format is {str(found)[:40]} but this version reads {FORMAT}; make the file again."
+        )
+    read_as = label.get("read_as", {})
+    if not isinstance(read_as, dict) or not all(type(value) in (str, int) for value in read_as.values()):
+        raise InputError("the label 'read_as' is damaged", where=path, cure="make the file again")
+    return label.get("name"), read_as
 
 
 def _starts(image_ids: np.ndarray) -> np.ndarray:

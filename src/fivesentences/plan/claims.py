@@ -52,11 +52,14 @@ class Than(Strict):
     fraction: Fraction | None = None
     captions_per_image: Captions | None = None
     epochs: Count | None = None
+    role: Name | None = None
+    model: Name | None = None
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: its own")
 
     @model_validator(mode="after")
     def _something_differs(self) -> Than:
         if len(self.model_fields_set) != 1:
-            raise ValueError("name one of fraction, captions_per_image and epochs")
+            raise ValueError(f"name one of {', '.join(type(self).model_fields)}")
         return self
 
 
@@ -82,6 +85,7 @@ class RunsTest(Test):
         default=None, description="as many losses as a, or one for all; null: the same, read otherwise"
     )
     role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: any")
     model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
     fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
     captions_per_image: Captions | list[Captions] | None = "all"
@@ -169,8 +173,16 @@ class JudgesTest(Test):
     pairs: Literal["all", "other"] = Field(description="of captions with images: all, or those with other images")
 
 
+class FoundTest(Test):
+    """How many more pairs b takes for right than a until it reaches a right pair: a power of ten, the mean of all."""
+
+    kind: Literal["found"]
+    a: PhiName | Literal["labels"]
+    b: PhiName | Literal["labels"]
+
+
 AnyTest = Annotated[
-    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest,
+    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest,
     Field(discriminator="kind"),
 ]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fivesentences.config import ScenesData
-from fivesentences.corpus import Corpus
+from fivesentences.corpus import CorpusSizes
 from fivesentences.plan.resolved import Resolved
 
 SPLITS: tuple[str, ...] = ("train", "dev", "test")
@@ -34,9 +34,8 @@ def sizes_of(plan: Resolved, dataset: str) -> Mapping[str, Size] | None:
     """
     made = plan.places.corpus(dataset)
     if made.is_file():
-        table = Corpus.read(made).table
-        counted = table.groupby("split").agg(images=("image_id", "nunique"), captions=("caption_id", "count"))
-        return {str(split): Size(int(row.images), int(row.captions)) for split, row in counted.iterrows()}
+        counted = CorpusSizes.read(made)
+        return {split: Size(images, counted.captions[split]) for split, images in counted.images.items()}
     data = plan.scale.datasets[dataset]
     if isinstance(data, ScenesData):
         return {split: Size(count, count * DRAWN) for split in SPLITS for count in [getattr(data, split)]}
@@ -44,5 +43,5 @@ def sizes_of(plan: Resolved, dataset: str) -> Mapping[str, Size] | None:
     if entry is None or entry.images is None:
         return None
     read = getattr(data, "splits", None) or list(entry.images)
-    each = entry.captions_per_image
+    each = getattr(data, "captions_per_image", None) or entry.captions_per_image
     return {str(split): Size(count, count * each) for split, count in entry.images.items() if split in read}

@@ -130,7 +130,10 @@ class Split:
 
 @dataclass(frozen=True)
 class RunData:
-    """Everything that a run reads; vocabulary, concepts and preparation come from its own training data alone."""
+    """Everything that a run reads; vocabulary and preparation come from its own training data alone.
+
+    So do concepts, unless the model asks for those of the whole training split.
+    """
 
     vocabulary: Vocabulary
     preparation: Preparation
@@ -157,7 +160,7 @@ class RunData:
         whole_train = whole.split("train")
         train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
         vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
-        concepts = concepts_of(spec.model, train)
+        concepts = concepts_of(spec.model, whole_train if spec.model.concept_options.captions == "all" else train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)
 

@@ -127,6 +127,19 @@ def test_people_are_asked_over_the_pairs_that_print_means(planned, make_scale):
     )
 
 
+@pytest.mark.parametrize(("power", "verdict"), [(1.0, "holds"), (-1.0, "does not"), (0.0, "does not")])
+def test_pairs_that_labels_take_along_are_a_power_of_ten(planned, make_scale, power, verdict):
+    plan, draw = planned(make_scale()), np.random.default_rng(0)
+    pairs = pd.DataFrame({"caption_id": np.arange(600), "image_id": np.arange(600) // 6})
+    taken = {"tfidf": draw.uniform(2, 3, 600)}
+    taken["labels"] = taken["tfidf"] + power + 0.01 * draw.normal(size=600)
+    found = pd.concat([pairs.assign(order=order, searched=10**values) for order, values in taken.items()])
+    numbers = numbers_of(plan, lambda run: 0.0, found={"some_judge": found})
+    imprecise = judged_of(plan, numbers)["daa_supp/pmrp_imprecise"]
+    assert imprecise.verdict == verdict and "600 right pairs" in imprecise.cells[0].label
+    assert imprecise.cells[0].effect.value == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
+
+
 def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(planned, make_scale):
     plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
     columns = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
