@@ -254,7 +254,7 @@ def _value(numbers: Numbers, run: str, column: ColumnSpec, inference: str, phi: 
     return numbers.results.value(run, measure, inference)
 
 
-def _of_methods(cell: MethodCell, test: MethodsTest, numbers: Numbers) -> Effect:
+def _of_methods(cell: MethodCell, test: Any, numbers: Numbers) -> Effect:
     sides: list[list[pd.Series[float]]] = []
     directions = test.direction, test.b_direction or test.direction
     for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True):
