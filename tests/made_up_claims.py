@@ -31,7 +31,7 @@ def per_image(run: RunSpec, gain: Gain, wild: float) -> pd.DataFrame:
     return pd.DataFrame(dict.fromkeys(SUMMED, common + of_run), index=pd.Index(IMAGES, name="image_id"))
 
 
-def numbers_of(plan: Plan, gain: Gain, wild: float = 0.1, judged: dict[str, pd.DataFrame] | None = None) -> Numbers:
+def numbers_of(plan: Plan, gain: Gain, wild: float = 0.1, **of_judges: dict[str, pd.DataFrame]) -> Numbers:
     """Made-up numbers of all runs: the gain that a run's loss is worth, and how much training varies."""
 
     def value(run: str, measure: Measure, inference: str = "naive") -> float:
@@ -43,7 +43,8 @@ def numbers_of(plan: Plan, gain: Gain, wild: float = 0.1, judged: dict[str, pd.D
         {name: per_image(run, gain, wild) for name, run in plan.all_runs.items()},
         cast(Results, SimpleNamespace(value=value, over_directions=value)),
         {},
-        judged or {},
+        of_judges.get("judged", {}),
+        of_judges.get("found", {}),
     )
 
 

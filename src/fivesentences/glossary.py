@@ -257,8 +257,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         word="selection", stage="training", page="docs/options.md#training",
-        means="The dev score by which the weights of one epoch are kept: rsum, the sum of recalls, or ncs, the sum of "
-        "NCS by CIDEr. In category retrieval: map, the best validation mAP; loss, the lowest validation loss; last.",
+        means="The dev score by which the weights of one epoch are kept: rsum, the sum of recalls; ncs, the sum of NCS "
+        "by CIDEr; or ncs_discounted, the same with discounted ranks. In category retrieval: map, the best validation "
+        "mAP; loss, the lowest validation loss; last.",
         keys=("scale: selection", "scale: selection_images", "run: selection", "study: selection"),
     ),
     Term(

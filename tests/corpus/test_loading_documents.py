@@ -52,6 +52,14 @@ def test_images_of_a_corpus_are_documents_with_all_their_captions(features, tmp_
     assert loaded.images.tolist() == [[1], [2], [3]] and loaded.texts is None
 
 
+def test_ids_name_articles_where_the_block_says_so(features, tmp_path):
+    rows = [(f"{name}-{number}", *row[1:]) for (name, number), row in zip(["a1", "a2", "b1"], ROWS[1:], strict=True)]
+    corpus(rows).write(tmp_path / "c.parquet")
+    files = {"corpus": tmp_path / "c.parquet", "features": features(np.ones((3, 1)), ["a-1", "a-2", "b-1"])}
+    documents = load_documents(spec("corpus", corpus="mine", article_ends_at="-"), files).documents
+    assert documents.articles == ("a", "a", "b") and documents.ids == ("a-1", "a-2", "b-1")
+
+
 def test_other_splits_publish_nothing(features):
     given = corpus([(*row[:4], "all", row[5]) for row in ROWS])
     assert documents_of_corpus(given, features(np.ones((3, 1)), ["i1", "i2", "i3"])).documents.parts == (None,) * 3

@@ -182,7 +182,7 @@ def test_fresh_weights_are_drawn_as_released_and_by_seed(name):
 
 # --- settings -------------------------------------------------------------------------------------------------
 
-OF_CONCEPTS = {"labels", "glove"}  # read when concepts are made: see tests/training/test_extras.py
+OF_CONCEPTS = {"labels", "glove", "concept_captions"}  # read when concepts are made: see tests/training/test_extras.py
 # Read when gradients are clipped and steps are made: see tests/training/test_loop.py and test_adam.py.
 OF_OPTIMISER = {"captioner_steps", "concept_drop", "clip_concepts"}
 

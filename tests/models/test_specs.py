@@ -59,7 +59,11 @@ def test_a_scales_widths_reach_the_models_that_have_them():
         ("vsep", {}, "'vsep' is not a model; did you mean 'vsepp'?"),
         ("transformer", {}, "there are: vsepp, scan, sgr, saf, vsrn, cvse."),
         ("scan", {"directon": "i2t"}, "'directon' is no setting of the model scan; did you mean 'direction'?"),
-        ("vsepp", {"xyz": 1}, "it has: layers, measure, normalise_images, use_abs, embedding, word"),
+        (
+            "vsepp",
+            {"xyz": 1},
+            "it has: layers, measure, normalise_images, use_abs, initialisation, pooling, embedding, word",
+        ),
         ("vsepp", {"measure": "euclidean"}, "VSE++: measure is 'euclidean'; expected 'cosine' or 'order'"),
         ("scan", {"raw_norm": "l1norm"}, "SCAN: raw_norm is 'l1norm'"),
         ("scan", {"pooling_temperature": 0}, "pooling_temperature is 0"),

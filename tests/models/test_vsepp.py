@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fivesentences.errors import InputError
-from fivesentences.models import from_released
+from fivesentences.models import from_released, model_spec
 
 
 @pytest.mark.parity
@@ -35,3 +38,48 @@ def test_numpy_weights_and_two_layers_are_read_by_their_shapes():
     np.testing.assert_allclose(
         model.encode_captions(tokens, lengths)[:1].detach().numpy(), expected.detach().numpy(), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean", "max"])
+@pytest.mark.parametrize(("layers", "unrolled"), [(1, False), (1, True), (2, False)])
+def test_the_caption_vector_is_pooled_over_the_states_of_its_own_words(pooling, layers, unrolled):
+    torch.manual_seed(0)
+    spec = model_spec("vsepp", embedding=8, word=6, pooling=pooling, layers=layers)
+    model = spec.build(image_dim=5, vocabulary_size=12).double()
+    model.sentence.unrolled = unrolled
+    gru = nn.GRU(6, 8, layers).double()
+    gru.load_state_dict(model.sentence.state_dict())
+    captions = [[1, 4, 7, 9, 2], [1, 2], [1, 5, 5, 2]]  # padded to the longest below
+    tokens = torch.tensor([words + [0] * (5 - len(words)) for words in captions])
+    found = model.encode_captions(tokens, torch.tensor([5, 2, 4]))
+    for words, vector in zip(captions, found, strict=True):
+        states = gru(model.words(torch.tensor(words))[:, None])[0][:, 0]  # one caption by itself: [words, 8]
+        of_each = {"last": states[-1], "mean": sum(states) / len(words), "max": states.max(dim=0).values}
+        expected = of_each[pooling] / of_each[pooling].norm()
+        torch.testing.assert_close(vector, expected, rtol=0, atol=1e-12)
+
+
+def test_xavier_draws_every_weight_evenly_within_the_bound_of_glorot_and_bengio():
+    torch.manual_seed(0)
+    spec = model_spec("vsepp", embedding=64, word=40, initialisation="xavier", layers=2)
+    model = spec.build(image_dim=30, vocabulary_size=90)
+    gates = {
+        f"sentence.{name}": weight.detach().chunk(3) for name, weight in model.sentence.named_parameters()
+    }  # reset, update and new
+    matrices = {"words.weight": (model.words.weight,), "image_projection.weight": (model.image_projection.weight,)}
+    for name, parts in (matrices | gates).items():
+        for part in parts:
+            if "bias" in name:
+                assert not part.any(), name
+                continue
+            bound = math.sqrt(6 / sum(part.shape))  # fan-in and fan-out
+            assert 0.98 * bound < part.abs().max().item() <= bound, name
+            assert part.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05), name  # of an even distribution
+
+
+def test_without_it_the_first_weights_are_those_of_the_release():
+    torch.manual_seed(0)
+    model = model_spec("vsepp", embedding=64, word=40).build(image_dim=30, vocabulary_size=90)
+    assert 0.098 < model.words.weight.abs().max().item() <= 0.1
+    of_torch = 1 / math.sqrt(64)
+    assert all(0.9 * of_torch < one.abs().max().item() <= of_torch for one in model.sentence.parameters())

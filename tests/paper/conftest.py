@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from fivesentences.config import Catalogue, Scale, as_list, read
-from fivesentences.config.scales import JUDGED_LOADER
+from fivesentences.config.scales import JUDGED_LOADER, LABELS
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
@@ -161,6 +161,16 @@ def pairs_of(judge: str, asked: Iterable[tuple[str, str]]) -> pd.DataFrame:
         value = np.clip(rank + 0.25 * random_of(phi).standard_normal(400), 0, None)
         frame[column_of(phi, references)] = own.astype(float) if phi == "binary" else value
     return frame
+
+
+def found_positives_of(judge: str, phis: Iterable[str]) -> pd.DataFrame:
+    """A tenth of 1,000 pairs is right, and each phi, and labels, find them at another pace."""
+    pairs = pd.DataFrame({"caption_id": np.arange(100), "image_id": np.arange(100) % 10})
+    lines = [
+        pairs.assign(order=order, searched=np.arange(1, 101) * pace)
+        for pace, order in enumerate([*phis, LABELS], start=1)
+    ]
+    return pd.concat(lines, ignore_index=True).assign(judge=judge, dataset="scenes", pairs=1000)
 
 
 def agreement_of(scale: Scale, asked: Iterable[tuple[str, str]], tuples: str = "SPICE's parser") -> pd.DataFrame:
@@ -355,6 +365,9 @@ class MadeUp:
                 lines = agreement_of(plan.scale, plan.judged).query("judge == @path.stem").astype("object")
                 write_json(path.with_suffix(".json"), lines.where(lines.notna(), None).to_dict("records"))
                 pairs_of(path.stem, plan.judged).to_parquet(path.with_suffix(".parquet"), index=False)
+            case "found_positives":
+                path.parent.mkdir(parents=True)
+                found_positives_of(path.stem, plan.phis_read("found_positives")).to_parquet(path, index=False)
             case "phi_statistics":
                 write_json(path, phi_statistics_of(self.corpus, plan.shown_phis) | {"dataset": path.stem})
             case "margins":

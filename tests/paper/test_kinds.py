@@ -37,6 +37,7 @@ FIGURES = {
     "category_margins": "sched_sam/category_margins",
     "curves": "evidence_fractions/crossing",
     "forest": "contrasts/forest",
+    "found_positives": "daa_supp/found_positives",
     "front": "evidence_daa/front",
     "hubness": "knn_margin/hubness",
     "margin_by_epoch": "sched_sam/margin_by_epoch",

@@ -133,7 +133,7 @@ def test_notes_say_what_is_missing_and_what_was_used(build, make_scale):
     scale = make_scale(leave_out={"losses": ["sam_released_random"], "fractions": [0.25]})
     table = build("five_sentences/table2", scale)
     for part in (
-        "No dataset plays the role of MS-COCO at the scale tiny: its 128 rows are left out.",
+        "No dataset plays the role of MS-COCO at the scale tiny: its 136 rows are left out.",
         "Left out at the scale tiny to save time: SAM τ = 10, random, released.",
         "Training fractions left out at the scale tiny to save time: 25%.",
         "Mean ± sample standard deviation over 3 seeds (0, 1, 2).",

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from fivesentences.config import Scale, read
@@ -53,16 +54,30 @@ def test_runs_evaluated_at_other_m_are_named(build, scale):
 
 
 @pytest.mark.parametrize("models", [("vsepp",), ("vsepp", "scan", "vsrn", "cvse", "sgr", "saf")])
-def test_a_figure_grows_with_its_lines(data, models, tmp_path):
+def test_a_figure_grows_with_its_lines(data, models, studies, tmp_path):
     # As if the scale trained more models: rows of the same losses for each.
     lines = [
         data.assign(model=model, label=f"{model}, " + data["label"], mean=data["mean"] + 3 * place)
         for place, model in enumerate(models)
     ]
     many = pd.concat(lines, ignore_index=True)
-    write_drawing(tmp_path / "many", "T", "C", Drawing(many, [], lambda canvas: _draw(canvas, many)))
+    write_drawing(
+        tmp_path / "many", "T", "C", Drawing(many, [], lambda canvas: _draw(canvas, many, studies["five_sentences"]))
+    )
     with Image.open(tmp_path / "many.png") as image:
         assert image.height >= (980 if len(models) == 1 else 2000)
+
+
+def test_every_dataset_that_has_a_role_has_panels_of_its_own(data, studies, tmp_path):
+    other = data.assign(role="coco", dataset="coco", mean=data["mean"] / 2)
+    both, study = pd.concat([data, other], ignore_index=True), studies["five_sentences"]
+    canvas = Figure()
+    _draw(canvas, both, study)
+    assert [panel.get_title("left").startswith("MS-COCO. ") for panel in canvas.axes] == [False] * 4 + [True] * 2 + [
+        False
+    ] * 2
+    drawn = [[line.get_ydata().tolist() for line in panel.lines] for panel in canvas.axes]
+    assert np.allclose(np.array(drawn[:4]), 2 * np.array(drawn[4:]))
 
 
 def test_lines_are_named_by_what_tells_them_apart(studies, scale):

@@ -9,6 +9,7 @@ from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.subspace import margins_at
 from fivesentences.paper.kinds import Context
+from fivesentences.paper.numbers.published import COLUMNS
 from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.subspaces import subspace_rows
 from many_categories import PASCAL, category_margins, projection
@@ -96,6 +97,39 @@ def test_notes_name_the_run_and_the_table_has_all_that_is_drawn(drawing):
     assert "made in the role of wikipedia, printed, seed 0" in found.notes[0]
     assert any("pascal" in note for note in found.notes)
     assert found.data["what"].value_counts().to_dict() == {"point": len(points), "margin": 3 * 4 * 3}
+
+
+def test_published_margins_stand_beside_those_of_the_last_epoch(make_scale, categories, tmp_path):
+    (tmp_path / "theirs.csv").write_text(
+        f"{','.join(COLUMNS)}\n"
+        "p,figure,bird-boat,NUS-WIDE-10k,train,M,,,margin,0.6\n"
+        "p,figure,bird-cow,NUS-WIDE-10k,train,M,,,margin,0.77\n"
+        "p,figure,bird-bus,Wikipedia,train,M,,,margin,0.5\n",
+        encoding="utf-8",
+    )
+    figure = {"name": "f", "kind": "subspace", "title": "T", "caption": "C", "published": "theirs"}
+    figure["rows"] = [{"role": "nus_wide_10k", "method": "sam"}]
+    content = {"paper": "P", "methods": {"sam": {"method": "triplets"}}, "figures": [figure]}
+    study = check(PaperStudy, content, "toy")
+    scale = make_scale(categories=categories(study, methods=None, roles={"nus_wide_10k": "made"}))
+    rows = subspace_rows(study.exhibit("f").subspace_rows(), study, scale)
+    margins = category_margins([run.name for row in rows for run in row.runs], ("bird", "boat", "cat"))
+    margins.to_parquet(tmp_path / "job.category_margins.parquet", index=False)
+    projection(("bird", "boat", "cat")).to_parquet(tmp_path / "f.parquet", index=False)
+    files = [tmp_path / "f.parquet", tmp_path / "job.category_margins.parquet"]
+    found = study.exhibit("f").drawing(Context("toy", study, scale, published=tmp_path), files)
+    theirs = found.data[found.data["what"] == "published"]
+    assert theirs[["anchor", "negative", "mean_margin", "epoch"]].to_numpy().tolist() == [
+        ["bird", "boat", 0.6, 100],
+        ["bird", "cow", 0.77, 100],
+    ]
+    last = margins[margins["run"].str.endswith("seed=0") & (margins["epoch"] == 100)]
+    ours = last.set_index(["anchor", "negative"])["mean_margin"]["bird", "boat"]
+    (note,) = [note for note in found.notes if note.startswith("Published")]
+    assert note == (
+        f"Published mean margins in the last epoch, about: bird and boat 0.6, here {ours:.2f}; bird and cow 0.77, not "
+        "here."
+    )
 
 
 def test_a_file_that_is_no_projection_is_named(drawing):

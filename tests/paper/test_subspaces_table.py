@@ -73,6 +73,15 @@ def test_means_and_spreads_are_those_of_the_runs_by_the_epoch_that_a_row_names(m
     assert len(best) == (means == means.max()).sum() == 1
 
 
+def test_notes_say_how_inputs_are_prepared(made):
+    notes = table_of(made()).notes
+    (note,) = [one for one in notes if one.startswith("Inputs:")]
+    assert note == (
+        "Inputs: made: images square roots, standardised, texts square roots, standardised. Means and deviations are "
+        "those of training documents."
+    )
+
+
 def test_print_stands_beside_ours_without_a_difference_where_data_are_others(made):
     table = table_of(made(table={"also_published": ["4", "12", "13"]}))
     assert [group.title for group in table.groups] == ["made in the role of Wikipedia, printed"]

@@ -12,9 +12,11 @@ from fivesentences.errors import InputError
 from fivesentences.paper.claims.printed import size_in_print
 from fivesentences.paper.studies import plan_of, read_claims
 from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cells
-from fivesentences.plan.claims import Claims, LevelTest, Printed, RunsTest, Than
+from fivesentences.plan.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
+from fivesentences.plan.rows import expand_rows
+from fivesentences.plan.runs import RunSpec
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -29,6 +31,11 @@ def evidence() -> Plan:
     return plan_of(read(Scale, CONFIG / "flickr8k_evidence.yaml"), CONFIG)
 
 
+@pytest.fixture(scope="module")
+def papers_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
 def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
     return list(plan.cells_of_claims(plan.scale.scale)[paper, claim])
 
@@ -37,7 +44,7 @@ def cells(plan: Plan, paper: str, claim: str) -> list[RunCell | MethodCell]:
 
 
 def test_the_four_papers_have_at_least_forty_claims_with_names_of_their_own(papers):
-    assert [paper.name for paper in papers] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+    assert {paper.name for paper in papers} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
     names = [(paper.name, one.name) for paper in papers for one in paper.claims.claims]
     assert len(names) == len(set(names)) >= 40
     assert all(one.claim.endswith(".") and one.where for paper in papers for one in paper.claims.claims)
@@ -111,7 +118,7 @@ def test_what_is_half_said_is_refused():
 
 
 def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
-    paper = papers[-1]
+    paper = next(one for one in papers if one.name == "daa_supp")
     test = {"kind": "runs", "a": "missing", "b": "hardest", "measure": {"metric": "Rsum"}}
     claim = {"name": "one", "claim": "A statement that can be checked.", "where": "Table 1", "test": test}
     claims = check(Claims, {"study": "daa_supp", "claims": [claim]}, "a test")
@@ -122,6 +129,49 @@ def test_a_loss_or_method_that_the_study_lacks_is_named(papers):
 
 
 # --- which runs test a claim ----------------------------------------------------------------------------------------
+
+
+def test_at_the_papers_scale_sam_and_its_controls_differ_in_the_loss_alone(papers_scale):
+    runs, compared = papers_scale.all_runs, 0
+    for of_claim in papers_scale.cells_of_claims("paper").values():
+        for cell in (one for one in of_claim if isinstance(one, RunCell) and len(one.terms) > 1):
+            a, b = ([runs[name] for name in term.runs] for term in cell.terms[:2])
+            for one, other in zip(a, b, strict=True):
+                if one.loss.sam is not None and other.loss.sam is not None:
+                    compared += one != other
+                    assert one.model_copy(update={"loss": other.loss}) == other, cell.label
+    assert compared > 100
+
+
+def test_at_the_papers_scale_epochs_are_selected_as_in_the_released_code(papers_scale):
+    # train_f30k.py of the fork sums "softer_order", train_coco.py "softer", both with --use_metric alone.
+    found = {}
+    for run in papers_scale.all_runs.values():
+        with_sam = run.loss.sam is not None and run.model.name == "cvse"
+        found.setdefault((run.dataset, with_sam), set()).add(run.training.selection)
+    assert found == {
+        ("flickr30k", True): {"ncs_discounted"},
+        ("coco", True): {"ncs"},
+        ("flickr30k", False): {"rsum"},
+        ("coco", False): {"rsum"},
+    }
+
+
+def test_at_the_papers_scale_vsepp_of_the_knn_paper_is_that_of_its_section_3_and_of_no_other(papers_scale):
+    found = {}
+    for name, study in papers_scale.studies.items():
+        for exhibit in study.made_at(papers_scale.scale):
+            for row in expand_rows(exhibit.row_specs(), study, papers_scale.scale):
+                for run in (one for one in row.runs if isinstance(one, RunSpec) and one.model.name == "vsepp"):
+                    loss = "max" if run.loss.triplet == "hardest" else "other"
+                    how = (run.model.initialisation, run.model.pooling, run.training.learning_rate)
+                    found.setdefault((name == "knn_margin", loss), set()).add((*how, run.training.drop_every))
+    assert found == {
+        (True, "max"): {("xavier", "mean", 2e-4, 15)},  # "we follow the configuration specified in Faghri et al."
+        (True, "other"): {("xavier", "mean", 1e-3, 10)},
+        (False, "max"): {("released", "last", 2e-4, 15)},
+        (False, "other"): {("released", "last", 2e-4, 15)},
+    }
 
 
 def test_runs_are_found_by_their_loss_whatever_a_study_calls_it(evidence):
@@ -202,6 +252,44 @@ def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
     assert without == ("map", "last")  # CCA has no epochs
 
 
+@pytest.fixture(scope="module")
+def papers_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
+def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
+    found = papers_scale.cells_of_claims("paper")
+    of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
+    everywhere = {"wikipedia", "pascal", "nus_wide_10k", "nus_wide"}
+    about_some = {"texts_find_more": {"nus_wide_10k", "nus_wide"}, "larger_data_help_all": {"nus_wide"}}
+    for name, cells in of_study.items():
+        # Figure 7 as a whole is of Pascal Sentences in print, and of Wikipedia besides.
+        least = {"pascal", "wikipedia"} if name.startswith("peak_at") else about_some.get(name, everywhere)
+        assert {cell.role for cell in cells} >= least, name
+    # Each dataset has the settings that the paper found best for it.
+    settings = {cell.role: cell.a[0].split("/")[2] for cell in of_study["beats_fixed"]}
+    assert "feature_share=0.25" in settings["pascal"] and "start=0.9" in settings["nus_wide_10k"]
+    assert settings["wikipedia"] == "triplets,toward=adaptive"
+
+
+def test_one_method_is_read_in_two_directions_or_on_two_sets_of_documents(papers_scale):
+    both = cells(papers_scale, "sched_sam", "texts_find_more")
+    assert all(cell.a == cell.b for cell in both) and {cell.role for cell in both} == {"nus_wide_10k", "nus_wide"}
+    assert both[0].label.endswith("t2i against i2t")
+    larger = cells(papers_scale, "sched_sam", "larger_data_help_all")
+    assert len(larger) == 6
+    for cell in larger:
+        assert all(run.startswith("nus_wide/") for run in cell.a)
+        assert [run.replace("nus_wide_10k/", "nus_wide/") for run in cell.b] == list(cell.a)
+
+
+def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
+    for given in ({}, {"b_direction": "t2i", "direction": "t2i"}):
+        with pytest.raises(ValidationError, match="both sides are the same; name b, b_direction or b_role"):
+            MethodsTest(kind="methods", a="sam", **given)
+    assert MethodsTest(kind="methods", a=["sam", "cca"], b_role="nus_wide").pairs() == [("sam", "sam"), ("cca", "cca")]
+
+
 # --- the rule ---------------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +301,7 @@ def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
     assert inputs["queries"] == inputs["judged"] == []
-    assert [path.stem for path in inputs["claims"]] == ["five_sentences", "sched_sam", "knn_margin", "daa_supp"]
+    assert {path.stem for path in inputs["claims"]} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
 
 
 def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
@@ -221,3 +309,39 @@ def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
         "flickr8k_evidence", "json"
     )
     assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]
+
+
+# --- at the papers' scale -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def printed_scale() -> Plan:
+    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+
+
+def test_every_claim_has_cells_at_the_papers_scale(printed_scale):
+    found = printed_scale.cells_of_claims("paper")
+    bare = [
+        f"{paper.name}/{one.name}"
+        for paper in printed_scale.claims
+        for one in paper.claims.claims
+        if isinstance(one.test, RunsTest | LevelTest | MethodsTest) and not found[paper.name, one.name]
+    ]
+    assert bare == []
+    assert printed_scale.judged and "labels" not in bare and printed_scale.phis_read("found_positives")
+
+
+def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(printed_scale):
+    def sides(paper, claim):
+        for cell in cells(printed_scale, paper, claim):
+            yield cell, [printed_scale.runs[term.runs[0]] for term in cell.terms]
+
+    for cell, runs in sides("five_sentences", "gain_larger_flickr30k"):
+        assert [run.dataset for run in runs] == ["flickr30k", "flickr30k", "coco", "coco"]
+        assert len({run.model.folder for run in runs}) == 1 and {run.fraction for run in runs} == {1.0}
+        assert cell.per_image(printed_scale.scale.evaluation_phi) is None  # the images are others
+    for _, runs in sides("five_sentences", "models_closer_with_more_items"):
+        assert [run.model.name for run in runs] == ["sgr", "sgr", "vsepp", "vsepp"]
+        assert len({run.dataset for run in runs}) == 1
+    for _, runs in sides("knn_margin", "max_gains_with_encoder"):
+        assert [run.features.stem.partition(".")[0] for run in runs] == ["resnet152", "resnet152", "vgg19", "vgg19"]

@@ -144,6 +144,29 @@ def test_an_exception_holds_for_its_models_losses_and_fractions_and_the_last_one
     assert widths["sgr"]["similarity_dim"] == 8 and "similarity_dim" not in widths["vsepp"]
 
 
+def test_an_exception_names_losses_by_a_pattern_and_rows_of_one_study(make_scale):
+    losses = {"sam_a": {}, "sam_b": {"triplet": "all"}, "other": {"triplet": 3}}
+    one, other = (small_study(losses, [{"role": "flickr30k", "loss": [*losses]}]) for _ in range(2))
+    one._name = "one"
+    exceptions = [
+        {"loss": "sam_*", "learning_rate": 0.5},
+        {"study": "one", "options": {"pooling": "mean"}},
+    ]
+    scale = make_scale(training={"epochs": 1, "exceptions": exceptions})
+    for study, pooling in ((one, "mean"), (other, "last")):
+        rows = rows_of(study, scale)
+        usual = scale.training.learning_rate
+        assert [row.runs[0].training.learning_rate for row in rows] == [0.5, 0.5, usual]
+        assert [row.runs[0].model.pooling for row in rows] == [pooling] * 3
+    assert len(runs_of_scale({"one": one, "other": other}, scale)) == 6 * len(scale.seeds)
+    for wrong, said in (
+        ({"loss": "smm_*", "epochs": 2}, r"exceptions\[0\]\.loss names 'smm_\*', which is no loss"),
+        ({"study": "two", "epochs": 2}, r"exceptions\[0\]\.study names 'two', which is no study"),
+    ):
+        with pytest.raises(InputError, match=said):
+            runs_of_scale({"one": one}, make_scale(training={"epochs": 1, "exceptions": [wrong]}))
+
+
 def test_models_of_regions_read_the_grid_and_variants_show_in_the_name(scale):
     study = small_study(
         {"a": {}}, [{"role": "flickr30k", "model": ["vsepp", "i2t", "saf"], "loss": "a", "fraction": 0.1}]

@@ -56,7 +56,9 @@ def jobs(plan: Plan, rule: str, documents: str, division: str = "printed") -> li
         ("wikipedia", "printed", DocumentSizes(2173, 231, 462, 128, 10)),
         ("wikipedia", "whole_test", DocumentSizes(1942, 231, 693, 128, 10)),
         ("nus_wide_10k", "printed", DocumentSizes(8000, 1000, 1000, 634, 1000)),
-        ("pascal_sentences", "printed", DocumentSizes(800, 100, 100, 4096, 1000)),
+        ("pascal_vgg19", "printed", DocumentSizes(800, 100, 100, 4096, 1000)),
+        ("wikipedia_vgg19", "printed", DocumentSizes(2173, 231, 462, 4096, 3000)),
+        ("wikipedia_vgg19", "whole_test", DocumentSizes(1942, 231, 693, 4096, 3000)),
         ("nus_wide", "printed", None),  # nobody says how many pictures have one concept only
     ],
 )
@@ -65,10 +67,10 @@ def test_documents_of_the_papers_scale_are_counted_before_they_are_here(plan, do
 
 
 def test_images_of_a_corpus_are_documents_as_long_as_their_features(plan):
-    assert document_sizes(plan, "pascal_sentences", "printed", None) is None
+    assert document_sizes(plan, "pascal_vgg19", "printed", None) is None
     assert (
         Costs(plan, Rates(core=CORE.model_copy(update={"extractors": {}}))).documents_of(
-            next(run for run in plan.subspaces.runs.values() if run.documents == "pascal_sentences")
+            next(run for run in plan.subspaces.runs.values() if run.documents == "pascal_vgg19")
         )
         is None
     )
@@ -153,7 +155,7 @@ def test_costs_are_those_of_a_hand_reckoning(plan):
         found = costs.of(job)
         assert found.seconds == pytest.approx(2 + 2.173 * (4 * len(runs) + 0.5 * epochs))
         assert not found.on_gpu
-    alone = jobs(plan, "evaluate_subspaces", "wikipedia", "whole_test")
+    alone = jobs(plan, "evaluate_subspaces", "wikipedia_vgg19", "whole_test")
     runs = [run for run in plan.subspaces.runs.values() if run.division == "whole_test"]
     kept = sum(3 if run.method.iterative else 1 for run in runs)
     total = sum(costs.of(job).seconds or 0.0 for job in alone)

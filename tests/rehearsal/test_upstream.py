@@ -22,6 +22,7 @@ from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.wikipedia import load_wikipedia
+from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.paper.studies import plan_of
@@ -132,6 +133,10 @@ def test_documents_of_category_retrieval_are_read(folder: Path) -> None:
     loaded = load_wikipedia(wikipedia / "raw_features.mat", *lists)
     assert loaded.images.shape == (30, 128) and loaded.texts is not None and loaded.texts.shape == (30, 10)
     assert len(set(loaded.documents.articles)) < 30  # some articles have two sections
+    articles = load_wikipedia_articles(wikipedia / "wikipedia_dataset.zip")
+    assert tuple(articles.images["image_id"]) == loaded.documents.ids
+    assert tuple(articles.images["category"]) == loaded.documents.categories
+    assert articles.n_captions == 30 == len(Photographs(wikipedia / "wikipedia_dataset.zip"))
     nus_wide = load_nus_wide(folder / "data/nus_wide", ["CH", "CM55", "CORR", "EDH", "WT"], 10)
     assert nus_wide.images.shape == (60, 634) and len(set(nus_wide.documents.categories)) == 10
     assert all(nus_wide.documents.texts)

@@ -76,8 +76,8 @@ def obstacle() -> str | None:
         return "SLURM's daemons are started by root alone"
     if Path("/etc/slurm/slurm.conf").exists():
         return "this machine belongs to a cluster (/etc/slurm/slurm.conf), which the tests leave alone"
-    if Path("/run/slurm/conf/slurm.conf").exists():
-        return "a SLURM daemon runs here already (/run/slurm/conf); stop it"
+    if running := subprocess.run(["pgrep", "-x", "slurmd|slurmctld"], capture_output=True, text=True).stdout.split():
+        return f"a SLURM daemon runs here already (process {', '.join(running)}); stop it"
     return None
 
 
@@ -91,6 +91,7 @@ def start(folder: Path) -> None:
         RuntimeError: If a daemon ends, or the node is not idle in time; with the end of the logs.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    _forget_configuration()  # of daemons that were killed
     for part in ("state", "spool"):
         (folder / part).mkdir(parents=True)
     host = socket.gethostname().partition(".")[0]
@@ -119,9 +120,14 @@ def stop(folder: Path) -> None:
             _wait(lambda: not _output(["squeue", "-h"]), "jobs do not end", folder, seconds=20)
     for name in ("slurmd", "slurmctld", "munged"):
         _stop(folder / f"{name}.pid")
-    shutil.rmtree("/run/slurm/conf", ignore_errors=True)
+    _forget_configuration()
+
+
+def _forget_configuration() -> None:
+    """Remove what slurmd offers to commands: a link to its spool, or a folder."""
     with suppress(OSError):
-        Path("/run/slurm/conf").unlink()  # a link to the spool of slurmd
+        Path("/run/slurm/conf").unlink()
+    shutil.rmtree("/run/slurm/conf", ignore_errors=True)
 
 
 def _start_munge(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Concepts come from a run's own training captions; labels at test from a caption alone, unless as released."""
+"""Concepts come from training captions; labels at test from a caption alone, unless as released."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ def test_concepts_are_words_of_the_runs_own_training_captions(data_of):
     expected = ConceptGraph.of_captions(data.train.corpus.captions, size=8)
     assert data.concepts is not None and data.concepts.words == expected.words
     assert len(data.concepts) == 8
+
+
+def test_concepts_may_be_those_of_the_whole_training_split(data_of):
+    data = data_of(most_concepts=8, concept_captions="all")
+    assert data.concepts is not None and len(data.train.corpus.captions) < len(data.whole_train.captions)
+    named = ConceptGraph.labels_of(data.concepts, data.whole_train.captions)
+    assert data.concepts.totals.tolist() == named.sum(axis=0).tolist()  # counted in every caption
 
 
 def test_a_test_caption_is_labelled_by_its_own_words_and_a_training_caption_by_its_images(data_of):

@@ -69,11 +69,12 @@ def test_torchs_settings_and_generator_are_left_alone(inputs, spec_of, tmp_path)
     assert torch.get_float32_matmul_precision() == "highest"
 
 
-def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tmp_path):
-    train_run(spec_of(selection="ncs"), *inputs, tmp_path)
+@pytest.mark.parametrize(("selection", "column"), [("ncs", "dev_Nsum"), ("ncs_discounted", "dev_Nsum_discounted")])
+def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tmp_path, selection, column):
+    train_run(spec_of(selection=selection), *inputs, tmp_path)
     history = pd.read_csv(tmp_path / "history.csv")
-    assert history.loc[history["best"] == 1, "dev_Nsum"].item() == history["dev_Nsum"].max()
-    assert history["dev_Nsum"].between(0, 600).all()
+    assert history.loc[history["best"] == 1, column].item() == history[column].max()
+    assert history[column].between(0, 600).all()
 
 
 def test_a_released_vocabulary_is_that_of_the_run_whatever_it_trains_on(inputs, spec_of, tmp_path):

@@ -150,6 +150,24 @@ rule ask_judge:
         "../scripts/ask_judge.py"
 
 
+rule find_positives:
+    input:
+        unpack(read_by("find_positives")),
+    output:
+        **made_by("find_positives"),
+    log:
+        "logs/evaluation/found_positives/{scale}/{dataset}/{judge}.log",
+    benchmark:
+        "logs/benchmarks/evaluation/found_positives/{scale}/{dataset}/{judge}.tsv"
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        runtime="30m",
+    message:
+        "How many of the pairs that {wildcards.judge} calls right are among the first pairs of {wildcards.dataset} by each phi"
+    script:
+        "../scripts/find_positives.py"
+
+
 rule measure_phi:
     input:
         unpack(read_by("measure_phi")),

@@ -8,11 +8,12 @@ from fivesentences.paper.claims.ledger import judge_claims, read_numbers
 from fivesentences.paper.claims.writing import write_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.studies import plan_of
+from fivesentences.plan.pages import NUMBERS_OF_CLAIMS
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))
-    scale, kinds = snakemake.wildcards.scale, ("per_image", "tidy", "queries", "judged")
-    files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in kinds}
+    scale = snakemake.wildcards.scale
+    files = {kind: [Path(path) for path in snakemake.input.get(kind, [])] for kind in NUMBERS_OF_CLAIMS}
     found = judge_claims(plan, scale, read_numbers(plan, scale, **files))
     site = Site.of(snakemake.params.site)
     write_claims(found, plan.scales[scale], site, Path(snakemake.output.data).with_suffix(""))

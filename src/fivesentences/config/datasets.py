@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config.types import Count, Md5, Name, Seed, Sha256, Split, Strict
 
-CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences"]
+CatalogueLoader = Literal["flickr8k", "karpathy", "pascal_sentences", "wikipedia_articles"]
 
 
 class ScenesData(Strict):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import Count, Name, Positive, Seed, Share, Strict, as_list
+from fivesentences.config.types import Count, Name, NamePattern, Positive, Seed, Share, Strict, as_list, fits
 
 # How vectors become a model's input; statistics are those of the training documents.
 Prepare = Literal["as_stored", "standardise", "sqrt_standardise"]
@@ -86,6 +84,12 @@ class CorpusDocuments(_Documents):
 
     loader: Literal["corpus"]
     corpus: Name = Field(description="a key of `datasets`")
+    article_ends_at: str | None = Field(
+        default=None,
+        min_length=1,
+        description="an image's id names its article before the first of these characters; null: each image is one of "
+        "its own",
+    )
 
 
 AnyDocuments = Annotated[
@@ -108,14 +112,12 @@ class SubspaceTraining(Strict):
 
 
 Seeds = Annotated[list[Seed], Field(min_length=1)]
-# A method of a study, or several: `small_*`.
-MethodPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$")]
 
 
 class OtherCategorySeeds(Strict):
     """Other seeds for some methods or divisions; of several that apply to a run, the last counts."""
 
-    method: MethodPattern | list[MethodPattern] | None = Field(
+    method: NamePattern | list[NamePattern] | None = Field(
         default=None, description="names as a study has them, or patterns such as small_*; null: every method"
     )
     division: Name | list[Name] | None = Field(default=None, description="names; null: every division")
@@ -138,13 +140,14 @@ class CategoryScale(Strict):
     """What a scale says of category retrieval."""
 
     roles: dict[Name, Name] = Field(
-        description="which documents play each role of the study: wikipedia, nus_wide_10k, nus_wide, pascal"
+        description="which documents play each role of the study: wikipedia, wikipedia_sift, nus_wide_10k, "
+        "nus_wide, pascal"
     )
     documents: dict[Name, AnyDocuments]
     seeds: Seeds = Field(default=[0, 1, 2, 3, 4], description="one division of the documents, and one run, for each")
     other_seeds: list[OtherCategorySeeds] = Field(default=[], description="of some methods or divisions")
     training: SubspaceTraining = SubspaceTraining()
-    methods: list[MethodPattern] | None = Field(
+    methods: list[NamePattern] | None = Field(
         default=None,
         min_length=1,
         description="the only ones made, except by the target `complete`: names or patterns such as small_*; null: all",
@@ -171,8 +174,3 @@ class CategoryScale(Strict):
             if len(set(seeds)) < len(seeds):
                 raise ValueError(f"seeds is {seeds}; every seed may occur only once")
         return self
-
-
-def fits(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is among some names or fits a pattern among them, such as ``small_*``."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from fivesentences.config.types import Count, Fraction, Strict
+from fivesentences.config.types import Count, DevSelection, Fraction, Strict
 
 Epochs = Count
 
@@ -30,9 +30,10 @@ class Hyperparameters(Strict):
         description="word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count is not used. "
         "null: words of the run's training captions, without punctuation",
     )
-    selection: Literal["rsum", "ncs"] = Field(
+    selection: DevSelection = Field(
         default="rsum",
-        description="dev score by which an epoch's weights are kept: the sum of recalls, or of NCS by CIDEr",
+        description="dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by "
+        "CIDEr whose ranks are discounted",
     )
     selection_images: Count | None = Field(
         default=None, description="only so many first dev images are scored after each epoch; null: all"

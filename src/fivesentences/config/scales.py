@@ -20,12 +20,14 @@ from fivesentences.config.types import (
     Judge,
     Layout,
     Name,
+    NamePattern,
     PhiName,
     Seed,
     Split,
     Strict,
     Width,
     as_list,
+    fits,
 )
 
 Seeds = Annotated[list[Seed], Field(min_length=1)]
@@ -38,7 +40,9 @@ class CellSpec(Strict):
     """Some cells of models x losses x training sets; a key that is null matches every cell."""
 
     model: Name | list[Name] | None = Field(default=None, description="as a study names it, or the registry")
-    loss: Name | list[Name] | None = Field(default=None, description="as a study names it")
+    loss: NamePattern | list[NamePattern] | None = Field(
+        default=None, description="as a study names it, or a pattern such as sam_*"
+    )
     fraction: Fraction | list[Fraction] | None = Field(default=None, description="of the training captions")
     captions_per_image: CaptionsPerImage | Literal["all"] | list[CaptionsPerImage | Literal["all"]] | None = Field(
         default=None, description="how many first captions of each training image, or all"
@@ -49,7 +53,7 @@ class CellSpec(Strict):
         captions = captions_per_image or "all"
         return (
             (self.model is None or bool(models & set(as_list(self.model))))
-            and (self.loss is None or loss in as_list(self.loss))
+            and (self.loss is None or fits(loss, as_list(self.loss)))
             and (self.fraction is None or fraction in as_list(self.fraction))
             and (self.captions_per_image is None or captions in as_list(self.captions_per_image))
         )
@@ -88,6 +92,9 @@ class TrainingException(_CellWithHyperparameters):
     """Other settings for some runs; of several exceptions that set the same thing, the last counts."""
 
     dataset: Name | list[Name] | None = Field(default=None, description="a key of `datasets`; null: all")
+    study: Name | list[Name] | None = Field(
+        default=None, description="a name of `studies`: its rows alone, if runs of others differ by name; null: all"
+    )
     features: Layout | None = Field(default=None, description="the layout that the model reads instead of its own")
     widths: Widths = Field(default={}, description="of the models that have them")
     options: dict[Name, Any] = Field(
@@ -95,14 +102,18 @@ class TrainingException(_CellWithHyperparameters):
         description="settings of the model besides its widths, such as `label_ratio`; folders are named by them",
     )
 
-    def holds(self, cell: Cell, dataset: str) -> bool:
-        """Whether runs of a cell on a dataset have these settings."""
-        return self.matches(*cell) and (self.dataset is None or dataset in as_list(self.dataset))
+    def holds(self, cell: Cell, dataset: str, study: str) -> bool:
+        """Whether a study's runs of a cell on a dataset have these settings."""
+        return (
+            self.matches(*cell)
+            and (self.dataset is None or dataset in as_list(self.dataset))
+            and (self.study is None or study in as_list(self.study))
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that it sets; null is a setting too, where a hyperparameter may be null."""
-        keys = [key for key in type(self).model_fields if key not in (*CELL, "dataset")]
+        keys = [key for key in type(self).model_fields if key not in (*CELL, "dataset", "study")]
         return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
 
     @model_serializer(mode="wrap")
@@ -112,7 +123,7 @@ class TrainingException(_CellWithHyperparameters):
 
     @model_validator(mode="after")
     def _sets_something(self) -> TrainingException:
-        if self.is_every_cell and self.dataset is None:
+        if self.is_every_cell and self.dataset is None and self.study is None:
             raise ValueError("an exception names a model, a loss or a fraction; settings of all runs belong above it")
         if not self.settings:
             raise ValueError("an exception without a setting changes nothing; remove it")
@@ -159,6 +170,10 @@ JUDGEMENTS: dict[Judge, tuple[str, str]] = {
     "flickr8k_expert_each": ("flickr8k", "text"),
     "flickr8k_crowdflower": ("flickr8k", "text"),
 }
+# The lowest score of a right pair, by judge: of CxC as Parekh et al. set it, of a drawn scene that all is true. The
+# other judges have no such score.
+RIGHT: dict[str, float] = {"cxc": 3.0, "scenes_truth": 1.0}
+LABELS = "labels"  # the order of pairs by shared labels, beside the names of phi
 # The loader of a judge's captions and images.
 JUDGED_LOADER: dict[str, str] = {
     "cxc": "karpathy",

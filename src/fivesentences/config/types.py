@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -46,14 +48,19 @@ _PHI = r"[a-z][a-z0-9_]*(-(whitespace|reattached|ptb))?"
 PhiName = Annotated[str, Field(pattern=rf"^{_PHI}$")]
 # A phi with which runs are evaluated: one matrix, or the mean of several (`tfidf+bleu_daa`), as in DAA.
 EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
+# A name, or a pattern that several names fit: `small_*`.
+_NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
+NamePattern = Annotated[str, Field(pattern=_NAMES)]
 # What a text that does not match a pattern should have been.
 PATTERNS = {
     _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
-    r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$": "the name of a method, or a pattern such as small_*",
+    _NAMES: "a name, or a pattern such as small_*",
     _SHA256: "64 hexadecimal digits in lower case",
     rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
     rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
 }
+# The dev score by which an epoch's weights are kept.
+DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]
 INFERENCES: tuple[Inference, ...] = get_args(Inference)
 Split = Literal["train", "dev", "test"]
@@ -71,3 +78,8 @@ class Strict(BaseModel):
 def as_list(value: Any) -> list[Any]:
     """A list as it is, anything else as a list of one."""
     return list(value) if isinstance(value, list) else [value]
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is among some names or fits a pattern among them, such as ``small_*``."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

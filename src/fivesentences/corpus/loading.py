@@ -13,6 +13,7 @@ from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
 from fivesentences.errors import InputError
 
 # A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.
@@ -22,6 +23,7 @@ LOADERS: dict[CatalogueLoader, Callable[[Path | str, str, CatalogueData], Corpus
         captions, name, data.member, order=data.order, captions_per_image=data.captions_per_image
     ),
     "pascal_sentences": lambda captions, name, _: load_pascal_sentences(captions, name),
+    "wikipedia_articles": lambda archive, name, _: load_wikipedia_articles(archive, name),
 }
 
 

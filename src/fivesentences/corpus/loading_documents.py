@@ -49,11 +49,11 @@ def load_documents(spec: AnyDocuments, files: Mapping[str, Path]) -> LoadedDocum
     if isinstance(spec, MatDocuments):
         return load_dscmr(spec.folder)
     if isinstance(spec, CorpusDocuments):
-        return documents_of_corpus(Corpus.read(files["corpus"]), files["features"])
+        return documents_of_corpus(Corpus.read(files["corpus"]), files["features"], spec.article_ends_at)
     return load_own_documents(spec.table, spec.images, spec.texts)
 
 
-def documents_of_corpus(corpus: Corpus, features: Path) -> LoadedDocuments:
+def documents_of_corpus(corpus: Corpus, features: Path, article_ends_at: str | None = None) -> LoadedDocuments:
     """Each image of a corpus as a document: its features, and all of its captions as one text.
 
     The published part is ``train`` for the splits train and dev, and ``test`` for test; none if there are other splits.
@@ -61,6 +61,7 @@ def documents_of_corpus(corpus: Corpus, features: Path) -> LoadedDocuments:
     Args:
         corpus: Every image has a category.
         features: ``.npy`` of the features stage, ``[images, dim]``, with its ``.images.parquet`` beside.
+        article_ends_at: An image's id names its article before the first of these; None: an article of its own.
 
     Raises:
         InputError: If an image has no category or no features, a file is damaged, or features are per region.
@@ -86,7 +87,7 @@ def documents_of_corpus(corpus: Corpus, features: Path) -> LoadedDocuments:
         images=tuple(str(name) for name in images["filename"]),
         texts=tuple(" ".join(some) for some in texts),
         parts=tuple(_PART_OF[split] if is_usual else None for split in splits),
-        articles=tuple(ids),
+        articles=tuple(ids if article_ends_at is None else (one.partition(article_ends_at)[0] for one in ids)),
     )
     return LoadedDocuments(documents, _features(Path(features), corpus.name, ids), None)
 

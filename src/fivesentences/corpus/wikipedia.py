@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,9 @@ TEXTS = ("T_tr", "T_te")
 def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories: Path) -> LoadedDocuments:
     """Read the features that the authors publish: 2,173 training and 693 test sections of ten categories.
 
-    Images are shares of 128 SIFT words, texts shares of 10 LDA topics; neither photographs nor texts are in these
-    files. The id of a document is its text's name, its article what stands before the first "-" of it: an article was
-    cut into several sections.
+    Images are shares of 128 SIFT words, texts shares of 10 LDA topics; ``load_wikipedia_articles`` reads photographs
+    and texts themselves. The id of a document is its text's name, its article what stands before the first "-" of it:
+    an article was cut into several sections.
 
     Args:
         features: ``raw_features.mat`` with ``I_tr``, ``T_tr``, ``I_te``, ``T_te``, ``[documents, dim]``.
@@ -40,7 +40,8 @@ def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories
     lines: list[tuple[Part, str, str, str]] = []
     sizes = []
     for part, path in zip(PARTS, (train_list, test_list), strict=True):
-        of_part = [(part, *fields) for fields in _fields(path, names, categories)]
+        lines_here = lines_of(text_of(read_bytes(path), path))
+        of_part = [(part, *fields) for fields in documents_in_list(lines_here, path, names, categories.name)]
         sizes.append(len(of_part))
         lines += of_part
     matrices = read_mat(features, (*IMAGES, *TEXTS))
@@ -69,17 +70,29 @@ def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories
     return LoadedDocuments(documents, of_images, of_texts)
 
 
-def _fields(path: Path, names: list[str], categories: Path) -> list[tuple[str, str, str]]:
-    """Text, image and name of the category of each line."""
+def documents_in_list(
+    lines: Iterable[str], where: Path | str, names: Sequence[str], categories: str
+) -> list[tuple[str, str, str]]:
+    """Text, image and name of the category of each line of a list.
+
+    Args:
+        lines: Of the list: names of text and image and number of the category, by tabs.
+        where: What to call the list in an error.
+        names: Names of the categories, in the order of their numbers.
+        categories: What to call the file of these names in an error.
+
+    Raises:
+        InputError: If a line is malformed or its category is unknown.
+    """
     found = []
-    for number, line in enumerate(lines_of(text_of(read_bytes(path), path)), 1):
+    for number, line in enumerate(lines, 1):
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != 3 or not all(fields) or not fields[0].partition("-")[0]:
-            raise InputError(f"{path}, line {number} is '{line[:60]}'; expected <text><tab><image><tab><category>.")
+            raise InputError(f"{where}, line {number} is '{line[:60]}'; expected <text><tab><image><tab><category>.")
         text, image, code = fields
         if not (code.isascii() and code.isdigit() and len(code) < 10 and 1 <= int(code) <= len(names)):
             raise InputError(
-                f"{path}, line {number}: the category is '{code[:20]}', but {categories.name} names 1 to {len(names)}."
+                f"{where}, line {number}: the category is '{code[:20]}', but {categories} names 1 to {len(names)}."
             )
         found.append((text, image, names[int(code) - 1]))
     return found

@@ -123,9 +123,9 @@ class RunEvaluator:
         hubs: Hubs = {}
         per_image = None
         for reading in inferences:
-            method, folds = method_and_folds(reading)
+            method, folds, read_folds = method_and_folds(reading)
             if folds > 1:
-                values += self._in_folds(gallery, method, folds, reading)
+                values += self._in_folds(gallery, method, folds, read_folds, reading)
                 continue
             for directions, read in rescored(gallery, method):
                 if method == "naive":
@@ -143,8 +143,8 @@ class RunEvaluator:
         totals = [total for total in sums_of(values) if metric_of(total["metric"]).of_runs]
         return Numbers(values + totals, hubs, per_image)
 
-    def _in_folds(self, gallery: Gallery, method: str, folds: int, reading: str) -> list[RunValue]:
-        """Means over folds of every number, without counts of hubs and contributions of images.
+    def _in_folds(self, gallery: Gallery, method: str, folds: int, first: int, reading: str) -> list[RunValue]:
+        """Means over the ``first`` of some folds of every number, without counts of hubs and contributions of images.
 
         Raises:
             InputError: If there are fewer images than folds.
@@ -152,7 +152,7 @@ class RunEvaluator:
         if gallery.n_images < folds:
             raise InputError(f"{gallery.name} has {gallery.n_images} images, which are no {folds} folds.")
         of_folds = []
-        for number in range(folds):
+        for number in range(first):
             images = _fold(gallery.n_images, folds, number)
             if (folds, number) not in self._of_folds:  # what depends on phi alone is computed once for all runs
                 phis = gallery.with_phis(self._phis).part(images).phis

@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.recorded import CURE, read_recorded
 from fivesentences.storage import replacing
 
-# Further columns are what a loss learns, such as a temperature, and dev_Nsum where that selects.
+# Further columns are what a loss learns, such as a temperature, and the sum of NCS where that selects.
 EPOCH = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "dev_Rsum": "float64", "best": "int64"}
 # Where a run was trained, and with what: keys of the record that training leaves.
 FACTS = {"device": "the device", "torch": "the version of torch"}

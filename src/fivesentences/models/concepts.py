@@ -79,7 +79,7 @@ class ConceptGraph:
         """The concepts of the captions that a model trains on.
 
         Args:
-            captions: Raw training captions: those of a run's own fraction, not of the whole split.
+            captions: Raw training captions.
             size: The most concepts, 300 as released; small corpora give fewer.
             minimum: How many captions must at least contain a concept.
             glove: GloVe vectors as text, one word and its numbers per line, or the catalogue's ``concepts.npz``; only

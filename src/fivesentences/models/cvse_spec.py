@@ -67,11 +67,16 @@ class CVSESpec(ModelSpec):
         default=ConceptOptions.glove,
         description="GloVe vectors of the concepts as text; null: vectors made of the concepts' counts",
     )
+    concept_captions: Literal["own", "all"] = Field(
+        default=ConceptOptions.captions,
+        description="captions that concepts are made of: those that a run trains on, or all of the training split, as "
+        "released",
+    )
 
     @property
     def concept_options(self) -> ConceptOptions:
         """How the concepts are made."""
-        return ConceptOptions(self.most_concepts, self.glove, self.labels)
+        return ConceptOptions(self.most_concepts, self.glove, self.labels, self.concept_captions)
 
     @property
     def alpha_at_test(self) -> float:

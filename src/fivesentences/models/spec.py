@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -27,11 +27,14 @@ class ConceptOptions:
         glove: GloVe vectors of the concepts as text; None: vectors made of the concepts' counts.
         labels: At test, the concepts that the caption itself names (``"paper"``), or that any caption of its image
             names (``"released"``), which leaks which captions belong together.
+        captions: The captions that concepts are made of: those that a run trains on (``"own"``), or the whole training
+            split (``"all"``).
     """
 
     most: int = 300
     glove: Path | None = None
     labels: Variant = "paper"
+    captions: Literal["own", "all"] = "own"
 
 
 class ModelSpec(Strict):

@@ -1,7 +1,8 @@
 """VSE++: one vector per image, one per caption, and their dot product.
 
 Source: Faghri et al., "VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", and its released code
-(github.com/fartashf/vsepp), whose numbers ``vsepp.npz`` holds.
+(github.com/fartashf/vsepp), whose numbers ``vsepp.npz`` holds. Xavier initialisation and temporal pooling: Liu and Ye,
+"A Strong and Robust Baseline for Text-Image Matching", sections 2.1 and 3.3.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from fivesentences.config.reading import check
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
@@ -24,7 +25,8 @@ RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words."
 class VSEPP(Matcher):
     """VSE++ (Faghri et al. 2018): one vector per image, one per caption, and their dot product.
 
-    Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word, L2 norm.
+    Image: linear, L2 norm. Caption: word vectors, GRU, state at the last true word (or the mean or the largest values
+    of the states at all true words), L2 norm.
 
     Args:
         spec: Its settings and widths.
@@ -42,7 +44,14 @@ class VSEPP(Matcher):
         self.sentence = GRU(spec.word, spec.embedding, spec.layers, batch_first=True)
         nn.init.xavier_uniform_(self.image_projection.weight)
         nn.init.zeros_(self.image_projection.bias)
-        nn.init.uniform_(self.words.weight, -0.1, 0.1)
+        if spec.initialisation == "xavier":
+            nn.init.xavier_uniform_(self.words.weight)
+            for name, weight in self.sentence.named_parameters():
+                draw = nn.init.zeros_ if name.startswith("bias") else nn.init.xavier_uniform_
+                for gate in weight.detach().chunk(3):  # three matrices, each with a fan-in and fan-out of its own
+                    draw(gate)
+        else:
+            nn.init.uniform_(self.words.weight, -0.1, 0.1)
 
     @classmethod
     def from_released(cls, state_dict: Mapping[str, Tensor], **options: Any) -> Self:
@@ -68,9 +77,17 @@ class VSEPP(Matcher):
         packed = pack_padded_sequence(
             self.words(caption_tokens), caption_lengths.cpu(), batch_first=True, enforce_sorted=False
         )
-        _, last = self.sentence(packed)  # [layers, captions, embedding]
-        vectors = l2_normalised(last[-1])
+        states, last = self.sentence(packed)  # last: [layers, captions, embedding]
+        vectors = l2_normalised(last[-1] if self.spec.pooling == "last" else self._pooled(states))
         return vectors.abs() if self.spec.use_abs else vectors
+
+    def _pooled(self, states: PackedSequence) -> Tensor:
+        """Mean or largest values of the states at each caption's true words: ``[captions, embedding]``."""
+        if self.spec.pooling == "max":
+            padded, _ = pad_packed_sequence(states, batch_first=True, padding_value=-torch.inf)
+            return padded.amax(dim=1)
+        padded, lengths = pad_packed_sequence(states, batch_first=True)
+        return padded.sum(dim=1) / lengths[:, None].to(padded)
 
     def similarity(self, images: Tensor, captions: Tensor) -> Tensor:
         """``[images, embedding]``, ``[captions, embedding]`` -> ``[images, captions]``."""

@@ -32,3 +32,12 @@ class VSEPPSpec(ModelSpec):
         default=False,
         description="absolute values of both vectors after the norm (released option, meant for `order`)",
     )
+    initialisation: Literal["released", "xavier"] = Field(
+        default="released",
+        description="first weights of word vectors and GRU: as released, or Xavier's with zero biases (kNN margin)",
+    )
+    pooling: Literal["last", "mean", "max"] = Field(
+        default="last",
+        description="what a caption's vector is made of: the GRU's state at the last word, as released, or the mean or "
+        "the largest values of its states at all words (the kNN margin's temporal pooling, of which kind is not said)",
+    )

@@ -28,6 +28,7 @@ from fivesentences.paper.figures.best_captions import BestCaptionsFigure
 from fivesentences.paper.figures.category_margins import CategoryMarginsFigure
 from fivesentences.paper.figures.curves import CurvesFigure
 from fivesentences.paper.figures.forest import ForestFigure
+from fivesentences.paper.figures.found_positives import FoundPositivesFigure
 from fivesentences.paper.figures.front import FrontFigure
 from fivesentences.paper.figures.hubness import HubnessFigure
 from fivesentences.paper.figures.margin_by_epoch import MarginByEpochFigure
@@ -69,6 +70,7 @@ AnyFigure = Annotated[
     | CategoryMarginsFigure  # margins of each category against the others over the epochs
     | CurvesFigure  # metrics over epochs or fractions, and differences paired by seed
     | ForestFigure  # paired differences of runs
+    | FoundPositivesFigure  # how many of a judge's right pairs are among the first n
     | FrontFigure  # two metrics of runs against each other, and their Pareto front
     | HubnessFigure  # how often items are the nearest of a query
     | MarginByEpochFigure  # the mean margin over the epochs, beside the schedule
@@ -96,7 +98,18 @@ def read_studies(names: Iterable[str], folder: Path) -> dict[str, PaperStudy]:
     Raises:
         InputError: If a file is missing or wrong.
     """
-    return {name: read(PaperStudy, folder / f"{name}.yaml") for name in names}
+    return {name: read_study(folder / f"{name}.yaml") for name in names}
+
+
+def read_study(path: Path) -> PaperStudy:
+    """The study of a file, which has the file's name.
+
+    Raises:
+        InputError: If the file is missing or wrong.
+    """
+    study = read(PaperStudy, path)
+    study._name = path.stem
+    return study
 
 
 def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> list[PaperClaims]:
@@ -113,7 +126,7 @@ def read_claims(config: Path, known: Mapping[str, PaperStudy], scale: str) -> li
     found = []
     for name, path in claims_files(config).items():
         claims = read(Claims, path)
-        study = known.get(claims.study) or read(PaperStudy, study_file(claims.study, config, scale))
+        study = known.get(claims.study) or read_study(study_file(claims.study, config, scale))
         found.append(PaperClaims(name, claims, study))
     return sorted(found, key=lambda paper: -len(paper.claims.claims))
 
@@ -138,7 +151,7 @@ def scale_of(content: Any, path: Path) -> Scale:
 
 
 def _studies_of(scale: Scale, config: Path) -> dict[str, PaperStudy]:
-    return {name: read(PaperStudy, study_file(name, config, scale.scale)) for name in scale.studies}
+    return {name: read_study(study_file(name, config, scale.scale)) for name in scale.studies}
 
 
 def plan_of(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fivesentences.config import CellSpec, Scale, as_list
-from fivesentences.config.documents import fits
+from fivesentences.config.types import fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS
 from fivesentences.plan.phis import mistake_in
@@ -51,6 +51,7 @@ class Names:
         models: Models, those of the registry among them.
         ensembles: Ensembles.
         losses: Losses.
+        studies: The studies themselves.
         methods: Methods of category retrieval.
         category_roles: Roles of rows of category retrieval.
         divisions: Divisions that such rows name.
@@ -61,6 +62,7 @@ class Names:
     models: frozenset[str]
     ensembles: frozenset[str]
     losses: frozenset[str]
+    studies: frozenset[str]
     methods: frozenset[str]
     category_roles: frozenset[str]
     divisions: frozenset[str]
@@ -81,8 +83,12 @@ class Names:
         return {cell.fraction for cell in self.cells}
 
     def known_methods(self, pattern: str) -> str | None:
-        """The pattern, if it fits a method."""
+        """The pattern, if a method fits it."""
         return pattern if any(fits(method, [pattern]) for method in self.methods) else None
+
+    def known_losses(self, pattern: str) -> str | None:
+        """The pattern, if a loss fits it."""
+        return pattern if any(fits(loss, [pattern]) for loss in self.losses) else None
 
 
 def names_of(studies: Mapping[str, Study]) -> Names:
@@ -95,6 +101,7 @@ def names_of(studies: Mapping[str, Study]) -> Names:
         models=frozenset({*MODELS, *(name for study in every for name in study.models)}),
         ensembles=frozenset(name for study in every for name in study.ensembles),
         losses=frozenset(name for study in every for name in study.losses),
+        studies=frozenset(studies),
         methods=frozenset(name for study in every for name in study.methods),
         category_roles=frozenset(row.role for row in rows),
         divisions=frozenset(division for row in rows for division in as_list(row.division)),
@@ -134,9 +141,13 @@ def check_scale(studies: Mapping[str, Study], scale: Scale) -> None:
             for model in as_list(spec.model or []):
                 _known(scale, f"{where}.model", model, of_model, "model")
             for loss in as_list(spec.loss or []):
-                _known(scale, f"{where}.loss", loss, names.losses, "loss")
+                if names.known_losses(loss) is None:
+                    _known(scale, f"{where}.loss", loss, names.losses, "loss")
             for fraction in as_list(spec.fraction or []):
                 _known_number(scale, f"{where}.fraction", fraction, names.fractions)
+    for number, exception in enumerate(scale.training.exceptions):
+        for study in as_list(exception.study or []):
+            _known(scale, f"training.exceptions[{number}].study", study, names.studies, "study", "see `studies`")
     _check_categories(names, scale)
     if scale.keep is not None and not any(scale.keeps(*cell.names) for cell in names.cells):
         raise InputError(

@@ -88,12 +88,14 @@ class RunCell:
         terms: The first two are the sides whose values are shown.
         seeds: Of each term's runs.
         dataset: On which they are tested.
+        other_images: Whether the effect is held against that on another dataset.
     """
 
     label: str
     terms: tuple[Term, ...]
     seeds: tuple[int, ...]
     dataset: str
+    other_images: bool = False
 
     @property
     def runs(self) -> list[str]:
@@ -101,7 +103,9 @@ class RunCell:
         return list(dict.fromkeys(run for term in self.terms for run in term.runs))
 
     def per_image(self, phi: str) -> list[Summed] | None:
-        """The column of each term's values per image; None if one has none."""
+        """The column of each term's values per image; None if one has none, or the terms have other images."""
+        if self.other_images:
+            return None
         found = [column for term in self.terms if (column := term.summed(phi)) is not None]
         return found if len(found) == len(self.terms) else None
 
@@ -166,7 +170,7 @@ def run_cells(
     elsewhere = settings
     if isinstance(test, RunsTest) and test.than is not None:
         free = test.model_copy(update=dict.fromkeys(test.than.model_fields_set | {"epochs"}))
-        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(test.than, run))
+        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(test.than, run, scale))
     losses = [(name, name) for name in as_list(test.loss)] if isinstance(test, LevelTest) else test.pairs()
     found: list[RunCell] = []
     for a, b in losses:
@@ -179,7 +183,7 @@ def run_cells(
                 found.append(_cell(test, study, specs, of_setting, terms))
                 continue
             for other in elsewhere.values():
-                if other is of_setting or _without(test.than, other) != _without(test.than, of_setting):
+                if other is of_setting or not _same_but_for(test.than, other, of_setting):
                     continue
                 less = _terms(test, other, specs)
                 if less is not None:
@@ -192,6 +196,7 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
     """Every test of a claim on category retrieval that the runs allow."""
     roles = {} if scale.categories is None else scale.categories.roles
     asked = as_list(test.role) if test.role is not None else list(roles)
+    # By documents and division, then by the folder of the method, then by seed.
     by_setting: dict[tuple[str, str], dict[str, dict[int, SubspaceRun]]] = {}
     for run in runs:
         of_setting = by_setting.setdefault((run.documents, run.division), {})
@@ -201,15 +206,17 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
         for (documents, division), of_setting in by_setting.items():
             if documents != roles[role]:
                 continue
+            where, others = f"{documents}, {division.replace('_', ' ')}", of_setting
+            if test.b_role is not None:
+                others = by_setting.get((roles.get(test.b_role, ""), division), {})
             for names in test.pairs():
                 methods = [study.methods[name] for name in names]
-                first, second = (of_setting.get(method.folder, {}) for method in methods)
+                first, second = of_setting.get(methods[0].folder, {}), others.get(methods[1].folder, {})
                 seeds = tuple(seed for seed in first if seed in second)
-                if seeds and names[0] != names[1]:
+                if seeds and (names[0] != names[1] or test.b is None):
                     found.append(
                         MethodCell(
-                            f"{documents}, {division.replace('_', ' ')}: {study.label_of(names[0])} against "
-                            f"{study.label_of(names[1])}",
+                            f"{where}: {_methods_in_words(test, study, roles, names)}",
                             tuple(first[seed].name for seed in seeds),
                             tuple(second[seed].name for seed in seeds),
                             ("map" if methods[0].iterative else "last", "map" if methods[1].iterative else "last"),
@@ -218,6 +225,16 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                         )
                     )
     return found
+
+
+def _methods_in_words(test: MethodsTest, study: Study, roles: Mapping[str, str], names: tuple[str, str]) -> str:
+    """Both sides of a test of category retrieval, such as ``CCA against PLS`` or ``CCA, t2i against i2t``."""
+    a, b = (study.label_of(name) for name in names)
+    if test.b is not None:
+        return f"{a} against {b}"
+    if test.b_role is not None:
+        return f"{a}, against the same on {roles[test.b_role]}"
+    return f"{a}, {test.direction} against {test.b_direction}"
 
 
 def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:
@@ -229,20 +246,26 @@ def _settings(runs: Iterable[RunSpec]) -> dict[str, Setting]:
 
 
 def _is_of(test: RunsTest | LevelTest, run: RunSpec, scale: Scale) -> bool:
-    asked = ((getattr(test, key), value) for key, value in _about(run).items())
+    asked = ((getattr(test, key, None), value) for key, value in _about(run, scale).items())
     fits = all(wanted is None or value in as_list(wanted) for wanted, value in asked)
     return fits and (test.role is None or scale.roles.get(test.role) == run.dataset)
 
 
-def _is_there(than: Than, run: RunSpec) -> bool:
-    about = _about(run)
+def _is_there(than: Than, run: RunSpec, scale: Scale) -> bool:
+    if than.role is not None:
+        return scale.roles.get(than.role) == run.dataset
+    about = _about(run, scale)
     return all(about[key] == getattr(than, key) for key in than.model_fields_set)
 
 
-def _about(run: RunSpec) -> dict[str, Any]:
+def _about(run: RunSpec, scale: Scale) -> dict[str, Any]:
     """What tests ask of a run, by their keys."""
     captions = "all" if run.captions_per_image is None else run.captions_per_image
+    named = (
+        name for name, spec in scale.further_features.items() if run.features_named and spec.as_read == run.features
+    )
     return {
+        "features": next(named, None),
         "model": run.model.name,
         "fraction": run.fraction,
         "captions_per_image": captions,
@@ -250,12 +273,18 @@ def _about(run: RunSpec) -> dict[str, Any]:
     }
 
 
-def _without(than: Than, setting: Setting) -> str:
-    """A setting but for what differs there; shares of the data are trained for different numbers of epochs."""
-    run = _any(setting)
-    free = {"fraction": 1.0, "captions_per_image": None} if "epochs" not in than.model_fields_set else {}
-    changed = run.model_copy(update={"loss": LossSpec(), "seed": 0, "epochs_named": False, **free})
-    return changed.name
+def _same_but_for(than: Than, other: Setting, setting: Setting) -> bool:
+    """Whether two settings differ in nothing else; shares of the data are trained for different numbers of epochs."""
+    first, second = _any(setting), _any(other)
+    free: dict[str, dict[str, Any]] = {
+        "epochs": {},
+        "role": {"dataset": first.dataset},
+        "model": {"model": first.model},
+        "features": {"features": first.features, "features_named": first.features_named},
+    }
+    parts = {"fraction": 1.0, "captions_per_image": None}
+    same = {"loss": LossSpec(), "seed": 0, "epochs_named": False, **free.get(next(iter(than.model_fields_set)), parts)}
+    return first.model_copy(update=same).name == second.model_copy(update=same).name
 
 
 def _any(setting: Setting) -> RunSpec:
@@ -297,7 +326,9 @@ def _cell(
     label = f"{_in_words(run)}: {_sides(test, study, losses)}"
     if other is not None:
         label += f"; less the same in {_in_words(_any(other))}"
-    return RunCell(label, tuple(terms), tuple(seeds), run.dataset)
+    return RunCell(
+        label, tuple(terms), tuple(seeds), run.dataset, other is not None and _any(other).dataset != run.dataset
+    )
 
 
 def _seeds(setting: Setting, losses: tuple[LossSpec, LossSpec]) -> list[int]:

@@ -35,6 +35,7 @@ class Printed(Strict):
     than_table: Name | None = Field(default=None, description="of c and d; null: the same")
     b_table: Name | None = Field(default=None, description="of b; null: that of a")
     b_metric: str | None = Field(default=None, description="of b; null: that of a")
+    b_direction: Literal["", "i2t", "t2i", "avg"] | None = Field(default=None, description="of b; null: that of a")
 
     @model_validator(mode="after")
     def _cells_are_complete(self) -> Printed:
@@ -51,11 +52,14 @@ class Than(Strict):
     fraction: Fraction | None = None
     captions_per_image: Captions | None = None
     epochs: Count | None = None
+    role: Name | None = None
+    model: Name | None = None
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: its own")
 
     @model_validator(mode="after")
     def _something_differs(self) -> Than:
         if len(self.model_fields_set) != 1:
-            raise ValueError("name one of fraction, captions_per_image and epochs")
+            raise ValueError(f"name one of {', '.join(type(self).model_fields)}")
         return self
 
 
@@ -81,6 +85,7 @@ class RunsTest(Test):
         default=None, description="as many losses as a, or one for all; null: the same, read otherwise"
     )
     role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: any")
     model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
     fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
     captions_per_image: Captions | list[Captions] | None = "all"
@@ -123,18 +128,31 @@ class LevelTest(Test):
 
 
 class MethodsTest(Test):
-    """Methods of category retrieval, paired by seed and test document, by mean average precision."""
+    """Methods of category retrieval, paired by seed and test document, by mean average precision.
+
+    One method on other documents (``b_role``) is not paired: the test documents differ.
+    """
 
     kind: Literal["methods"]
-    role: Name | list[Name] | None = None
+    role: Name | list[Name] | None = Field(default=None, description="what documents play; null: all of the scale's")
     a: Name | list[Name]
-    b: Name | list[Name]
+    b: Name | list[Name] | None = Field(default=None, description="null: the same method, read otherwise")
     direction: Direction | Literal["mean"] = "mean"
+    b_direction: Direction | Literal["mean"] | None = Field(default=None, description="of b; null: that of a")
+    b_role: Name | None = Field(default=None, description="what the documents of b play; null: those of a")
 
     def pairs(self) -> list[tuple[str, str]]:
         """The methods of both sides of each test."""
-        first, second = as_list(self.a), as_list(self.b)
-        return [(a, b) for a in first for b in second]
+        first = as_list(self.a)
+        if self.b is None:
+            return [(a, a) for a in first]
+        return [(a, b) for a in first for b in as_list(self.b)]
+
+    @model_validator(mode="after")
+    def _sides_differ(self) -> MethodsTest:
+        if self.b is None and self.b_direction in (None, self.direction) and self.b_role is None:
+            raise ValueError("both sides are the same; name b, b_direction or b_role")
+        return self
 
 
 class RanksTest(Test):
@@ -155,8 +173,16 @@ class JudgesTest(Test):
     pairs: Literal["all", "other"] = Field(description="of captions with images: all, or those with other images")
 
 
+class FoundTest(Test):
+    """How many more pairs b takes for right than a until it reaches a right pair: a power of ten, the mean of all."""
+
+    kind: Literal["found"]
+    a: PhiName | Literal["labels"]
+    b: PhiName | Literal["labels"]
+
+
 AnyTest = Annotated[
-    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest,
+    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest,
     Field(discriminator="kind"),
 ]
 

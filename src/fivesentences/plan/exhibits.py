@@ -27,15 +27,15 @@ from fivesentences.config.types import Count
 from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
 
-Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
+Folds = Annotated[int, Field(strict=True, ge=2, le=100)] | Literal["first of 5"]
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
 # its rows retrieve; queries on which its rows disagree; paired differences of its rows; correlations of each phi with
-# the judges, or the pairs that they judged; statistics of each phi; the margins of its losses on training captions, and
-# in its rows; the corpora of its roles. Of category retrieval: the numbers of its rows; paired differences; what
-# happened in their training, epoch by epoch; the subspace of its first row, on a plane, and its training; nothing at
-# all.
+# the judges, or the pairs that they judged; how many of the right ones are among the first pairs by phi; statistics of
+# each phi; the margins of its losses on training captions, and in its rows; the corpora of its roles. Of category
+# retrieval: the numbers of its rows; paired differences; what happened in their training, epoch by epoch; the subspace
+# of its first row, on a plane, and its training; nothing at all.
 Source = Literal[
     "runs",
     "every_run",
@@ -44,6 +44,7 @@ Source = Literal[
     "contrasts",
     "correlations",
     "judged_pairs",
+    "found_positives",
     "phi_statistics",
     "margins",
     "corpora",
@@ -91,7 +92,7 @@ class RowSpec(SettingSpec):
     folds: Folds | list[Folds | None] | None = Field(
         default=None,
         description="into how many equal galleries the test split is cut in file order; numbers are means over them. "
-        "MS-COCO 1K has 5; null: the whole split is one gallery",
+        "MS-COCO 1K has 5, or is the first of 5; null: the whole split is one gallery",
     )
     published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
 

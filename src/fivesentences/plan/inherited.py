@@ -34,7 +34,7 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
 
 
 def _known_settings(merged: Settings, own: Settings, names: Names) -> dict[str, Any]:
-    cell = {"model": _among(names.models), "loss": _among(names.losses), "fraction": _among(names.fractions)}
+    cell = {"model": _among(names.models), "loss": names.known_losses, "fraction": _among(names.fractions)}
     found = _fitting(
         merged,
         own,
@@ -47,8 +47,8 @@ def _known_settings(merged: Settings, own: Settings, names: Names) -> dict[str, 
         },
     )
     blocks: dict[str, dict[str, Known]] = {
-        "leave_out": {"losses": cell["loss"], "fractions": cell["fraction"]},
-        "training": {"exceptions": _some(cell)},
+        "leave_out": {"losses": _among(names.losses), "fractions": cell["fraction"]},
+        "training": {"exceptions": _some(cell | {"study": _among(names.studies)})},
     }
     for block, entries in blocks.items():
         if block in found:

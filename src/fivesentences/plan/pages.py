@@ -18,6 +18,7 @@ from fivesentences.plan.steps import Files, Step, one_of
 
 PAPER_SCALE = "paper.yaml"  # its settings are those of the papers
 GALLERY = "gallery/index.html"
+NUMBERS_OF_CLAIMS = ("per_image", "tidy", "queries", "judged", "found")  # what verdicts are made from
 
 
 def every_output(places: Places) -> dict[str, dict[str, Path]]:
@@ -138,6 +139,7 @@ class PageRules(Rules):
                 "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
                 "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
                 "judged": self._agreements("parquet") if plan.judged else [],
+                "found": self.found_positives() if plan.phis_read("found_positives") else [],
             },
             {"scale": self._settings(plan.scale.scale), "config": str(plan.config), "site": self.site(scale)},
         )
@@ -188,7 +190,7 @@ class PageRules(Rules):
     def numbers_of_claims(self, scale: str) -> list[Path]:
         """What the verdicts are made from."""
         inputs = self.judge_claims(scale).inputs
-        return [path for name in ("per_image", "tidy", "queries", "judged") for path in as_list(inputs[name])]
+        return [path for name in NUMBERS_OF_CLAIMS for path in as_list(inputs[name])]
 
     def collect_histories(self, scale: str) -> Step:
         """Every epoch of the trainings of a scale in one table."""

@@ -139,6 +139,10 @@ class Places:
         """Correlations of each phi of a scale with a judge (``json``), or the judged pairs (``parquet``)."""
         return self.results / "evaluation" / "agreement" / scale / dataset / f"{judge}.{suffix}"
 
+    def found_positives(self, scale: str, dataset: str, judge: str) -> Path:
+        """How many of a judge's right pairs are among the first pairs by each phi of a scale."""
+        return self.results / "evaluation" / "found_positives" / scale / dataset / f"{judge}.parquet"
+
     def phi_statistics(self, dataset: str) -> Path:
         """What each phi says of a dataset's captions."""
         return self.results / "evaluation" / "meaning" / f"{dataset}.json"

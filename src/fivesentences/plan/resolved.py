@@ -9,6 +9,7 @@ from typing import Any
 
 from fivesentences.config import Catalogue, FeatureSpec, References, Scale
 from fivesentences.config.datasets import PrecompData, ReleasedRegions
+from fivesentences.config.scales import RIGHT
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
@@ -33,6 +34,7 @@ from fivesentences.plan.subspace_jobs import ResolvedSubspaces
 
 MINUTES_PER_EVALUATION = 15
 PAPERS_PHIS = ("cider", "spice")
+FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
 
 class Resolved:
@@ -247,8 +249,8 @@ class Resolved:
 
     @property
     def with_parts(self) -> list[str]:
-        """Datasets that are published in parts: images of the others are divided for category retrieval alone."""
-        return [name for name, data in self.scale.datasets.items() if data.loader != "pascal_sentences"]
+        """Datasets whose parts are matched: images of the others are divided for category retrieval alone."""
+        return [name for name, data in self.scale.datasets.items() if data.loader not in FOR_CATEGORIES]
 
     @property
     def released_regions(self) -> list[str]:
@@ -295,7 +297,14 @@ class Resolved:
     @property
     def shown_phis(self) -> list[str]:
         """Every phi whose whole matrix a figure shows, each once."""
-        asked = dict.fromkeys(phi for exhibit in self.exhibits.values() for phi in exhibit.matrices())
+        return self.phis_read()
+
+    def phis_read(self, *sources: str) -> list[str]:
+        """Every phi whose whole matrix is read for figures made from some ``sources``; default: from any."""
+        reading = [exhibit for exhibit in self.exhibits.values() if not sources or exhibit.reads in sources]
+        if not any(one.judge in RIGHT for one in self.scale.judges):  # nobody says which pairs are right
+            reading = [exhibit for exhibit in reading if exhibit.reads != "found_positives"]
+        asked = dict.fromkeys(phi for exhibit in reading for phi in exhibit.matrices())
         return [phi for phi in asked if self.scale.shows(phi)]
 
     @property

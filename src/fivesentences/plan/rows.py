@@ -52,7 +52,7 @@ class Row:
     features: str | None = None
     epochs: int | None = None
     one_caption_per_image: bool | None = None
-    folds: int | None = None
+    folds: int | str | None = None
 
     @property
     def reading(self) -> str:
@@ -169,9 +169,9 @@ def inferences_of_rows(rows: Iterable[Row]) -> dict[str, list[str]]:
     return {run: sorted(asked, key=_place_of) for run, asked in found.items()}
 
 
-def _place_of(reading: str) -> tuple[int, int]:
-    method, folds = method_and_folds(reading)
-    return folds, INFERENCES.index(method)
+def _place_of(reading: str) -> tuple[int, int, int]:
+    method, folds, read = method_and_folds(reading)
+    return folds, -read, INFERENCES.index(method)
 
 
 def evaluated_of_rows(rows: Iterable[Row]) -> list[str]:
@@ -240,7 +240,7 @@ class _Cell:
         options: dict[str, Any] = {}
         cell = ({name, model.name}, self.loss, self.fraction, self.captions)
         for exception in scale.training.exceptions:
-            if exception.holds(cell, dataset):
+            if exception.holds(cell, dataset, self.study.name):
                 settings |= exception.settings
                 widths |= settings.pop("widths", {})
                 options |= settings.pop("options", {})

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.files import CATALOGUE, config_file
-from fivesentences.config.scales import JUDGEMENTS
+from fivesentences.config.scales import JUDGEMENTS, RIGHT
 from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
@@ -118,6 +118,7 @@ def outputs(places: Places) -> dict[str, dict[str, Path]]:
             "pairs": places.agreement("{scale}", dataset, "{judge}", "parquet"),
             "numbers": places.agreement("{scale}", dataset, "{judge}", "json"),
         },
+        "find_positives": {"found": places.found_positives("{scale}", dataset, "{judge}")},
         "measure_phi": {"statistics": places.phi_statistics(dataset)},
         "measure_margins": {"margins": places.margins("{scale}", dataset)},
         "make_table": table,
@@ -479,9 +480,20 @@ class Rules(SubspaceRules):
             {"phis": judged},
         )
 
+    def find_positives(self, scale: str, dataset: str, judge: Judge) -> Step:
+        """How many of a judge's right pairs are among the first pairs by each phi, and by labels."""
+        return Step(
+            {
+                "corpus": self.places.corpus(dataset),
+                "judgements": self._judgements(dataset, judge),
+                "phi": [self.places.phi(dataset, TEST, f"{phi}.npy") for phi in self.plan.phis_read("found_positives")],
+                "labels": self._labels(dataset),
+            }
+        )
+
     def measure_phi(self, dataset: str) -> Step:
         """What each phi says of a dataset's captions."""
-        phis = self.plan.shown_phis
+        phis = self.plan.phis_read("phi_statistics")
         return Step(
             {
                 "corpus": self.places.corpus(dataset),
@@ -591,7 +603,8 @@ class Rules(SubspaceRules):
         if data.loader == "precomp":
             return [data.folder]
         splits = None if data.loader == "scenes" else data.splits
-        return self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
+        found = self._downloaded(dataset, "text") + self._downloaded(dataset, "captions", splits)
+        return found or self._downloaded(dataset, "photographs")  # one archive of both
 
     def _photographs(self, dataset: str) -> list[Path]:
         """The archives or the folder that hold a dataset's photographs."""
@@ -703,6 +716,8 @@ class Rules(SubspaceRules):
             case "phi_statistics":
                 shown = set(exhibit.matrices()) & set(plan.shown_phis)
                 return [places.phi_statistics(dataset) for dataset in plan.with_parts if shown]
+            case "found_positives":
+                return self.found_positives()
             case "margins":
                 return [places.margins(scale, dataset) for dataset in plan.with_training_captions]
             case "corpora":
@@ -710,6 +725,11 @@ class Rules(SubspaceRules):
                 datasets = dict.fromkeys(played[role] for role in exhibit.roles() if role in played)
                 return [places.corpus(dataset) for dataset in datasets]
         return self.subspace_files(scale, name, exhibit)
+
+    def found_positives(self) -> list[Path]:
+        """Where the right pairs of the judges that know such pairs are found; as ``_agreements``."""
+        judges = [one for one in self.plan.scale.judges if one.judge in RIGHT]
+        return [self.places.found_positives(self.plan.scale.scale, one.dataset, one.judge) for one in judges]
 
     def _agreements(self, suffix: str) -> list[Path]:
         """What the judges say; of the scale, for each has its own phis, and its complete form has the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
 from fivesentences.encoders.spec import EncoderSpec
@@ -50,6 +50,13 @@ class Study(Strict):
     tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
     figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
     gallery: GallerySpec | None = Field(default=None, description="queries with what models retrieve; null: none")
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """The name of its file without the suffix, which scales call it by; empty if it was read from none."""
+        return self._name
 
     def label_of(self, name: str, otherwise: str | None = None) -> str:
         """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import zipfile
 from collections.abc import Sequence
@@ -25,29 +26,59 @@ PASCAL = ("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat",
 
 
 def write_wikipedia(folder: Path, train: int, test: int, seed: int) -> None:
-    """``raw_features.mat`` with its lists: 128 SIFT words, 10 topics; every other article has two sections."""
+    """``raw_features.mat`` with its lists: 128 SIFT words, 10 topics; every other article has two sections.
+
+    ``wikipedia_dataset.zip`` has the lists, and a photograph and a section of an article for each document.
+    """
     from scipy.io import savemat
 
     folder.mkdir(parents=True, exist_ok=True)
-    rng, matrices = np.random.default_rng(seed), {}
+    rng, matrices, sections = np.random.default_rng(seed), {}, list[tuple[str, str, str]]()
     for part, size, suffix in (("trainset", train, "tr"), ("testset", test, "te")):
         category = np.arange(size) % len(WIKIPEDIA)
         matrices[f"I_{suffix}"] = _shares(rng, category, 128)
         matrices[f"T_{suffix}"] = _shares(rng, category, 10)
         # Sections of ten articles follow each other; every other article has a second one.
         articles = [number - len(WIKIPEDIA) * (number // len(WIKIPEDIA) % 2) for number in range(size)]
+        first = len(sections)
+        sections += [
+            (f"{part}{article:04d}-{number + 1}", f"{first + number:032x}", WIKIPEDIA[code])
+            for number, (article, code) in enumerate(zip(articles, category, strict=True))
+        ]
         write_lines(
             folder / f"{part}_txt_img_cat.list",
-            [
-                f"{part}{article:04d}-{number + 1}\t{number:032x}\t{code + 1}"
-                for number, (article, code) in enumerate(zip(articles, category, strict=True))
-            ],
+            [f"{text}\t{image}\t{WIKIPEDIA.index(name) + 1}" for text, image, name in sections[first:]],
         )
     with replacing(folder / "raw_features.mat") as temporary, temporary.open("w+b") as out:
         savemat(out, matrices)
         out.seek(0)  # its text says when it was made, and equal content shall give equal bytes
         out.write(b"MATLAB 5.0 MAT-file".ljust(MAT_TEXT))
     write_lines(folder / "categories.list", WIKIPEDIA)
+    _write_wikipedia_archive(folder, sections, seed)
+
+
+def _write_wikipedia_archive(folder: Path, sections: Sequence[tuple[str, str, str]], seed: int) -> None:
+    """The original archive: lists, ``texts/<text>.xml`` and ``images/<category>/<image>.jpg``, below one folder.
+
+    Args:
+        folder: Has the lists, and gets the archive.
+        sections: Names of the text, the image and the category of each document.
+        seed: Of the scenes.
+    """
+    inside = "wikipedia_dataset"
+    scenes = compose(seed, len(sections))
+    archive = folder / f"{inside}.zip"
+    with replacing(archive) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as opened:
+        for path in sorted(folder.glob("*.list")):
+            add_entry(opened, f"{inside}/{path.name}", path.read_bytes())
+        for (text, image, category), one in zip(sections, scenes, strict=True):
+            words = "\n".join(html.escape(caption.text) for caption in one.captions)
+            content = (
+                f'<?xml version="1.0" encoding="UTF-8" ?>\n<document name="{category} {text}">\n<text>\n{words}\n'
+                f'</text>\n<imageset><image id="{image}"></image></imageset>\n</document>\n'
+            )
+            add_entry(opened, f"{inside}/texts/{text}.xml", content)
+            add_entry(opened, f"{inside}/images/{category}/{image}.jpg", jpeg_of(one))
 
 
 def _shares(rng: np.random.Generator, category: NDArray[np.intp], dim: int) -> NDArray[np.float64]:

@@ -131,9 +131,10 @@ class Split:
 
 @dataclass(frozen=True)
 class RunData:
-    """Everything that a run reads; concepts and preparation come from its own training data alone.
+    """Everything that a run reads; vocabulary and preparation come from its own training data alone.
 
-    So does the vocabulary, unless the settings name a released one.
+    So do concepts, unless the model asks for those of the whole training split. A vocabulary that the settings name is
+    that of a release.
     """
 
     vocabulary: Vocabulary
@@ -165,7 +166,7 @@ class RunData:
             vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         else:
             vocabulary = ReleasedVocabulary.read(words).for_training()
-        concepts = concepts_of(spec.model, train)
+        concepts = concepts_of(spec.model, whole_train if spec.model.concept_options.captions == "all" else train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)
 

@@ -19,7 +19,7 @@ KNOWN = {"concepts", "concept_labels"}
 
 
 def concepts_of(spec: ModelSpec, train: Corpus) -> ConceptGraph | None:
-    """The concepts of a run's own training captions; None for a model that needs none.
+    """The concepts of training captions; None for a model that needs none.
 
     Raises:
         InputError: If the model needs something that training does not know, or no word can be a concept.

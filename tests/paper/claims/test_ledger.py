@@ -6,6 +6,7 @@ import csv
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,19 @@ def test_people_are_asked_over_the_pairs_that_print_means(planned, make_scale):
     )
 
 
+@pytest.mark.parametrize(("power", "verdict"), [(1.0, "holds"), (-1.0, "does not"), (0.0, "does not")])
+def test_pairs_that_labels_take_along_are_a_power_of_ten(planned, make_scale, power, verdict):
+    plan, draw = planned(make_scale()), np.random.default_rng(0)
+    pairs = pd.DataFrame({"caption_id": np.arange(600), "image_id": np.arange(600) // 6})
+    taken = {"tfidf": draw.uniform(2, 3, 600)}
+    taken["labels"] = taken["tfidf"] + power + 0.01 * draw.normal(size=600)
+    found = pd.concat([pairs.assign(order=order, searched=10**values) for order, values in taken.items()])
+    numbers = numbers_of(plan, lambda run: 0.0, found={"some_judge": found})
+    imprecise = judged_of(plan, numbers)["daa_supp/pmrp_imprecise"]
+    assert imprecise.verdict == verdict and "600 right pairs" in imprecise.cells[0].label
+    assert imprecise.cells[0].effect.value == pytest.approx((taken["labels"] - taken["tfidf"]).mean())
+
+
 def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(planned, make_scale):
     plan = plan_of(read(Scale, CONFIG / "wikipedia.yaml"), CONFIG)
     columns = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
@@ -144,6 +158,40 @@ def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(
     assert found["sched_sam/both_active"].verdict != "holds"
     with pytest.raises(InputError, match="has no values of the epoch by"):
         judged_of(plan, Numbers({}, None, {}, {}))
+
+
+def test_a_method_is_compared_between_directions_query_by_query_and_between_documents_seed_by_seed():
+    plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
+    columns = pd.MultiIndex.from_product([PER_QUERY, ("i2t", "t2i", "mean")])
+    precisions = {}
+    for name, run in plan.subspaces.runs.items():
+        # The whole has more documents, other ones, and a precision that is 0.2 higher.
+        count, level = (60, 0.6) if run.documents == "nus_wide" else (40, 0.4)
+        values = level + 0.001 * noise(name, count)[:, None] + np.tile([0.0, 0.1, 0.05], len(columns) // 3)[None]
+        index = pd.Index([f"{run.documents} {place}" for place in range(count)])
+        frame = pd.DataFrame(values, columns=columns, index=index)
+        precisions |= {(name, selection): frame for selection in ("map", "last")}
+    found = {
+        cell.label: cell.effect
+        for name in ("texts_find_more", "larger_data_help_all")
+        for cell in _judge_one(plan, name, precisions)
+    }
+    texts = [effect for label, effect in found.items() if label.endswith("t2i against i2t")]
+    assert len(texts) == 2 and all(one.value == pytest.approx(0.1) for one in texts)
+    assert {one.over for one in texts} == {"seeds and queries"}
+    larger = [effect for label, effect in found.items() if label.endswith("the same on nus_wide_10k")]
+    assert len(larger) == 6 and {one.over for one in larger} == {"seeds"}
+    for one in larger:
+        assert one.value == pytest.approx(0.2, abs=0.002) and one.low > 0.19
+        assert (one.a - one.b) == pytest.approx(one.value)
+
+
+def _judge_one(plan, name, precisions):
+    (paper,) = [paper for paper in plan.claims if paper.name == "sched_sam"]
+    (claim,) = [one for one in paper.claims.claims if one.name == name]
+    only = replace(paper, claims=paper.claims.model_copy(update={"claims": [claim]}))
+    alone = Plan(plan.scale, plan.studies, plan.catalogue, config=CONFIG, claims=[only])
+    return judged_of(alone, Numbers({}, None, precisions, {}))[f"sched_sam/{name}"].cells
 
 
 def test_runs_without_values_or_on_other_images_are_refused(planned, make_scale):

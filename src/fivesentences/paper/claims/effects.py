@@ -92,6 +92,20 @@ def correlation_difference(
     return _bootstrapped(drawn[0], drawn[1:], "judged images", count, found)
 
 
+def mean_over_images(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> Effect:
+    """The mean of pairs, with a bootstrap that draws images with their pairs.
+
+    Args:
+        values: ``[pairs]``.
+        cluster: ``[pairs]`` the image of each.
+    """
+    places = np.unique(cluster, return_inverse=True)[1]
+    count = int(places.max()) + 1
+    weights = weights_of_draws(np.random.default_rng(0), RESAMPLES, count)
+    drawn = (weights @ np.bincount(places, values)) / (weights @ np.bincount(places))
+    return _bootstrapped(float(values.mean()), drawn, "judged images", count, [])
+
+
 def _correlations(
     x: NDArray[np.float64], y: NDArray[np.float64], places: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:

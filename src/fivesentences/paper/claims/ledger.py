@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.metrics.registry import metric_of
 from fivesentences.paper.claims.effects import (
     correlation_difference,
+    mean_over_images,
     over_seeds,
     over_seeds_and_queries,
     rank_correlation,
@@ -26,13 +27,14 @@ from fivesentences.paper.claims.verdicts import SHARE, Effect, Outcome, Verdict,
 from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell
-from fivesentences.plan.claims import Claim, JudgesTest, LevelTest, MethodsTest, RanksTest, RunsTest
+from fivesentences.plan.claims import Claim, FoundTest, JudgesTest, LevelTest, MethodsTest, RanksTest, RunsTest
 from fivesentences.plan.exhibits import ColumnSpec
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rows import expand_rows
 from fivesentences.plan.subspaces import rows_shown
 
 NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
+POWER = 0.02  # of ten: a twentieth more pairs is the least that counts
 FEWEST_SETTINGS = 8  # for a rank correlation over settings
 MAP = "mAP"
 
@@ -90,12 +92,14 @@ class Numbers:
         results: Every value of every run; None if the scale trains none.
         precisions: Average precisions of test documents.
         judged: Judged pairs by the name of the judge.
+        found: What it takes to find the right ones, by the name of the judge.
     """
 
     per_image: Mapping[str, pd.DataFrame]
     results: Results | None
     precisions: Precisions
     judged: Mapping[str, pd.DataFrame]
+    found: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
 def read_numbers(
@@ -106,13 +110,14 @@ def read_numbers(
     tidy: Sequence[Path],
     queries: Sequence[Path],
     judged: Sequence[Path],
+    found: Sequence[Path],
 ) -> Numbers:
     """Read what the rule is given.
 
     Raises:
         InputError: If a file is damaged.
     """
-    cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
+    cells = [cell for of_claim in plan.cells_of_claims(scale).values() for cell in of_claim]
     runs = [run for cell in cells if isinstance(cell, RunCell) for run in cell.runs]
     methods = [run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs]
     return Numbers(
@@ -120,6 +125,7 @@ def read_numbers(
         Results(read_tidy(tidy[0])) if tidy else None,
         read_precisions(queries, methods),
         {path.stem: read_frame(path, "ask the judge again") for path in judged},
+        {path.stem: read_frame(path, "search for the pairs again") for path in found},
     )
 
 
@@ -167,6 +173,8 @@ def _judge(
             effects, why = _of_ranks(test, plan, scale, numbers, shown.every_run), "the scale has too few settings"
         case JudgesTest():
             effects, why = _of_judges(test, plan, numbers, shown), "the scale has no people who rated such pairs"
+        case FoundTest():
+            effects, why = _of_found(test, numbers, shown), "the scale has no judge of right pairs, or no labels"
     level = test.level if isinstance(test, LevelTest | RanksTest) else 0.0
     outcomes = [outcome_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
     chances = [chance_of(effect, test.expect, smallest, level) for _, effect, _ in effects]
@@ -193,6 +201,8 @@ def _unit(test: Any) -> tuple[Literal["points", "fraction", ""], float]:
         highest = 600.0 if metric.name in ("Rsum", "Nsum") else 100.0
         unit: Literal["points", "fraction", ""] = "points" if metric.unit == "percent" else ""
         found = SHARE * highest if metric.unit == "percent" else 1.0
+    elif isinstance(test, FoundTest):
+        unit, found = "", POWER
     else:
         unit, found = "fraction", SHARE * (1.0 if isinstance(test, MethodsTest) else 2.0)
     return unit, test.smallest or found
@@ -240,15 +250,20 @@ def _value(numbers: Numbers, run: str, column: ColumnSpec, inference: str, phi: 
     return numbers.results.value(run, measure, inference)
 
 
-def _of_methods(cell: MethodCell, test: Any, numbers: Numbers) -> Effect:
-    sides = []
-    for runs, selection in ((cell.a, cell.selection[0]), (cell.b, cell.selection[1])):
+def _of_methods(cell: MethodCell, test: MethodsTest, numbers: Numbers) -> Effect:
+    sides: list[list[pd.Series[float]]] = []
+    directions = test.direction, test.b_direction or test.direction
+    for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True):
         frames = []
         for run in runs:
             if (run, selection) not in numbers.precisions:
                 raise InputError(f"the run '{run}' has no values of the epoch by '{selection}'; evaluate it again.")
-            frames.append(numbers.precisions[run, selection][MAP, test.direction])
+            frames.append(numbers.precisions[run, selection][MAP, direction])
         sides.append(frames)
+    if test.b_role is not None:  # other documents: each seed has one number of either side
+        first, second = ([float(frame.mean()) for frame in frames] for frames in sides)
+        effect = over_seeds((np.array(first) - np.array(second)).tolist())
+        return replace(effect, a=float(np.mean(first)), b=float(np.mean(second)))
     pool = list(dict.fromkeys(document for frame in sides[0] for document in frame.index))
     a, b = (np.stack([frame.reindex(pool).to_numpy(np.float64) for frame in frames]) for frames in sides)
     return replace(over_seeds_and_queries(a - b), a=float(np.nanmean(a)), b=float(np.nanmean(b)))
@@ -294,6 +309,19 @@ def _of_judges(test: JudgesTest, plan: Plan, numbers: Numbers, shown: _Shown) ->
     return found
 
 
+def _of_found(test: FoundTest, numbers: Numbers, shown: _Shown) -> list[tuple[str, Effect, str]]:
+    found = []
+    for judge, table in numbers.found.items():
+        searched = table.pivot_table("searched", ["image_id", "caption_id"], "order", sort=False)
+        if not {test.a, test.b} <= set(searched.columns):
+            continue
+        a, b = (np.log10(searched[order].to_numpy(np.float64)) for order in (test.a, test.b))
+        images = pd.factorize(searched.index.get_level_values("image_id"))[0]
+        effect = mean_over_images(b - a, images)
+        found.append((f"{judge.replace('_', ' ')}, {len(searched):,} right pairs", effect, shown.of_found))
+    return found
+
+
 def _column(pairs: pd.DataFrame, phi: str) -> str | None:
     """The column of a phi with all references, of whichever tokens were asked for."""
     return next((str(name) for name in pairs.columns if str(name).partition("-")[0] == phi and "|" not in name), None)
@@ -307,7 +335,7 @@ class _Shown:
 
     def __init__(self, plan: Plan, scale: str):
         self._runs: dict[str, tuple[set[str], bool]] = {}
-        self.every_run = self.of_judges = ""
+        self.every_run = self.of_judges = self.of_found = ""
         order = {"contrasts": 0, "subspace_contrasts": 0, "runs": 1, "subspaces": 1}
         exhibits = sorted(plan.exhibits.items(), key=lambda one: order.get(one[1].reads, 2))
         for name, exhibit in exhibits:
@@ -321,6 +349,8 @@ class _Shown:
                 self.every_run = self.every_run or address
             if exhibit.reads == "correlations":
                 self.of_judges = self.of_judges or address
+            if exhibit.reads == "found_positives":
+                self.of_found = self.of_found or address
 
     def link(self, runs: Sequence[str], contrasted: bool) -> str:
         """The first that shows all of these runs; empty if none does.

@@ -26,16 +26,16 @@ def size_in_print(printed: Printed, folder: Path) -> float | None:
     found = _cell(printed, folder / f"{printed.table}.csv", printed.a)
     if printed.b is not None:
         path = folder / f"{printed.b_table or printed.table}.csv"
-        found -= _cell(printed, path, printed.b, printed.b_metric)
+        found -= _cell(printed, path, printed.b, printed.b_metric, printed.b_direction)
     if printed.c is not None and printed.d is not None:
         path = folder / f"{printed.than_table or printed.table}.csv"
         found -= _cell(printed, path, printed.c) - _cell(printed, path, printed.d)
     return round(found, DECIMALS)
 
 
-def _cell(printed: Printed, path: Path, row: str, metric: str | None = None) -> float:
+def _cell(printed: Printed, path: Path, row: str, metric: str | None = None, direction: str | None = None) -> float:
     found = published_row(read_published(path), row, f"the claim on {printed.of}")
-    key = (printed.direction, metric or printed.metric)
+    key = (printed.direction if direction is None else direction, metric or printed.metric)
     value = _rsum(found) if key == ("", "Rsum") and key not in found.values else found.values.get(key)
     if value is None:
         raise InputError(f"{path}: row {row} has no {' '.join(key).strip()}, which a claim names.")

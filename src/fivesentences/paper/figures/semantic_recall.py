@@ -25,6 +25,7 @@ from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
 from fivesentences.plan.rows import Row
+from fivesentences.plan.studies import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -52,9 +53,11 @@ class SemanticRecallFigure(RunsFigure):
             InputError: If a run or a value is missing (named), or runs were evaluated at different m.
         """
         study, scale, rows = context.study, context.scale, context.rows(self)
-        made = [row for row in rows if row.left_out is None]
+        roles = unique(row.role for row in rows)
+        made = sorted((row for row in rows if row.left_out is None), key=lambda row: roles.index(row.role))
         results = Results(frame)
-        data = self._tidy(made, line_labels(made, study), results, scale.evaluation_phi)
+        labels = [label for role in roles for label in line_labels([row for row in made if row.role == role], study)]
+        data = self._tidy(made, labels, results, scale.evaluation_phi)
         notes = [
             *notes_on_data(study, rows, results),
             f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, {self.formula} formula, the query's own "
@@ -63,7 +66,7 @@ class SemanticRecallFigure(RunsFigure):
             *notes_on_missing(study, scale, rows),
             *self.notes,
         ]
-        return Drawing(data, notes, None if data.empty else functools.partial(_draw, data=data))
+        return Drawing(data, notes, None if data.empty else functools.partial(_draw, data=data, study=study))
 
     def _tidy(self, rows: Sequence[Row], labels: Sequence[str], results: Results, phi: str) -> pd.DataFrame:
         """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
@@ -96,15 +99,31 @@ def _relevant_counts(rows: Sequence[Row], measures: Sequence[Measure], results: 
     return counts
 
 
-def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
-    """Two rows (text to image as in the paper, and image to text) by two columns (recall, semantic recall)."""
+def _draw(canvas: Canvas, data: pd.DataFrame, study: Study) -> None:
+    """By dataset two rows (text to image as in the paper, and image to text), and two columns (recall, semantic)."""
+    datasets = [part for _, part in data.groupby("role", sort=False)]
     # Labels stand below each other beside a panel, so many of them need a higher one.
-    height = max(HEIGHT, 2 * APART * data["label"].nunique() + HEIGHT - 2 * PANEL)
-    canvas.set_size_inches(WIDTH, height)
-    axes = canvas.subplots(2, 2, sharex=True)
+    labels = max(part["label"].nunique() for part in datasets)
+    height = max(HEIGHT, 2 * APART * labels + HEIGHT - 2 * PANEL)
+    canvas.set_size_inches(WIDTH, len(datasets) * height)
     # Room for the longest label beside the right-hand panels.
     right = 1 - (widest_label(data["label"].unique()) + 0.22) / WIDTH
-    canvas.subplots_adjust(left=0.07, right=right, top=0.93, bottom=0.085, wspace=0.18, hspace=0.16)
+    for place, of_dataset in enumerate(datasets):
+        named = "" if len(datasets) == 1 else f"{study.label_of(of_dataset['dataset'].iloc[0])}. "
+        axes = canvas.add_gridspec(
+            2,
+            2,
+            left=0.07,
+            right=right,
+            top=1 - (place + 0.07) / len(datasets),
+            bottom=1 - (place + 0.915) / len(datasets),
+            wspace=0.18,
+            hspace=0.16,
+        ).subplots(sharex=True)
+        _draw_dataset(axes, of_dataset, named)
+
+
+def _draw_dataset(axes: Any, data: pd.DataFrame, named: str) -> None:
     k = int(data["k"].iloc[0])
     for row, direction in enumerate(ORDER):
         for column, (style, title) in enumerate(STYLES.items()):
@@ -112,7 +131,7 @@ def _draw(canvas: Canvas, data: pd.DataFrame) -> None:
             part = data[(data["direction"] == direction) & (data["style"] == style)]
             ends = _draw_lines(panel, part)
             if row == 0:
-                panel.set_title(title.format(k=k), loc="left", pad=8)
+                panel.set_title(named + title.format(k=k), loc="left", pad=8)
             if row == 1:
                 panel.set_xlabel("relevant images m")
             if column == 0:

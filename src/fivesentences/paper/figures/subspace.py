@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from fivesentences.config.types import Share
+from fivesentences.config.types import Name, Share
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.category_looks import looks_of_categories
@@ -21,6 +21,7 @@ from fivesentences.paper.figures.placing import places_beside
 from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure
 from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
+from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed
 from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
 from fivesentences.plan.exhibits import Source
@@ -48,12 +49,21 @@ class SubspaceFigure(SubspaceRowsFigure):
     reads: ClassVar[Source] = "subspace_projection"
 
     kind: Literal["subspace"]
+    published: Name | None = Field(
+        default=None,
+        description="file in config/published, without .csv, of margins at the last epoch; its rows are named "
+        "anchor-negative",
+    )
     at: list[Share] = Field(
         default=[0.0, 0.4, 1.0],
         min_length=1,
         max_length=4,
         description="shares of the training: the recorded epochs next to them are shown",
     )
+
+    def published_table(self) -> Name | None:
+        """File name of the published margins."""
+        return self.published
 
     def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
         """Collect the margins and the projection of one run; see ``FigureKind``.
@@ -71,11 +81,14 @@ class SubspaceFigure(SubspaceRowsFigure):
         row = made[0]
         margins = margins_at(of_run(read_category_margins(numbers), row.runs[0].name), self.at)
         points = _read_projection(numbers)
-        data = pd.concat([margins.assign(what="margin"), points.assign(what="point")], ignore_index=True)[COLUMNS]
+        published = _published_margins(row, self.at, margins, context.published_rows(self))
+        parts = [margins.assign(what="margin"), *published, points.assign(what="point")]
+        data = pd.concat(parts, ignore_index=True)[COLUMNS]
         data = data.astype({"epoch": "Int64", "pairs": "Int64"})
         names = {one: context.study.label_of(one) for one in sorted({*margins["anchor"], *points["category"]})}
         notes = [
             *_notes(row, margins, points, context),
+            *(_note_on_published(published[0], margins, names) if published else []),
             *notes_on_left_out(rows, context.scale.scale, context.study),
             *self.notes,
         ]
@@ -92,6 +105,38 @@ def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:
     recorded = np.sort(frame["epoch"].unique())
     epochs = sorted({int(recorded[np.argmin(np.abs(recorded - share * recorded[-1]))]) for share in at})
     return frame[frame["epoch"].isin(epochs)][MARGINS].sort_values(["epoch", "anchor", "negative"], ignore_index=True)
+
+
+def _published_margins(
+    row: SubspaceRow, at: Sequence[float], margins: pd.DataFrame, published: Mapping[str, PublishedRow]
+) -> list[pd.DataFrame]:
+    """The paper's margins of the last epoch, as ``margins`` has ours; none for other documents or another epoch."""
+    of_role = {name: one for name, one in published.items() if one.role == row.role}
+    if not of_role or max(at) < 1:
+        return []
+    pairs = [name.split("-", 1) for name in of_role]
+    return [
+        pd.DataFrame(
+            {
+                "what": "published",
+                "epoch": margins["epoch"].max(),
+                "anchor": [anchor for anchor, _ in pairs],
+                "negative": [negative for _, negative in pairs],
+                "mean_margin": [one.values["", "margin"] for one in of_role.values()],
+            }
+        )
+    ]
+
+
+def _note_on_published(published: pd.DataFrame, margins: pd.DataFrame, names: Mapping[str, str]) -> list[str]:
+    """Each published margin beside ours."""
+    last = margins[margins["epoch"] == margins["epoch"].max()].set_index(["anchor", "negative"])["mean_margin"]
+    found = []
+    for one in published.itertuples():
+        pair = (str(one.anchor), str(one.negative))
+        here = f"here {last[pair]:.2f}" if pair in last.index else "not here"
+        found.append(f"{names.get(pair[0], pair[0])} and {names.get(pair[1], pair[1])} {one.mean_margin:g}, {here}")
+    return [f"Published mean margins in the last epoch, about: {'; '.join(found)}."]
 
 
 def _read_projection(numbers: Sequence[Path]) -> pd.DataFrame:

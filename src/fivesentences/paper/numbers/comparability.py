@@ -9,6 +9,7 @@ from pydantic import Field
 from fivesentences.config import EvaluationPhi, Name, Strict, as_list
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.encoded import members_of
+from fivesentences.plan.readings import galleries_of
 from fivesentences.plan.rows import Row
 
 
@@ -30,7 +31,7 @@ class PublishedSetting(Strict):
         value = getattr(self, key)
         return value.get(role) if isinstance(value, dict) else value
 
-    def images_of(self, role: str, folds: int | None) -> int | None:
+    def images_of(self, role: str, folds: int | str | None) -> int | None:
         """The images of a gallery of a role, or of one of its folds: ``{coco: 5000, coco_folds: 1000}``."""
         of_folds = self.of_role("images", f"{role}_folds") if folds is not None else None
         found: int | None = of_folds or self.of_role("images", role)
@@ -64,7 +65,8 @@ def differing_settings(
     if read - {setting.features_of(row.role, row.features)}:
         differs.append("features")
     images = setting.images_of(row.role, row.folds)
-    if images is not None and any(results.gallery(run.name).images // (row.folds or 1) != images for run in row.runs):
+    galleries = galleries_of(row.folds)
+    if images is not None and any(results.gallery(run.name).images // galleries != images for run in row.runs):
         differs.append("gallery size")
     if measure is not None and measure.phi and measure.phi not in as_list(setting.phi):
         differs.append("phi")

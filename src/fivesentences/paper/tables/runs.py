@@ -99,7 +99,7 @@ class GroupKey(NamedTuple):
     captions_per_image: int | None
     epochs: int | None
     one_caption_per_image: bool | None
-    folds: int | None
+    folds: int | str | None
 
     @classmethod
     def of(cls, row: Row) -> GroupKey:
@@ -123,7 +123,8 @@ class GroupKey(NamedTuple):
         played = "" if dataset == self.role else f" in the role of {study.label_of(self.role)}"
         features = "" if self.features is None else f", {study.label_of(self.features)}"
         training = training_in_words(self.epochs, self.one_caption_per_image)
-        galleries = [] if self.folds is None else [f"mean of {self.folds} folds of the test split"]
+        read = self.folds if isinstance(self.folds, str) else f"mean of {self.folds}"
+        galleries = [] if self.folds is None else [f"{read} folds of the test split"]
         return ", ".join([f"{study.label_of(dataset)}{played}{features}", captions, *training, *galleries])
 
 
@@ -206,6 +207,8 @@ class _Filling:
         beside = {row.published for row in rows}
         missing = [row.published for row in self.without_time if GroupKey.of(row) == key]
         found = [row for row, roles in self.also_published if key.role in roles and key.fits(row)]
+        splits = {self.published_row(name).split for name in beside if name}  # such as 1K and 5K, each its own group
+        found = [row for row in found if not splits or row.split in splits or row.role != key.role]
         found += [self.published_row(name) for name in unique(filter(None, missing)) if name not in beside]
         return [self.published_only_row(row, same_data and row.role == key.role) for row in found]
 

@@ -27,6 +27,7 @@ from fivesentences.paper.text.names import DIRECTIONS
 from fivesentences.paper.text.subspace_notes import (
     epoch_of,
     notes_on_divisions,
+    notes_on_inputs,
     notes_on_left_out,
     notes_on_measures,
     notes_on_published,
@@ -181,7 +182,8 @@ class _Filling:
         """Notes on the divisions, the metrics, the published values and what is missing, and the study's own."""
         spec, study, notes = self.spec, self.context.study, []
         if self.made:
-            notes = notes_on_divisions(self.made, self.results, study) + notes_on_measures(spec.columns)
+            notes = notes_on_divisions(self.made, self.results, study) + notes_on_inputs(self.made, study)
+            notes += notes_on_measures(spec.columns)
             notes += notes_on_subspace_seeds(self.made)
             beside = [(row, found) for row in self.made if (found := self.beside(row)) is not None]
             alone = [row for rows in self.groups.values() for row in self.alone(rows)]

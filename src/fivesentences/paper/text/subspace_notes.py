@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fivesentences.config.documents import Selection
+from fivesentences.config.documents import Prepare, Selection
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import (
     MeasuredSubspaces,
@@ -19,6 +19,11 @@ from fivesentences.plan.studies import Study
 from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
 
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}
+PREPARED: dict[Prepare, str] = {
+    "as_stored": "as stored",
+    "standardise": "standardised",
+    "sqrt_standardise": "square roots, standardised",
+}
 DIVISORS = {
     "mAP": "mAP: over the whole ranking; each precision at a relevant item counts, divided by how many there are.",
     "mAP@100": "mAP@100: over the first 100 items, divided by how many relevant ones are among them.",
@@ -35,8 +40,8 @@ def epoch_of(row: SubspaceRow) -> str:
 
 def place_of(row: SubspaceRow, study: Study) -> str:
     """Documents and division of a row, such as ``Scenes in the role of Wikipedia, split as in the paper``."""
-    documents = study.label_of(row.documents or row.role)
-    played = "" if row.documents in (None, row.role) else f" in the role of {study.label_of(row.role)}"
+    documents, role = study.label_of(row.documents or row.role), study.label_of(row.role)
+    played = "" if documents.startswith(role) else f" in the role of {role}"
     return f"{documents}{played}, {study.label_of(row.division)}"
 
 
@@ -59,6 +64,22 @@ def notes_on_divisions(rows: Sequence[SubspaceRow], results: SubspaceResults, st
         chance = number(results.by_chance(some), 3)
         notes.append(f"{where}: {parts}; a random ranking is expected to reach an mAP of {chance}.")
     return notes
+
+
+def notes_on_inputs(rows: Sequence[SubspaceRow], study: Study) -> list[str]:
+    """How vectors of images and texts become inputs, where methods do not say it themselves."""
+    said = {}
+    for row in rows:
+        if row.spec.inputs is None:
+            run = row.runs[0]
+            images, texts = PREPARED[run.image], PREPARED[run.text]
+            said[study.label_of(run.documents)] = f"images {images}, texts {texts}"
+    if not said:
+        return []
+    return [
+        f"Inputs: {'; '.join(f'{documents}: {how}' for documents, how in said.items())}. Means and deviations are "
+        "those of training documents."
+    ]
 
 
 def notes_on_measures(measures: Sequence[SubspaceMeasure]) -> list[str]:

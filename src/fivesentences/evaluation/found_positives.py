@@ -1,0 +1,123 @@
+"""How many pairs a phi, or shared labels, take for right until they reach each pair that a judge calls right.
+
+Figure 1 and section B of DAA's supplement: the positives that a metric takes for granted, held against those that
+people confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fivesentences.config.scales import LABELS, RIGHT
+from fivesentences.console import track
+from fivesentences.corpus import Corpus
+from fivesentences.corpus.judgements import Judgements
+from fivesentences.errors import InputError
+from fivesentences.semantics import read_phi
+from fivesentences.storage import replacing
+
+COLUMNS = ["judge", "dataset", "caption_id", "image_id", "order", "searched", "pairs"]
+BLOCK = 20_000_000  # cells of a matrix that are looked at together
+
+
+def pairs_until(
+    phi: ArrayLike, image_of_caption: ArrayLike, captions: ArrayLike, images: ArrayLike
+) -> NDArray[np.int64]:
+    """How many pairs of a caption with another image have at least the phi of each right pair.
+
+    Args:
+        phi: ``[captions, images]``, finite.
+        image_of_caption: ``[captions]`` The image that each caption was written for; that pair is not counted.
+        captions, images: ``[positives]`` The right pairs, none of them a caption with its own image.
+
+    Returns:
+        ``[positives]`` the counts, each with the right pair itself and all that have the same phi.
+
+    Raises:
+        InputError: If there is no right pair, one is of a caption with its own image, or a value is not finite.
+    """
+    matrix, owner = np.asanyarray(phi), np.asarray(image_of_caption)
+    rows, columns = np.asarray(captions), np.asarray(images)
+    if len(rows) == 0:
+        raise InputError("there is no right pair of a caption with another image, so none can be found.")
+    if (own := np.flatnonzero(owner[rows] == columns)).size:
+        raise InputError(f"pair {own[0]} is of caption {rows[own[0]]} with its own image; leave these out.")
+    values, place = np.unique(matrix[rows, columns], return_inverse=True)
+    reached = np.zeros(len(values) + 1, dtype=np.int64)  # pairs whose phi is at least the first so many values
+    for block, start in _blocks(matrix):
+        if not np.isfinite(block).all():
+            raise InputError("phi holds a value that is not finite; make phi again.")
+        places = np.searchsorted(values, block.ravel(), side="right").reshape(block.shape)
+        places[np.arange(len(block)), owner[start : start + len(block)]] = 0
+        reached += np.bincount(places.ravel(), minlength=len(values) + 1)
+    at_least = np.cumsum(reached[:0:-1])[::-1]
+    return at_least[place.ravel()]
+
+
+def shared_labels(labels: ArrayLike, image_of_caption: ArrayLike) -> NDArray[np.int8]:
+    """``[captions, images]`` in how many labels the caption's own image and another differ, with a minus sign.
+
+    The order in which plausible matches (PMRP) are taken: the fewer labels differ, the better.
+
+    Args:
+        labels: ``[images, labels]`` Whether an image has a label; at most 127 labels.
+        image_of_caption: ``[captions]``.
+    """
+    known = np.asarray(labels, dtype=np.float32)
+    differing = known @ (1 - known).T
+    of_images: NDArray[np.int8] = -(differing + differing.T).round().astype(np.int8)
+    return np.asarray(of_images[np.asarray(image_of_caption)])
+
+
+def write_found_positives(
+    corpus: Corpus,
+    judgements: Judgements,
+    phis: Mapping[str, Path | str],
+    labels: ArrayLike | None,
+    out: Path | str,
+) -> None:
+    """Write one line for each right pair and order (a phi, or labels): how many pairs are searched until then.
+
+    Args:
+        corpus: The split that the matrices are of.
+        judgements: Of pairs of that split, by a judge of ``RIGHT``.
+        phis: ``.npy`` file of each phi by name, as ``write_phi`` wrote it.
+        labels: ``[images, labels]`` of the split's images; None: the order by labels is left out.
+        out: A ``.parquet`` with the columns ``COLUMNS``; ``pairs`` is the number of all.
+
+    Raises:
+        InputError: If a matrix is missing, damaged or of other captions, or as ``pairs_until`` raises.
+    """
+    pairs = judgements.pairs
+    right = pairs[~pairs["own"] & (pairs["human"] >= RIGHT[judgements.name])]
+    captions, images, owner = right["caption"].to_numpy(), right["image"].to_numpy(), corpus.image_of_caption
+    about = {
+        "judge": judgements.name,
+        "dataset": corpus.name,
+        "caption_id": corpus.table["caption_id"].to_numpy()[captions],
+        "image_id": corpus.images["image_id"].to_numpy()[images],
+        "pairs": corpus.n_captions * (corpus.n_images - 1),
+    }
+    matrices: dict[str, Callable[[], NDArray]] = {
+        name: partial(read_phi, path, corpus.captions) for name, path in phis.items()
+    }
+    if labels is not None:
+        matrices[LABELS] = partial(shared_labels, labels, owner)
+    frames = []
+    for name, make in track(matrices.items(), f"search for pairs of {judgements.name}", len(matrices)):
+        phi = make()
+        frames.append(pd.DataFrame({**about, "order": name, "searched": pairs_until(phi, owner, captions, images)}))
+    with replacing(out) as temporary:
+        pd.concat(frames, ignore_index=True)[COLUMNS].to_parquet(temporary, index=False)
+
+
+def _blocks(matrix: NDArray) -> Iterator[tuple[NDArray, int]]:
+    rows = max(1, BLOCK // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), rows):
+        yield np.asarray(matrix[start : start + rows]), start
