@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
+from fivesentences.corpus import load_karpathy
 from fivesentences.errors import InputError
-from fivesentences.training.released_vocabulary import ReleasedVocabulary, released_words
+from fivesentences.training.released_vocabulary import ReleasedVocabulary
+from fivesentences.training.released_words import released_words
+from fivesentences.training.vocabulary import UNKNOWN, Vocabulary
 
 TEXT = """a dog man's dogs' don't they're t-shirt cannot gonna 'tis rock'n'roll o'clock '90s 2,000 3:30 5.5 u.s.a "stop"
 “go” (left) [right] a,b red, blue: $5 50% #1 a&b -- and/or x;y e-mail naïve * — '' ' " 'hello' , ` <b>"""
@@ -27,6 +31,24 @@ CAPTIONS = {
 @pytest.mark.parametrize("caption", CAPTIONS)
 def test_punctuation_and_endings_are_words_as_in_released_vocabularies(caption):
     assert released_words(caption) == CAPTIONS[caption].split()
+
+
+@given(
+    st.lists(st.sampled_from(["a", "dog", "cannot", "gonna", "t-shirt", "3", "wanna", "co-op-x"]), min_size=1),
+    st.sampled_from(["", ".", " .", " . ", "\t."]),
+)
+def test_plain_captions_are_cut_as_nltk_would(pieces, end):
+    text = " ".join(pieces) + end
+    assert released_words(text.upper()) == NLTKWordTokenizer().tokenize(text)
+
+
+@pytest.mark.data
+def test_real_captions_of_one_sentence_are_cut_by_nltk(mirror):
+    captions = load_karpathy(mirror / "flickr30k" / "flickr30k.zip", "flickr30k").captions[::29]
+    single = [text for text in captions if not re.search(r"[.?!]\s+\S", text)]
+    assert len(single) > 4000
+    for text in single:
+        assert released_words(text) == NLTKWordTokenizer().tokenize(text.lower()), text
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), st.sampled_from(["", ".", " .", "?", "..."]))
@@ -52,6 +74,31 @@ def test_a_released_vocabulary_gives_its_numbers(tmp_path):
     words = ReleasedVocabulary.read(vocabulary_file(tmp_path / "v.json"))
     assert len(words) == 8
     assert words.encode("A dog's cat.") == [1, 4, 5, 6, 3, 7, 2]
+
+
+def test_a_run_has_the_same_numbers_and_its_vocabulary_is_written_with_the_way_of_cutting(tmp_path):
+    released = ReleasedVocabulary.read(vocabulary_file(tmp_path / "v.json"))
+    vocabulary = released.for_training()
+    assert vocabulary.words == ("<pad>", "<start>", "<end>", "<unk>", "a", "dog", "'s", ".")
+    assert vocabulary.encode("A dog's cat.") == released.encode("A dog's cat.") == [1, 4, 5, 6, 3, 7, 2]
+    vocabulary.write(tmp_path / "vocabulary.json")
+    again = Vocabulary.read(tmp_path / "vocabulary.json")
+    assert again == vocabulary and again.encode("A dog's cat.") == [1, 4, 5, 6, 3, 7, 2]
+    (tmp_path / "vocabulary.json").write_text((tmp_path / "vocabulary.json").read_text().replace("nltk", "spacy"))
+    with pytest.raises(InputError, match="its 'tokens' is spacy"):
+        Vocabulary.read(tmp_path / "vocabulary.json")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("path", ["flickr30k/f30k_precomp_vocab.json", "coco/coco_precomp_vocab.json"])
+def test_released_lists_can_be_trained_with(path, mirror):
+    """Every word stands in the captions of the release, so that few are unknown."""
+    released = ReleasedVocabulary.read(mirror / path)
+    vocabulary = released.for_training()
+    assert len(vocabulary) == len(released) and vocabulary.number == released.number
+    captions = load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco").captions[::10]
+    numbers = [number for caption in captions for number in vocabulary.encode(caption)]
+    assert numbers.count(UNKNOWN) / len(numbers) < 0.02
 
 
 def test_another_file_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -74,6 +75,20 @@ def test_selection_by_ncs_keeps_the_epoch_with_the_best_nsum(inputs, spec_of, tm
     history = pd.read_csv(tmp_path / "history.csv")
     assert history.loc[history["best"] == 1, column].item() == history[column].max()
     assert history[column].between(0, 600).all()
+
+
+def test_a_released_vocabulary_is_that_of_the_run_whatever_it_trains_on(inputs, spec_of, tmp_path):
+    words = ["<pad>", "<start>", "<end>", "<unk>", "zebra", "a", ".", "the"]
+    number = {word: place for place, word in enumerate(words)}
+    (tmp_path / "v.json").write_text(json.dumps({"word2idx": number}))
+    spec = spec_of(epochs=1, fraction=0.25, vocabulary=tmp_path / "v.json")
+    train_run(spec, *inputs, tmp_path / "run")
+    trained = load_trained(tmp_path / "run")
+    assert trained.vocabulary.words == tuple(words) and trained.spec == spec
+    assert trained.vocabulary.encode("A dog, the zebra.") == [1, 5, 3, 3, 7, 4, 6, 2]  # a dog , the zebra .
+    (tmp_path / "v.json").write_text(json.dumps({"word2idx": number | {"one": len(number)}}))
+    train_run(spec, *inputs, tmp_path / "run")  # not finished: the file has changed
+    assert load_trained(tmp_path / "run").vocabulary.words == (*words, "one")
 
 
 def test_vocabulary_and_preparation_come_from_the_runs_own_training_images(inputs, spec_of, tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from fivesentences.config.types import Count, DevSelection, Fraction, Strict
 
@@ -24,6 +25,11 @@ class Hyperparameters(Strict):
     )
     gradient_clip: float = Field(default=2.0, gt=0, description="largest norm of the gradient")
     min_word_count: Count = Field(default=4, description="words seen less often in training captions are `<unk>`")
+    vocabulary: Path | None = Field(
+        default=None,
+        description="word list of a release (`*_vocab.json`); nltk then cuts captions, and min_word_count is not used. "
+        "null: words of the run's training captions, without punctuation",
+    )
     selection: DevSelection = Field(
         default="rsum",
         description="dev score by which an epoch's weights are kept: the sum of recalls, of NCS by CIDEr, or of NCS by "
@@ -53,6 +59,11 @@ class Hyperparameters(Strict):
         le=1024,
         description="CPU threads; they affect the result, since sums depend on them",
     )
+
+    @model_serializer(mode="wrap")
+    def _without_the_usual_vocabulary(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without ``vocabulary`` where it is null, as settings were recorded before it was there."""
+        return {key: value for key, value in serialise(self).items() if (key, value) != ("vocabulary", None)}
 
     @model_validator(mode="after")
     def _batches_have_one_order(self) -> Hyperparameters:

@@ -349,11 +349,13 @@ class Rules(SubspaceRules):
             }
             for spec in specs
         ]
+        words = {words for spec in specs if (words := spec.training.vocabulary) is not None}
         return Step(
             {
                 "corpus": places.corpus(specs[0].dataset),
                 "features": plan.features_of(specs[0]),
                 "phi": plan.phi_read_by(specs),
+                **({"vocabulary": sorted(words)} if words else {}),
             },
             {"runs": runs, "tensorboard": plan.scale.training.tensorboard},
         )

@@ -19,6 +19,7 @@ from fivesentences.models.concepts import ConceptGraph
 from fivesentences.plan.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions, Encoder
 from fivesentences.training.extras import Stage, concepts_of, extras_of
+from fivesentences.training.released_vocabulary import ReleasedVocabulary
 from fivesentences.training.vocabulary import Vocabulary
 
 # Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
@@ -132,7 +133,8 @@ class Split:
 class RunData:
     """Everything that a run reads; vocabulary and preparation come from its own training data alone.
 
-    So do concepts, unless the model asks for those of the whole training split.
+    So do concepts, unless the model asks for those of the whole training split. A vocabulary that the settings name is
+    that of a release.
     """
 
     vocabulary: Vocabulary
@@ -148,7 +150,8 @@ class RunData:
         """Read the corpus, take the run's fraction of the training split, and prepare features and captions.
 
         Raises:
-            InputError: If a split has no images, or the features lack an image, contain NaN or have the wrong layout.
+            InputError: If a split has no images, the features lack an image, contain NaN or have the wrong layout, or
+                the file named as vocabulary is not a released one.
         """
         whole, table = Corpus.read(corpus), FeatureTable.open(features)
         layout, name = spec.model.layout, spec.model.name
@@ -159,7 +162,10 @@ class RunData:
         )
         whole_train = whole.split("train")
         train = training_part(whole_train, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
-        vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
+        if (words := spec.training.vocabulary) is None:
+            vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
+        else:
+            vocabulary = ReleasedVocabulary.read(words).for_training()
         concepts = concepts_of(spec.model, whole_train if spec.model.concept_options.captions == "all" else train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)

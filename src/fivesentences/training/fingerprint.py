@@ -42,6 +42,8 @@ def fingerprint(
     read = {f"the matrix of {name}": path for name, path in (phi_files or {}).items() if path.suffix == ".npy"}
     if (glove := spec.model.concept_options.glove) is not None:
         read["the GloVe file"] = glove
+    if (words := spec.training.vocabulary) is not None:
+        read["the vocabulary file"] = words
     return {name: content_of(path) for name, path in read.items()} | {
         SETTINGS: spec.model_dump_json(),
         "the corpus file": content_of(corpus),

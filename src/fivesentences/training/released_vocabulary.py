@@ -1,61 +1,15 @@
-"""Captions as sequences of the word numbers of a released code, for checkpoints that its authors trained."""
+"""Captions as sequences of the word numbers of a released code: for its authors' checkpoints, and for runs of ours."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fivesentences.documents import read_json
-from fivesentences.errors import InputError, install
-from fivesentences.training.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
-
-if TYPE_CHECKING:
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-
-# A sentence ends at . ? ! before white space, but not behind a single letter (j. smith) or one of these.
-ABBREVIATIONS = frozenset(
-    {"mr", "mrs", "ms", "dr", "st", "jr", "sr", "vs", "mt", "ft", "no", "prof", "u.s", "a.m", "p.m"}
-)
-SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-
-
-def released_words(caption: str) -> list[str]:
-    """Words of a caption as nltk's ``word_tokenize`` cuts its lower case, where punctuation marks are words too.
-
-    Within a sentence this is nltk's own tokenizer. To find where sentences end, ``word_tokenize`` asks a trained model
-    (punkt), which would be one more download; here ``SENTENCE_END`` and ``ABBREVIATIONS`` decide, which affects only
-    captions of several sentences.
-
-    Raises:
-        InputError: If nltk is not installed.
-    """
-    return [word for sentence in _sentences(caption.lower()) for word in _tokenizer().tokenize(sentence)]
-
-
-@cache
-def _tokenizer() -> NLTKWordTokenizer:
-    """Imported when it is first needed: nltk takes seconds where scikit-learn is installed."""
-    try:
-        from nltk.tokenize.destructive import NLTKWordTokenizer
-    except ImportError:
-        raise InputError(
-            "captions for a released checkpoint are tokenized by nltk, which is not installed", cure=install("train")
-        ) from None
-    return NLTKWordTokenizer()
-
-
-def _sentences(text: str) -> list[str]:
-    sentences: list[str] = []
-    for part in SENTENCE_END.split(text.strip()):
-        before = sentences[-1].split()[-1].removesuffix(".") if sentences else ""
-        if sentences and sentences[-1].endswith(".") and (len(before) == 1 or before in ABBREVIATIONS):
-            sentences[-1] += " " + part
-        else:
-            sentences.append(part)
-    return sentences
+from fivesentences.errors import InputError
+from fivesentences.training.released_words import released_words
+from fivesentences.training.vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -107,3 +61,11 @@ class ReleasedVocabulary:
                 f"{path}: '{SPECIAL[PAD]}' is word {number[SPECIAL[PAD]]}; in released vocabularies it is {PAD}."
             )
         return cls({str(word): int(value) for word, value in number.items()})
+
+    def for_training(self) -> Vocabulary:
+        """The same words with the same numbers, for a run that is trained here.
+
+        Raises:
+            InputError: If the special words are not the first four in their usual order.
+        """
+        return Vocabulary(tuple(sorted(self.number, key=self.number.__getitem__)), "nltk")

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, get_args
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.storage import write_json
+from fivesentences.training.released_words import released_words
+
+Tokens = Literal["pattern", "nltk"]
 
 PAD, START, END, UNKNOWN = range(4)
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")  # numbered as in every released vocabulary
@@ -23,8 +27,7 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 def words_of(caption: str) -> list[str]:
     """Lower-case words of a caption, by the pattern ``WORD``.
 
-    The released codes use nltk's ``word_tokenize``, which also keeps punctuation marks as words and splits "man's" in
-    two; it needs a trained model, which would be one more download.
+    The released codes cut otherwise, see ``released_words``: punctuation marks are words too, and "man's" is two.
     """
     return WORD.findall(caption.lower())
 
@@ -33,11 +36,16 @@ def words_of(caption: str) -> list[str]:
 class Vocabulary:
     """The words of a model, in the order of their numbers; the first four are ``SPECIAL``.
 
+    Attributes:
+        words: As strings.
+        tokens: What cuts captions into words: ``"pattern"``, see ``words_of``, or ``"nltk"``, see ``released_words``.
+
     Raises:
         InputError: If the special words do not come first or a word occurs twice.
     """
 
     words: tuple[str, ...]
+    tokens: Tokens = "pattern"
 
     def __post_init__(self) -> None:
         if self.words[: len(SPECIAL)] != SPECIAL:
@@ -63,16 +71,17 @@ class Vocabulary:
 
     def encode(self, caption: str) -> list[int]:
         """``<start>``, the caption's words, ``<end>``, as numbers."""
-        number = self.number
-        return [START, *(number.get(word, UNKNOWN) for word in words_of(caption)), END]
+        number, cut = self.number, words_of if self.tokens == "pattern" else released_words
+        return [START, *(number.get(word, UNKNOWN) for word in cut(caption)), END]
 
     def decode(self, numbers: Sequence[int]) -> str:
         """The words of some numbers, separated by spaces, special words included."""
         return " ".join(self.words[number] for number in numbers)
 
     def write(self, path: Path | str) -> None:
-        """Write as JSON: the format's version, the word pattern, the words in the order of their numbers."""
-        write_json(path, {"format": FORMAT, "word_pattern": WORD.pattern, "words": list(self.words)})
+        """Write as JSON: the format's version, what cuts captions, the words in the order of their numbers."""
+        cut = {"word_pattern": WORD.pattern} if self.tokens == "pattern" else {"tokens": self.tokens}
+        write_json(path, {"format": FORMAT, "words": list(self.words)} | cut)
 
     @classmethod
     def read(cls, path: Path | str) -> Vocabulary:
@@ -87,4 +96,7 @@ class Vocabulary:
         words = content.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise InputError("its 'words' is no list of words", where=path, cure="train the model again")
-        return cls(tuple(words))
+        tokens = content.get("tokens", "pattern")
+        if tokens not in get_args(Tokens):
+            raise InputError(f"its 'tokens' is {str(tokens)[:40]}", where=path, cure="train the model again")
+        return cls(tuple(words), tokens)

@@ -75,7 +75,7 @@ class SplitsTable(TableKind):
             label = context.study.label_of(dataset) + ("" if row.folds is None else f", one of {row.folds} folds")
             keys = {"role": row.role, "dataset": dataset, "folds": row.folds or ""}
             rows.append(TableRow("ours", (label,), keys, row.published or "", dataset == row.role, cells))
-        groups = (Group("", {}, tuple(rows)),) if rows else ()
+        groups = (Group("Datasets of the scale", {}, tuple(rows)),) if rows else ()
         notes = (
             *(_how_read(context.study.label_of(name), one) for name, one in sizes.items() if one.read_as),
             *self.notes,
