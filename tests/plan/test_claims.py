@@ -252,11 +252,6 @@ def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
     assert without == ("map", "last")  # CCA has no epochs
 
 
-@pytest.fixture(scope="module")
-def papers_scale() -> Plan:
-    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-
-
 def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
     found = papers_scale.cells_of_claims("paper")
     of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
@@ -314,32 +309,27 @@ def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
 # --- at the papers' scale -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def printed_scale() -> Plan:
-    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-
-
-def test_every_claim_has_cells_at_the_papers_scale(printed_scale):
-    found = printed_scale.cells_of_claims("paper")
+def test_every_claim_has_cells_at_the_papers_scale(papers_scale):
+    found = papers_scale.cells_of_claims("paper")
     bare = [
         f"{paper.name}/{one.name}"
-        for paper in printed_scale.claims
+        for paper in papers_scale.claims
         for one in paper.claims.claims
         if isinstance(one.test, RunsTest | LevelTest | MethodsTest) and not found[paper.name, one.name]
     ]
     assert bare == []
-    assert printed_scale.judged and "labels" not in bare and printed_scale.phis_read("found_positives")
+    assert papers_scale.judged and papers_scale.phis_read("found_positives")  # which test the others
 
 
-def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(printed_scale):
+def test_an_effect_is_held_against_that_on_another_dataset_model_or_features(papers_scale):
     def sides(paper, claim):
-        for cell in cells(printed_scale, paper, claim):
-            yield cell, [printed_scale.runs[term.runs[0]] for term in cell.terms]
+        for cell in cells(papers_scale, paper, claim):
+            yield cell, [papers_scale.runs[term.runs[0]] for term in cell.terms]
 
     for cell, runs in sides("five_sentences", "gain_larger_flickr30k"):
         assert [run.dataset for run in runs] == ["flickr30k", "flickr30k", "coco", "coco"]
         assert len({run.model.folder for run in runs}) == 1 and {run.fraction for run in runs} == {1.0}
-        assert cell.per_image(printed_scale.scale.evaluation_phi) is None  # the images are others
+        assert cell.per_image(papers_scale.scale.evaluation_phi) is None  # the images are others
     for _, runs in sides("five_sentences", "models_closer_with_more_items"):
         assert [run.model.name for run in runs] == ["sgr", "sgr", "vsepp", "vsepp"]
         assert len({run.dataset for run in runs}) == 1

@@ -164,7 +164,11 @@ def _judge(
     match test:
         case RunsTest() | LevelTest() | MethodsTest():
             for cell in made:
-                effect = _of_runs(cell, numbers, phi) if isinstance(cell, RunCell) else _of_methods(cell, test, numbers)
+                if isinstance(cell, RunCell):
+                    effect = _of_runs(cell, numbers, phi)
+                else:
+                    assert isinstance(test, MethodsTest)
+                    effect = _of_methods(cell, test, numbers)
                 contrasted = not isinstance(test, LevelTest) and len(set(cell.runs)) > len(cell.seeds)
                 effects.append((cell.label, effect, shown.link(cell.runs, contrasted)))
                 kinds.append(tuple(dict.fromkeys(map(kind_of, cell.runs))))
@@ -250,7 +254,7 @@ def _value(numbers: Numbers, run: str, column: ColumnSpec, inference: str, phi: 
     return numbers.results.value(run, measure, inference)
 
 
-def _of_methods(cell: MethodCell, test: MethodsTest, numbers: Numbers) -> Effect:
+def _of_methods(cell: MethodCell, test: Any, numbers: Numbers) -> Effect:
     sides: list[list[pd.Series[float]]] = []
     directions = test.direction, test.b_direction or test.direction
     for runs, selection, direction in zip((cell.a, cell.b), cell.selection, directions, strict=True):

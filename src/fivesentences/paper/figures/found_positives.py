@@ -178,9 +178,9 @@ def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
         panel.plot(chance, chance * positives / pairs, color=look.colour, linestyle=look.dashes, linewidth=1.0)
         for number, point in enumerate(part[part["published"]].to_dict("records")):
             panel.plot(point["searched"], point["found"], "x", color="black", markersize=6, zorder=5)
-            text, place = f"paper, by {point['order']}", (point["searched"], point["found"])
+            text, where = f"paper, by {point['order']}", (point["searched"], point["found"])
             beside: Any = {"xytext": (6, -10)} if number % 2 else {"xytext": (-6, 4), "ha": "right"}
-            panel.annotate(text, place, textcoords="offset points", fontsize=7.5, **beside)
+            panel.annotate(text, where, textcoords="offset points", fontsize=7.5, **beside)
         panel.set_title(f"{study.label_of(judge)}, {study.label_of(part['dataset'].iloc[0])}", loc="left", pad=6)
         panel.set_xlabel("pairs of a caption with another image that are taken for right", labelpad=2)
         panel.set_ylabel("right pairs among them", color=SOFT)
