@@ -48,7 +48,11 @@ def test_every_file_of_the_catalogue_has_a_pointer_with_its_address_version_and_
 @pytest.mark.parametrize("folder", ["flickr8k", "cxc", "wikipedia"])
 def test_checksums_of_the_catalogue_are_those_of_original_files(folder, mirror):
     altered = {"flickr8k/Flickr8k_Dataset.zip"}  # that of the mirror has smaller photographs
-    checked = [file for file in FILES if file.path.startswith(f"{folder}/") and file.path not in altered]
+    checked = [
+        file
+        for file in FILES
+        if file.path.startswith(f"{folder}/") and file.path not in altered and (mirror / file.path).exists()
+    ]
     assert checked
     for file in checked:
         content = (mirror / file.path).read_bytes()
