@@ -252,11 +252,6 @@ def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():
     assert without == ("map", "last")  # CCA has no epochs
 
 
-@pytest.fixture(scope="module")
-def papers_scale() -> Plan:
-    return plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-
-
 def test_the_scheduled_margin_is_tested_on_every_dataset_of_the_papers_scale(papers_scale):
     found = papers_scale.cells_of_claims("paper")
     of_study = {name: cells for (paper, name), cells in found.items() if paper == "sched_sam"}
