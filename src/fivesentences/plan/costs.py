@@ -50,9 +50,10 @@ class Cost:
 def setting_of(spec: RunSpec, shape: Sequence[int]) -> str:
     """What the time of a training step depends on, such as ``scan, direction=i2t, 36 x 2048, batch 128``.
 
-    Of the model these are its widths, counts and choices; a share or a switch hardly changes the time.
+    Of the model these are its widths, counts and choices; a share or a switch hardly changes the time, nor does how
+    weights begin, how states are pooled, or which captions concepts are counted in.
     """
-    given = spec.model.model_dump(exclude_defaults=True)
+    given = spec.model.model_dump(exclude_defaults=True, exclude={"initialisation", "pooling", "concept_captions"})
     settings = {key: value for key, value in given.items() if isinstance(value, str) or type(value) is int}
     name = [str(settings.pop("name", spec.model.name)), *(f"{key}={value}" for key, value in settings.items())]
     return ", ".join([*name, " x ".join(map(str, shape)), f"batch {spec.training.batch_size}"])
