@@ -131,7 +131,8 @@ def results_of(
         noise = 0.4 * draw.standard_normal(len(frame))
         frame = frame.assign(value=12 + 4 * run.fraction + 3 * draw.random() + noise)
         if run.dataset == "coco":  # some rows are read in folds, too
-            frame = pd.concat([frame, frame.assign(inference=frame["inference"] + ", 5 folds")], ignore_index=True)
+            folds = (frame.assign(inference=frame["inference"] + part) for part in (", 5 folds", ", first of 5 folds"))
+            frame = pd.concat([frame, *folds], ignore_index=True)
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)[COLUMNS] if frames else pd.DataFrame(columns=COLUMNS)
 

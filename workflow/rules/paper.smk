@@ -41,6 +41,7 @@ rule plot_figure:
         **content("plot_figure"),
         scale=param("plot_figure", "scale"),
         pictured=param("plot_figure", "pictured"),
+        folder=param("plot_figure", "folder"),
         texts=param("plot_figure", "texts"),
     message:
         "{wildcards.figure} at scale {wildcards.scale}"

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.paper.document import write_document
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
-    studies = {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies}
+    studies = {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies}
     scale = check(Scale, snakemake.params.scale, "the scale")
     write_document(scale, studies, Path(snakemake.output.document))

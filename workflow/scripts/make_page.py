@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
 from fivesentences.paper.claims.writing import read_claims
@@ -10,13 +10,13 @@ from fivesentences.paper.site.examples import read_examples
 from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
     write_overview(
         Site.of(snakemake.params.site),
         check(Scale, snakemake.params.scale, "the scale"),
-        {Path(path).stem: read(PaperStudy, path) for path in snakemake.input.studies},
+        {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies},
         Path(snakemake.output.page).parent,
         corpora=[Corpus.read(path) for path in snakemake.input.corpora],
         trained=snakemake.params.trained,

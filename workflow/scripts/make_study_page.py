@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")
-    study, page = read(PaperStudy, snakemake.input.study), Path(snakemake.output.page)
+    study, page = read_study(Path(snakemake.input.study)), Path(snakemake.output.page)
     claims = read_claims(Path(snakemake.input.claims))["claims"]
     write_study_page(Site.of(snakemake.params.site), scale, snakemake.wildcards.study, study, page.parents[1], claims)

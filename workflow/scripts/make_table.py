@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.table.split("/")
     scale = check(Scale, snakemake.params.scale, "the scale")
-    context = Context(study, read(PaperStudy, snakemake.input.study), scale, Path(snakemake.params.folder))
+    context = Context(study, read_study(Path(snakemake.input.study)), scale, Path(snakemake.params.folder))
     numbers = [Path(path) for path in snakemake.input.numbers]
     context.study.exhibit(name).write(context, numbers, Path(snakemake.output.html).with_suffix(""))

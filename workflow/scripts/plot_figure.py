@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
 from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.figure.split("/")
     scale = check(Scale, snakemake.params.scale, "the scale")
     archives = [Path(path) for path in snakemake.input.photographs]
     photographs = {snakemake.params.pictured: Photographs(*archives)} if archives else {}
-    context = Context(study, read(PaperStudy, snakemake.input.study), scale, photographs=photographs)
+    folder = Path(snakemake.params.folder)
+    context = Context(study, read_study(Path(snakemake.input.study)), scale, folder, photographs)
     numbers = [Path(path) for path in snakemake.input.numbers]
     context.study.exhibit(name).write(context, numbers, Path(snakemake.output.png).with_suffix(""))

@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.studies import read_study
 
 with log_to(snakemake.log[0]):
     write_gallery(
         Site.of(snakemake.params.site),
         check(Scale, snakemake.params.scale, "the scale"),
-        read(PaperStudy, snakemake.input.study),
+        read_study(Path(snakemake.input.study)),
         Path(snakemake.input.disagreements),
         Photographs(*snakemake.input.photographs),
         Path(snakemake.output.page).parents[1],

@@ -541,31 +541,39 @@ class Rules(SubspaceRules):
     def make_table(self, scale: str, table: str) -> Step:
         """A table of a paper."""
         exhibit = self.plan.tables[table]
-        published = exhibit.published_table()
-        file = None if published is None else config_file(f"published/{published}.csv", self.plan.config)
-        folder = self.plan.config / "published" if file is None else file.parent
+        published = self._published(exhibit)
         return Step(
             {
                 "numbers": self._numbers(scale, table, exhibit),
                 "study": self._study_file(table),
-                "published": [] if file is None else [file],
+                "published": published,
             },
-            {"scale": self._settings(scale), "folder": str(folder), "texts": self._texts(table)},
+            {"scale": self._settings(scale), "folder": self._folder_of(published), "texts": self._texts(table)},
         )
+
+    def _published(self, exhibit: Exhibit) -> list[Path]:
+        """The published table that a table or figure is compared with; empty if there is none."""
+        name = exhibit.published_table()
+        return [] if name is None else [config_file(f"published/{name}.csv", self.plan.config)]
+
+    def _folder_of(self, published: Sequence[Path]) -> str:
+        return str(published[0].parent if published else self.plan.config / "published")
 
     def plot_figure(self, scale: str, figure: str) -> Step:
         """A figure of a paper."""
         exhibit = self.plan.figures[figure]
-        pictured = self._pictured(scale, figure, exhibit)
+        pictured, published = self._pictured(scale, figure, exhibit), self._published(exhibit)
         return Step(
             {
                 "numbers": self._numbers(scale, figure, exhibit),
+                "published": published,
                 "photographs": [] if pictured is None else self._photographs(pictured),
                 "study": self._study_file(figure),
             },
             {
                 "scale": self._settings(scale),
                 "pictured": pictured,
+                "folder": self._folder_of(published),
                 "texts": self._texts(figure),
                 **self._content(pictured),
             },

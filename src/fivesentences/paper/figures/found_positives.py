@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +19,7 @@ from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
 from fivesentences.paper.figures.lines import DASHES
 from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.paper.numbers.published import PublishedRow, read_published
+from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.judge_notes import note_without_judges
 from fivesentences.paper.text.names import phi_in_words
 from fivesentences.paper.text.phi_notes import note_on_left_out
@@ -65,7 +65,7 @@ class FoundPositivesFigure(FigureKind):
         """Collect the steps of each order; see ``FigureKind``."""
         shown = {*(phi for phi in self.phis if context.scale.shows(phi)), LABELS}
         steps = [_steps(read_frame(path, "search for the pairs again", MEASURED), shown) for path in numbers]
-        printed = read_published(context.published / f"{self.published}.csv") if self.published else {}
+        printed = context.published_rows(self)
         notes, parts = [], []
         for one in steps:
             points = _printed(one, printed)
@@ -94,7 +94,7 @@ def _steps(pairs: pd.DataFrame, shown: set[str]) -> pd.DataFrame:
     return pd.concat(lines, ignore_index=True)
 
 
-def _printed(steps: pd.DataFrame, printed: dict[str, PublishedRow]) -> pd.DataFrame:
+def _printed(steps: pd.DataFrame, printed: Mapping[str, PublishedRow]) -> pd.DataFrame:
     """The paper's points for the judge of some steps."""
     about = {name: steps[name].iloc[0] for name in (*ABOUT, "positives")}
     lines = [

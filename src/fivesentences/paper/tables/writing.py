@@ -51,7 +51,7 @@ def markdown(table: Table) -> str:
 def latex(table: Table) -> str:
     r"""A ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
 
-    It is never wider than the line, and its cells never higher than 55% of a page.
+    It is never wider than the line, its cells never higher than 55% of a page, and its notes than 30%.
     """
     stub, columns = len(table.stub), len(table.columns)
     # Uncertainties have columns of their own, so that the numbers are aligned.
@@ -89,7 +89,12 @@ def latex(table: Table) -> str:
     else:
         lines.append(escape_latex(table.empty) + r"\par")
     notes = " ".join(escape_latex(note) for note in table.notes)
-    lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize {notes}}}", r"\end{table*}"]
+    lines += [
+        r"\par\smallskip",
+        r"\resizebox*{!}{\ifdim\totalheight>.3\textheight .3\textheight\else\totalheight\fi}{%",
+        rf"\parbox{{\linewidth}}{{\scriptsize {notes}}}}}",
+        r"\end{table*}",
+    ]
     return "\n".join(lines) + "\n"
 
 
