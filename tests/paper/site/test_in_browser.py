@@ -119,7 +119,7 @@ def test_the_look_follows_the_system_until_the_reader_chooses_and_is_remembered(
     page.get_by_role("button", name="Light page").click()
     assert page.evaluate(BACKGROUND) == LIGHT
     other = page.context.new_page()  # the first stays open: the browser stores the choice in its own time
-    for _ in range(50):
+    for _ in range(300):
         other.goto((site_folder / "claims/claims.html").as_uri())
         if other.evaluate(BACKGROUND) == LIGHT:
             break
