@@ -27,7 +27,8 @@ from fivesentences.config.types import Count
 from fivesentences.metrics.registry import METRICS, metric_of, pattern_of
 from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
 
-Folds = Annotated[int, Field(strict=True, ge=2, le=100)] | Literal["first of 5"]
+Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
+ReadFolds = Folds | Literal["first of 5"]
 REPORTED = pattern_of(metric for metric in METRICS.values() if metric.of_runs)
 
 # What a table or figure is made from: the numbers of the runs in its rows, or of every run of the scale; what two of
@@ -89,7 +90,7 @@ class RowSpec(SettingSpec):
 
     loss: Name | list[Name] | None = Field(default=None, description="null only for encoders, which are not trained")
     inference: Inference | list[Inference] = Field(default="naive", description="how a run's similarity is read")
-    folds: Folds | list[Folds | None] | None = Field(
+    folds: ReadFolds | list[ReadFolds | None] | None = Field(
         default=None,
         description="into how many equal galleries the test split is cut in file order; numbers are means over them. "
         "MS-COCO 1K has 5, or is the first of 5; null: the whole split is one gallery",
