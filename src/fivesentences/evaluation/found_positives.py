@@ -6,7 +6,7 @@ people confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,11 +19,12 @@ from fivesentences.console import track
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import Judgements
 from fivesentences.errors import InputError
+from fivesentences.metrics.plausible_match import UNLABELLED, LabelDistances
+from fivesentences.retrieval.blocks import blocks_of_rows
 from fivesentences.semantics import read_phi
 from fivesentences.storage import replacing
 
 COLUMNS = ["judge", "dataset", "caption_id", "image_id", "order", "searched", "pairs"]
-BLOCK = 20_000_000  # cells of a matrix that are looked at together
 
 
 def pairs_until(
@@ -50,29 +51,33 @@ def pairs_until(
         raise InputError(f"pair {own[0]} is of caption {rows[own[0]]} with its own image; leave these out.")
     values, place = np.unique(matrix[rows, columns], return_inverse=True)
     reached = np.zeros(len(values) + 1, dtype=np.int64)  # pairs whose phi is at least the first so many values
-    for block, start in _blocks(matrix):
+    for part, block in blocks_of_rows(matrix, None):
         if not np.isfinite(block).all():
             raise InputError("phi holds a value that is not finite; make phi again.")
         places = np.searchsorted(values, block.ravel(), side="right").reshape(block.shape)
-        places[np.arange(len(block)), owner[start : start + len(block)]] = 0
+        places[np.arange(len(block)), owner[part]] = 0
         reached += np.bincount(places.ravel(), minlength=len(values) + 1)
     at_least = np.cumsum(reached[:0:-1])[::-1]
     return at_least[place.ravel()]
 
 
-def shared_labels(labels: ArrayLike, image_of_caption: ArrayLike) -> NDArray[np.int8]:
+def shared_labels(labels: ArrayLike, image_of_caption: NDArray[np.int64]) -> NDArray[np.int16]:
     """``[captions, images]`` in how many labels the caption's own image and another differ, with a minus sign.
 
-    The order in which plausible matches (PMRP) are taken: the fewer labels differ, the better.
+    The order in which plausible matches (PMRP) are taken: the fewer labels differ, the better. Pairs of an image
+    without a label come last, since PMRP takes none of them.
 
     Args:
-        labels: ``[images, labels]`` Whether an image has a label; at most 127 labels.
+        labels: ``[images, labels]`` Whether an image has a label.
         image_of_caption: ``[captions]``.
+
+    Raises:
+        InputError: As raised by ``LabelDistances``.
     """
-    known = np.asarray(labels, dtype=np.float32)
-    differing = known @ (1 - known).T
-    of_images: NDArray[np.int8] = -(differing + differing.T).round().astype(np.int8)
-    return np.asarray(of_images[np.asarray(image_of_caption)])
+    known = LabelDistances(labels, image_of_caption)
+    known.distance[~known.labelled] = UNLABELLED
+    nearness: NDArray[np.int16] = -known.distance
+    return np.asarray(nearness[image_of_caption])
 
 
 def write_found_positives(
@@ -115,9 +120,3 @@ def write_found_positives(
         frames.append(pd.DataFrame({**about, "order": name, "searched": pairs_until(phi, owner, captions, images)}))
     with replacing(out) as temporary:
         pd.concat(frames, ignore_index=True)[COLUMNS].to_parquet(temporary, index=False)
-
-
-def _blocks(matrix: NDArray) -> Iterator[tuple[NDArray, int]]:
-    rows = max(1, BLOCK // max(matrix.shape[1], 1))
-    for start in range(0, len(matrix), rows):
-        yield np.asarray(matrix[start : start + rows]), start
