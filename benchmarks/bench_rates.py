@@ -46,9 +46,8 @@ from fivesentences.features.describing import extractor_of
 from fivesentences.features.networks import save_weights
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.machine import device_named, hardware
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.costs import MILLION, Costs, setting_of
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.scenes import generate
 from fivesentences.semantics import BatchCider, read_tuples

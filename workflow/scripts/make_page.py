@@ -10,7 +10,7 @@ from fivesentences.paper.site.examples import read_examples
 from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     write_overview(

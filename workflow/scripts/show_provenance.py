@@ -8,7 +8,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.paper.manifest import read_manifest
 from fivesentences.paper.site.provenance import write_provenance
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))

@@ -8,7 +8,7 @@ from fivesentences.paper.manifest import read_manifest
 from fivesentences.paper.site.runs_page import write_runs_page
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.shown_runs import kinds_of, read_recorded_runs
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     read = snakemake.input

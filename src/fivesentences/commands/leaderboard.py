@@ -240,8 +240,8 @@ def _compared(
     found: list[Result], sort: str | None, against: str | None, resamples: int, seed: int
 ) -> tuple[list[Result], pd.DataFrame | None]:
     """The models in their order, and the tests of those that can be tested."""
+    from fivesentences.config.metrics import metric_of
     from fivesentences.evaluation.comparing import compare_all
-    from fivesentences.metrics.registry import metric_of
     from fivesentences.metrics.values import KEYS
 
     phis = list(dict.fromkeys(value["phi"] for one in found for value in one.evaluation.values if value["phi"]))

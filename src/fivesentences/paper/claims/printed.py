@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import PublishedRow, published_row, read_published
-from fivesentences.plan.claims import Printed
+from fivesentences.study.claims import Printed
 
 DECIMALS = 6  # of a size: enough for every printed one, and few enough to hide what floats add
 

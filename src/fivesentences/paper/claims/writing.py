@@ -19,8 +19,8 @@ from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.shown_runs import anchor_of
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import number, signed
-from fivesentences.plan.claims import Claim, Printed
 from fivesentences.storage import replacing, write_json
+from fivesentences.study.claims import Claim, Printed
 
 FORMAT = "fivesentences.claims 1"
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

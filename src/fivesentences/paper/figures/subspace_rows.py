@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import Field
-
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.context import Context
 from fivesentences.paper.text.names import listed
-from fivesentences.plan.subspace_specs import SubspaceRowSpec
 from fivesentences.plan.subspaces import SubspaceRow, subspace_rows
+from fivesentences.study.exhibits import SubspaceRowsFigure
 
 
-class SubspaceRowsFigure(FigureKind):
-    """A kind of figure of runs of category retrieval."""
-
-    rows: list[SubspaceRowSpec] = Field(min_length=1)
-
-    def subspace_rows(self) -> list[SubspaceRowSpec]:
-        """Its rows."""
-        return self.rows
-
-    def resolved(self, context: Context) -> tuple[list[SubspaceRow], list[SubspaceRow]]:
-        """Its rows that the scale makes, and all of them."""
-        rows = subspace_rows(self.rows, context.study, context.scale)
-        return [row for row in rows if row.runs], rows
+def resolved(spec: SubspaceRowsFigure, context: Context) -> tuple[list[SubspaceRow], list[SubspaceRow]]:
+    """Resolve the rows of a figure; return those that the scale makes, and all of them."""
+    rows = subspace_rows(spec.rows, context.study, context.scale)
+    return [row for row in rows if row.runs], rows
 
 
 def note_on_seeds(made: Sequence[SubspaceRow], shown: str, alone: str) -> str:

@@ -11,18 +11,16 @@ import yaml
 
 from fivesentences.config import Catalogue, Scale, as_list
 from fivesentences.paper.manifest import settings_of
-from fivesentences.paper.numbers.comparability import PublishedSetting
 from fivesentences.paper.numbers.results import evaluated_columns
-from fivesentences.paper.numbers.subspaces import PublishedSubspaces
 from fivesentences.paper.site.runs_page import Cell, cell_of, duration
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.names import listed, phi_in_words, unique
 from fivesentences.plan.encoded import members_of
-from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspaces import rows_shown
+from fivesentences.study.exhibits import Exhibit, PublishedSetting, PublishedSubspaces
+from fivesentences.study.study import Study
 
 HERE = "provenance.html"
 # Settings that change numbers, and of these what only says how jobs are shared out.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fivesentences.metrics.registry import Better
+from fivesentences.config.metrics import Better
 from fivesentences.paper.tables.table import Cell, Column, Group, Line, ShownCell, Table, TableRow
 
 

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from fivesentences.paper.kinds import Context, TableKind
+from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.contrasts import Contrasts, Measured, measured_contrasts
 from fivesentences.paper.tables.differences import COLUMNS, cells_of, labels_of, stub_of
 from fivesentences.paper.tables.table import Group, Table, TableRow
@@ -24,8 +21,8 @@ from fivesentences.paper.text.contrast_notes import (
 )
 from fivesentences.paper.text.run_notes import notes_on_missing
 from fivesentences.plan.contrasts import Contrast, contrasts_of
-from fivesentences.plan.exhibits import SETTINGS, ContrastSpec, RowSpec, Source, Summed, rows_of_contrasts
 from fivesentences.plan.rows import Row
+from fivesentences.study.exhibits import SETTINGS, PairedTable
 
 DECIMALS = 2
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
@@ -39,29 +36,10 @@ CSV = (
 )
 
 
-class PairedTable(TableKind):
-    """Contrasts x statistics: how far the two sides of each contrast differ, and how sure that is."""
-
-    reads: ClassVar[Source] = "contrasts"
-
-    kind: Literal["paired"]
-    contrasts: list[ContrastSpec] = Field(min_length=1)
-    measures: list[Summed] = Field(
-        default=["Rsum", "Nsum", "Nsum_own_removed"], min_length=1, description="one line each, below one another"
-    )
-
-    def row_specs(self) -> list[RowSpec]:
-        """Both sides of its contrasts."""
-        return rows_of_contrasts(self.contrasts)
-
-    def contrast_specs(self) -> list[ContrastSpec]:
-        """Its contrasts."""
-        return self.contrasts
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table with the differences of its runs; see ``TableKind``."""
-        contrasts = contrasts_of(self.contrasts, context.study, context.scale)
-        return _Filling(self, context, contrasts, measured_contrasts(contrasts, numbers, context.where(self))).table
+def paired_table(spec: PairedTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table with the differences of its runs; see ``TableSpec``."""
+    contrasts = contrasts_of(spec.contrasts, context.study, context.scale)
+    return _Filling(spec, context, contrasts, measured_contrasts(contrasts, numbers, context.where(spec))).table
 
 
 @dataclass(frozen=True)

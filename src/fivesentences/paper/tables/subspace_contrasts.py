@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, SubspaceMeasure, measured_subspace_contrasts
+from fivesentences.paper.context import Context
+from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, measured_subspace_contrasts
 from fivesentences.paper.tables.differences import COLUMNS, cells_of, labels_of, stub_of
 from fivesentences.paper.tables.subspaces import DECIMALS, HEADINGS, SIDES
 from fivesentences.paper.tables.table import Group, Table, TableRow
@@ -24,9 +21,8 @@ from fivesentences.paper.text.subspace_notes import (
     setting_in_words,
     sides_in_words,
 )
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspace_specs import SubspaceContrastSpec
 from fivesentences.plan.subspaces import SubspaceContrast, subspace_contrasts
+from fivesentences.study.exhibits import SubspaceContrastTable
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
@@ -39,26 +35,11 @@ CSV = (
 )
 
 
-class SubspaceContrastTable(TableKind):
-    """Contrasts x statistics: how far two methods of category retrieval differ, and how sure that is."""
-
-    reads: ClassVar[Source] = "subspace_contrasts"
-
-    kind: Literal["subspace_contrasts"]
-    contrasts: list[SubspaceContrastSpec] = Field(min_length=1)
-    measures: list[SubspaceMeasure] = Field(
-        default=[SubspaceMeasure()], min_length=1, description="one line each, below one another"
-    )
-
-    def subspace_contrasts(self) -> list[SubspaceContrastSpec]:
-        """Its contrasts."""
-        return self.contrasts
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table with the differences of its runs; see ``TableKind``."""
-        contrasts = subspace_contrasts(self.contrasts, context.study, context.scale)
-        found, resamples = measured_subspace_contrasts(contrasts, numbers, context.where(self))
-        return _Filling(self, context, contrasts, found, resamples).table
+def subspace_contrasts_table(spec: SubspaceContrastTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table with the differences of its runs; see ``TableSpec``."""
+    contrasts = subspace_contrasts(spec.contrasts, context.study, context.scale)
+    found, resamples = measured_subspace_contrasts(contrasts, numbers, context.where(spec))
+    return _Filling(spec, context, contrasts, found, resamples).table
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fivesentences.config.documents import Prepare, Selection
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.numbers.subspaces import (
-    MeasuredSubspaces,
-    PublishedSubspaces,
-    SubspaceMeasure,
-    SubspaceResults,
-)
+from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, SubspaceResults
 from fivesentences.paper.text.contrast_notes import FEW, notes_on_paired_seeds
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS, number
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
+from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
+from fivesentences.study.study import Study
 
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}
 PREPARED: dict[Prepare, str] = {
@@ -127,7 +123,11 @@ def notes_on_published(
     """
     notes = []
     for same in (True, False):
-        some = [one for one in beside if (setting is not None and setting.is_that_of(one[0])) == same]
+        some = [
+            one
+            for one in beside
+            if (setting is not None and setting.is_that_of(one[0].role, one[0].documents, one[0].division)) == same
+        ]
         if not some:
             continue
         theirs = []
