@@ -8,7 +8,7 @@ from drawn_texts import drawn, misplaced
 from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.category_looks import looks_of_categories
+from fivesentences.paper.figures.lines import looks_of_categories
 from fivesentences.paper.rendering import drawing_of
 from fivesentences.plan.subspaces import subspace_rows
 from fivesentences.study.study import Study

@@ -7,7 +7,7 @@ from PIL import Image
 from scipy import stats
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.writing import write_drawing
+from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.study.study import Study
 
 FIGURE = "evidence_fractions/crossing"

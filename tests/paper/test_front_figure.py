@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
+from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.front import undominated
-from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.study.study import Study
 
 FIGURE = "evidence_daa/front"

@@ -16,8 +16,7 @@ from fivesentences.config import check
 from fivesentences.evaluation import collect
 from fivesentences.paper import rendering
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import Drawing, read_texts
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
 from fivesentences.study.exhibits import AnyFigure, AnyTable, FigureSpec, RowSpec, TableSpec
 from fivesentences.study.study import Study

@@ -8,9 +8,8 @@ import pytest
 
 from fivesentences.metrics.latex import escape_latex
 from fivesentences.paper.rendering import table_of
-from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import csv, latex, markdown
+from fivesentences.paper.tables.writing import csv, latex, markdown, table_page
 
 
 @pytest.fixture(scope="module")

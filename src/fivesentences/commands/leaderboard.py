@@ -142,8 +142,8 @@ def leaderboard(
         **(provenance(inputs) if json_out is not None else {}),
     }
     if figure is not None:
+        from fivesentences.paper.figures.drawing import write_drawing
         from fivesentences.paper.figures.leaderboard import drawing
-        from fivesentences.paper.figures.writing import write_drawing
 
         made = drawing(tidy, found[0].name)
         if made.draw is None:

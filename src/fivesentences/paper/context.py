@@ -11,6 +11,7 @@ from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.numbers.published import PublishedRow, read_published
 from fivesentences.plan.rows import Row, expand_rows
+from fivesentences.plan.subspaces import SubspaceRow, subspace_rows
 from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.study import Study
 
@@ -36,6 +37,10 @@ class Context:
     def rows(self, exhibit: Exhibit) -> list[Row]:
         """The rows of runs of a table or figure, resolved at the scale, including those that it leaves out."""
         return expand_rows(exhibit.row_specs(), self.study, self.scale)
+
+    def subspace_rows(self, exhibit: Exhibit) -> list[SubspaceRow]:
+        """The rows of category retrieval of a table or figure; those that the scale does not make have no runs."""
+        return subspace_rows(exhibit.subspace_rows(), self.study, self.scale)
 
     def where(self, exhibit: Exhibit) -> str:
         """The table or figure, for an error message."""

@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from fivesentences.config import Scale
 from fivesentences.metrics.latex import escape_latex
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import label_of, latex_width
 from fivesentences.storage import replacing

@@ -20,7 +20,7 @@ from fivesentences.paper.figures.agreement import agreement_figure
 from fivesentences.paper.figures.best_captions import best_captions_figure
 from fivesentences.paper.figures.category_margins import category_margins_figure
 from fivesentences.paper.figures.curves import curves_figure
-from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.forest import forest_figure
 from fivesentences.paper.figures.found_positives import found_positives_figure
 from fivesentences.paper.figures.front import front_figure
@@ -33,13 +33,11 @@ from fivesentences.paper.figures.retrievals import retrievals_figure
 from fivesentences.paper.figures.semantic_recall import semantic_recall_figure
 from fivesentences.paper.figures.start_and_share import start_and_share_figure
 from fivesentences.paper.figures.subspace import subspace_figure
-from fivesentences.paper.figures.writing import write_drawing
 from fivesentences.paper.tables.agreement import agreement_table
 from fivesentences.paper.tables.margins import margins_table
-from fivesentences.paper.tables.paired import paired_table
+from fivesentences.paper.tables.paired import paired_table, subspace_contrasts_table
 from fivesentences.paper.tables.runs import runs_table
 from fivesentences.paper.tables.splits import splits_table
-from fivesentences.paper.tables.subspace_contrasts import subspace_contrasts_table
 from fivesentences.paper.tables.subspaces import subspaces_table
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import write_table

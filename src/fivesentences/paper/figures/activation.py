@@ -14,8 +14,7 @@ from fivesentences.losses.scheduled_margin_spec import activation
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import LEGEND_LINE, Look, draw_legend
-from fivesentences.paper.figures.lines import DASHES
+from fivesentences.paper.figures.lines import DASHES, LEGEND_LINE, Look, draw_legend
 from fivesentences.study.exhibits import ActivationFigure
 
 if TYPE_CHECKING:

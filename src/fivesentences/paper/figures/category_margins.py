@@ -12,13 +12,11 @@ import pandas as pd
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import WIDTH, draw_grid, panel_at, text_at
-from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.subspace_rows import note_on_seeds, resolved
+from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_category_margins
 from fivesentences.paper.text.names import unique
-from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
+from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
 from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import CategoryMarginsFigure
 
@@ -39,7 +37,8 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
     Raises:
         InputError: If a run recorded none.
     """
-    made, rows = resolved(spec, context)
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
     frame = read_category_margins(numbers) if made else pd.DataFrame()
     parts = [margins_over_seeds(row, frame, _setting(row, context)) for row in made]
     data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)

@@ -15,8 +15,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.lines import DASHES
+from fivesentences.paper.figures.lines import DASHES, Look, draw_legend, legend_height
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.judge_notes import note_without_judges
 from fivesentences.paper.text.names import phi_in_words

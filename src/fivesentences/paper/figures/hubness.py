@@ -15,8 +15,7 @@ from fivesentences.evaluation import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.lines import DASHES, MARKERS
+from fivesentences.paper.figures.lines import DASHES, MARKERS, Look, draw_legend, legend_height
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import Part, labels_of_settings
 from fivesentences.paper.text.metric_notes import notes_on_inference

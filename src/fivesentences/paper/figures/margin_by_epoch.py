@@ -14,12 +14,10 @@ from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look
-from fivesentences.paper.figures.lines import DASHES, LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.subspace_rows import note_on_seeds, resolved
+from fivesentences.paper.figures.lines import DASHES, LineEnd, Look, draw_labels, widest_label
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.text.names import unique
-from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
+from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
 from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import MarginByEpochFigure
 
@@ -44,7 +42,8 @@ def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers:
     Raises:
         InputError: If a run has no triplets.
     """
-    made, rows = resolved(spec, context)
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
     data = _tidy(spec, made, context, numbers)
     notes = [
         *(_notes(made, data) if made else []),

@@ -24,8 +24,7 @@ from fivesentences.paper.figures.canvas import (
     text_at,
 )
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend
-from fivesentences.paper.figures.lines import DASHES
+from fivesentences.paper.figures.lines import DASHES, Look, draw_legend
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, read_all_margins
 from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.study.exhibits import MarginsFigure

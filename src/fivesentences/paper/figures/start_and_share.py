@@ -20,10 +20,9 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.subspace_rows import note_on_seeds, resolved
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
+from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, notes_on_left_out, place_of
 from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import StartAndShareFigure
 
@@ -48,7 +47,8 @@ def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers:
     Raises:
         InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).
     """
-    made, rows = resolved(spec, context)
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
     data = _tidy(spec, made, context, numbers)
     if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
         data = data.iloc[:0]

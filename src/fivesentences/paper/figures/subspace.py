@@ -13,11 +13,9 @@ import pandas as pd
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH, panel_at, text_at
-from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
+from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.figures.placing import places_beside
-from fivesentences.paper.figures.subspace_rows import resolved
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed
@@ -44,7 +42,8 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
     Raises:
         InputError: If the run recorded no margins between categories, or a file has other columns.
     """
-    made, rows = resolved(spec, context)
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
     if not made:
         return Drawing(
             pd.DataFrame(columns=COLUMNS),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.features.formats.known import format_of
+from fivesentences.paper.figures.drawing import read_texts, write_drawing
 from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
-from fivesentences.paper.figures.writing import read_texts, write_drawing
 from fivesentences.paper.site.notes import in_few_lines
 from fivesentences.paper.site.pictures import Picture
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fivesentences.config import Scale
 from fivesentences.paper.claims.writing import counted
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes
 from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
 from fivesentences.paper.site.shell import Site

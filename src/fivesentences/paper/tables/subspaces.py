@@ -24,7 +24,7 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_subspace_seeds,
     place_of,
 )
-from fivesentences.plan.subspaces import SubspaceRow, subspace_rows
+from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import SubspaceTable
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
@@ -45,8 +45,9 @@ SIDES = DIRECTIONS | {"mean": "mean"}
 
 def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Path]) -> Table:
     """Fill the table from the metrics of its runs; see ``TableSpec``."""
-    rows = subspace_rows(spec.rows, context.study, context.scale)
-    return _Filling(spec, context, rows, SubspaceResults(numbers), context.published_rows(spec)).table
+    return _Filling(
+        spec, context, context.subspace_rows(spec), SubspaceResults(numbers), context.published_rows(spec)
+    ).table
 
 
 @dataclass(frozen=True)

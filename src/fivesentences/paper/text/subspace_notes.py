@@ -107,6 +107,22 @@ def notes_on_subspace_seeds(rows: Sequence[SubspaceRow]) -> list[str]:
     return notes
 
 
+def note_on_seeds(made: Sequence[SubspaceRow], shown: str, alone: str) -> str:
+    """Which seeds stand behind what is shown.
+
+    Args:
+        made: Rows with runs.
+        shown: What is shown of several seeds, such as ``Lines: mean``.
+        alone: What one run is called, such as ``One run of each method``.
+    """
+    seeds = list(dict.fromkeys(run.seed for row in made for run in row.runs))
+    named = listed([str(seed) for seed in seeds])
+    if len(seeds) == 1:
+        return f"{alone} (seed {named}), so no spread is known."
+    same = all(len(row.runs) == len(seeds) for row in made)
+    return f"{shown} over {'' if same else 'up to '}{len(seeds)} seeds ({named})."
+
+
 def notes_on_published(
     beside: Sequence[tuple[SubspaceRow, PublishedRow]],
     alone: Sequence[PublishedRow],
