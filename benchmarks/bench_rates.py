@@ -48,11 +48,11 @@ from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.machine import device_named, hardware
 from fivesentences.plan.costs import MILLION, Costs, setting_of
 from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.plan.runs import RunSpec
 from fivesentences.scenes import generate
 from fivesentences.semantics import BatchCider, read_tuples
 from fivesentences.semantics.phi_file import write_phi
 from fivesentences.storage import replacing
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.batches import batches_of
 from fivesentences.training.data import RunData
 from fivesentences.training.loop import Training, reproducible

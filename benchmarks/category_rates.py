@@ -15,7 +15,7 @@ from fivesentences.features.document_inputs import Inputs
 from fivesentences.models.subspaces.specs import OtherNetwork
 from fivesentences.plan.document_sizes import DocumentSizes
 from fivesentences.plan.subspace_costs import subspace_setting
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.runs import SubspaceRun
 from fivesentences.training.subspaces.fitting import fit
 from fivesentences.training.subspaces.runs import _one_thread
 

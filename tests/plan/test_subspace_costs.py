@@ -20,7 +20,7 @@ from fivesentences.plan.graph import PlannedJob
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.subspace_costs import epochs_of, subspace_setting
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.runs import SubspaceRun
 
 CONFIG = Path(__file__).parents[2] / "config"
 VGG19 = ExtractorRate(seconds=0.3, shape=[4096])

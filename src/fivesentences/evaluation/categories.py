@@ -23,8 +23,8 @@ from fivesentences.metrics.category import CategoryReader, Cutoff, category_code
 from fivesentences.metrics.chance import expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock
 from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.storage import replacing
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 
 DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
 CHANCE = "mAP by chance"

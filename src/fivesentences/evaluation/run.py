@@ -21,15 +21,13 @@ from fivesentences.evaluation.recorded import read_recorded
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.encoded import EncodedRun, Scored
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.readings import method_and_folds
 from fivesentences.retrieval import hubness, rescore
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.retrieval.rescoring import PER_DIRECTION
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
+from fivesentences.study.runs import EncodedRun, EnsembleRun, Scored, method_and_folds
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction

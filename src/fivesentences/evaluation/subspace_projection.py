@@ -13,7 +13,7 @@ from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import read_documents
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_vectors, write_subspace_table
-from fivesentences.plan.subspace_runs import PlacedRun
+from fivesentences.study.runs import PlacedRun
 
 PERPLEXITY = 30.0
 COLUMNS = {"document": "str", "category": "str", "modality": "str", "x": "float64", "y": "float64"}

@@ -15,14 +15,12 @@ from fivesentences.config.features import REGIONS
 from fivesentences.config.rates import ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.features.extract import LONGEST_FLOAT32_ROW
 from fivesentences.plan.document_sizes import DocumentSizes, document_sizes
-from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.graph import Graph, PlannedJob
 from fivesentences.plan.plan import Plan
 from fivesentences.plan.rules import GPU_RULES
-from fivesentences.plan.runs import RunSpec
 from fivesentences.plan.sizes import Size, sizes_of
 from fivesentences.plan.subspace_costs import bytes_of, kept_of, seconds_of, subspace_setting
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.runs import EncodedRun, RunSpec, SubspaceRun
 
 MILLION = 1e6
 FLOAT32, FLOAT16 = 4, 2

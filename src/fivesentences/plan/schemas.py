@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 from fivesentences.config import Catalogue, Scale
 from fivesentences.config.cluster import Cluster
 from fivesentences.models import MODELS
-from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.study.claims import Claims
+from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
 
 Schema = dict[str, Any]

@@ -7,7 +7,7 @@ from fivesentences.config.rates import SubspaceRate
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, SemanticMatching, TripletNetwork
 from fivesentences.plan.document_sizes import DocumentSizes
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.runs import SubspaceRun
 
 FLOAT32 = 4
 # Settings of a loss that add work to a step; how a margin moves hardly changes its time.

@@ -16,7 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.features.precomp import PrecompRows
 from fivesentences.models.concepts import ConceptGraph
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.batches import EncodedCaptions, Encoder
 from fivesentences.training.extras import Stage, concepts_of, extras_of
 from fivesentences.training.released_vocabulary import ReleasedVocabulary

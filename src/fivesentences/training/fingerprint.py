@@ -19,9 +19,8 @@ from fivesentences.errors import InputError
 from fivesentences.features.precomp import read_precomp
 from fivesentences.losses import LossTerm
 from fivesentences.models import ModelSpec
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.storage import sha256_of
+from fivesentences.study.runs import RunSpec, SubspaceRun
 
 PACKAGE = Path(fivesentences.__file__).parent
 # Rooms of the package whose code affects how every run is trained; of losses and models a run has only its own.

@@ -15,8 +15,8 @@ import yaml
 from fivesentences.config import check
 from fivesentences.documents import read_yaml
 from fivesentences.machine import device_named
-from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import remove_leftovers, replacing
+from fivesentences.study.runs import FORMAT, RunFile, RunSpec
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
 from fivesentences.training.events import Events

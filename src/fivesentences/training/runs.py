@@ -12,8 +12,8 @@ import torch
 
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.machine import device_named
-from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import alone, write_json
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.fingerprint import fingerprint
 from fivesentences.training.finished import finished_outputs
 from fivesentences.training.run import RESUME, train_run

@@ -14,7 +14,7 @@ import yaml
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.paper.site.runs_page import duration, write_runs_page
 from fivesentences.paper.site.shown_runs import anchor_of, kinds_of, read_recorded_runs
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, 
 from fivesentences.paper.numbers.histories import of_run, read_category_margins
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import CategoryMarginsFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -20,8 +20,8 @@ from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
-from fivesentences.plan.runs import RunSpec
 from fivesentences.study.exhibits import ColumnSpec, MetricAgreementFigure
+from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
-from fivesentences.plan.contrasts import Contrast
 from fivesentences.study.exhibits import Summed
+from fivesentences.study.expand import Contrast
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from fivesentences.evaluation.categories import CHANCE, read_subspace_table
 from fivesentences.evaluation.subspace_contrasts import read_contrasts
 from fivesentences.paper.numbers.contrasts import Difference
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
 from fivesentences.study.exhibits import SubspaceMeasure
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow
 
 
 @dataclass(frozen=True)

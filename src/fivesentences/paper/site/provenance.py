@@ -15,11 +15,10 @@ from fivesentences.paper.numbers.results import evaluated_columns
 from fivesentences.paper.site.runs_page import Cell, cell_of, duration
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.names import listed, phi_in_words, unique
-from fivesentences.plan.encoded import members_of
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.subspaces import rows_shown
 from fivesentences.study.exhibits import Exhibit, PublishedSetting, PublishedSubspaces
+from fivesentences.study.expand import expand_rows, rows_shown
+from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 HERE = "provenance.html"

@@ -19,13 +19,9 @@ from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS
 from fivesentences.paper.headline import BESIDE, MEASURES, kind_of, values_of_runs
 from fivesentences.paper.text.labels import label_of
-from fivesentences.plan.encoded import EncodedRun, Scored, members_of
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
-from fivesentences.plan.subspaces import rows_shown
+from fivesentences.study.expand import expand_rows, rows_shown
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec, Scored, SubspaceRun, members_of
 
 Part = Literal["matching", "categories"]
 NUMBERS = MEASURES | BESIDE  # of image-text matching

@@ -22,12 +22,12 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.published_notes import note_on_published_only, notes_on_beside
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
-from fivesentences.plan.rows import NO_TIME, Row
 from fivesentences.study.exhibits import (
     ColumnSpec,
     RunTable,
     inferences_of,
 )
+from fivesentences.study.expand import NO_TIME, Row
 from fivesentences.study.study import Study
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.

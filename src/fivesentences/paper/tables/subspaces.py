@@ -24,8 +24,8 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_subspace_seeds,
     place_of,
 )
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import SubspaceTable
+from fivesentences.study.expand import SubspaceRow
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
