@@ -32,7 +32,7 @@ ROOM = 0.17  # share of a panel's height, above and below its lines, for these n
 
 
 def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the margins between categories; see ``FigureSpec``.
+    """Collect the margins between categories.
 
     Raises:
         InputError: If a run recorded none.

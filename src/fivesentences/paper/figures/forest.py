@@ -39,7 +39,7 @@ SIZE, CHARACTERS = 7.2, 18.5
 
 
 def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the differences of its runs; see ``FigureSpec``."""
+    """Collect the differences of its runs."""
     study, scale = context.study, context.scale
     contrasts = contrasts_of(spec.contrasts, study, scale)
     found = measured_contrasts(contrasts, numbers, context.where(spec))

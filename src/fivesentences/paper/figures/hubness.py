@@ -47,7 +47,7 @@ HOW_TO_READ = [
 
 
 def hubness_figure(spec: HubnessFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the hubs from the metrics of its runs; see ``FigureSpec``."""
+    """Collect the hubs from the metrics of its runs."""
     study, scale, rows = context.study, context.scale, context.rows(spec)
     evaluated = read_evaluations(numbers)
     data = _tidy(rows, {one["run"]: one for one in evaluated})

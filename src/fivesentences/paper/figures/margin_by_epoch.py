@@ -37,7 +37,7 @@ WRAPPED = 30
 
 
 def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect what was recorded of every epoch; see ``FigureSpec``.
+    """Collect what was recorded of every epoch.
 
     Raises:
         InputError: If a run has no triplets.

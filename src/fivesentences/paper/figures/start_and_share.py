@@ -42,7 +42,7 @@ BASELINE = 5  # its colour, which no curve has
 
 
 def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the metric of its runs; see ``FigureSpec``.
+    """Collect the metric of its runs.
 
     Raises:
         InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).

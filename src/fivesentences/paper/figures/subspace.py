@@ -37,7 +37,7 @@ SMALL, LEAST = 0.15, 0.22  # inches: a cell this wide has its number in small, o
 
 
 def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the margins and the projection of one run; see ``FigureSpec``.
+    """Collect the margins and the projection of one run.
 
     Raises:
         InputError: If the run recorded no margins between categories, or a file has other columns.

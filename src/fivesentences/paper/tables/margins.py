@@ -76,12 +76,12 @@ QUANTITIES = (
 
 
 def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill the table with what was measured of the scale's datasets; see ``TableSpec``."""
-    return _Filling(spec, context, context.rows(spec), read_all_margins(numbers)).table
+    """Fill the table with what was measured of the scale's datasets."""
+    return _MarginsTableMaker(spec, context, context.rows(spec), read_all_margins(numbers)).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _MarginsTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: MarginsTable

@@ -48,7 +48,7 @@ DECIMALS = 1
 def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
     """Fill a table from the tidy table of results, one row per value; see ``Results``."""
     published = context.published_rows(spec, spec.published_rows)
-    return _Filling(spec, context, context.rows(spec), Results(frame), published).table
+    return _RunTableMaker(spec, context, context.rows(spec), Results(frame), published).table
 
 
 class GroupKey(NamedTuple):
@@ -90,7 +90,7 @@ class GroupKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _RunTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: RunTable
