@@ -60,9 +60,6 @@ ELSEWHERE = {
     "cli.py:_prepare_streams": "the null device",
     "storage.py:alone": "a lock",
     "semantics/top_k.py:_alone": "a lock",
-    "workflow_lock.py:_begun": "the record of a workflow, which is locked; one that is cut counts as dead",
-    "workflow_lock.py:_check_dead": "a lock",
-    "workflow_lock.py:_locks_work": "a lock",
 }
 
 
