@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "fivesentences"
 # From left to right; a room may import what stands to its left, and what stands in its own place.
 ROOMS = (
     ("errors",),
-    ("storage", "console", "glossary", "documents", "arrays", "machine"),
+    ("storage", "console", "documents", "arrays", "machine"),
     ("config",),
     ("corpus",),
     ("scenes",),

@@ -181,7 +181,6 @@ CASES = [
     refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
     refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
     refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty", "'datasets'"),
-    refused("schema", "no folders config and docs", "--root"),
     right(
         lambda folder: doctor._summary(examine(folder / "data", None, None)),
         "Optional, until a command asks for it: ",

@@ -83,7 +83,7 @@ _hubs = partial(
 )  # fmt: skip
 _skew = partial(_hubs, unit="none", better="lower", decimals=4)
 
-#: Every metric that an evaluation reports, by name; ``docs/metrics.md`` is written from it.
+#: Every metric that an evaluation reports, by name.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -258,16 +258,3 @@ def metrics_table() -> str:
     rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
     rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def metrics_page() -> str:
-    """The page ``docs/metrics.md``."""
-    return (
-        "# Metrics\n\n"
-        "What `fivesentences evaluate`, the function `evaluate` and an `Evaluator` report. `k` is a cut-off; `<list>` "
-        "is the name of a list of positives, such as CxC.\nVariants (formula, ground truth, m, weights, tie rule) are "
-        "options: see [your_model.md](your_model.md).\n\n"
-        f"{metrics_table()}\n"
-        "Equal scores are ordered by index, lower first. Written by `fivesentences schema` from `METRICS` in\n"
-        "`src/fivesentences/metrics/registry.py`.\n"
-    )
