@@ -26,7 +26,6 @@ from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.manifest import manifest
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
-from fivesentences.commands.plan import plan
 from fivesentences.commands.pointers import pointers
 from fivesentences.commands.redraw import redraw
 from fivesentences.commands.rehearse import rehearse
@@ -43,7 +42,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(plan, train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
+    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
     *(doctor, download, captions, phi, jars, redraw, pointers, fill, rehearse),
 ):
     app.command(epilog=given.WORDS)(command)

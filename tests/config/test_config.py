@@ -236,7 +236,7 @@ def test_the_wheel_holds_what_commands_look_for() -> None:
     project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     shipped = "fivesentences/config/shipped"
-    looked_for = ("claims", "datasets.yaml", "machines", "published", "studies")
+    looked_for = ("claims", "datasets.yaml", "published", "studies")
     assert forced == {f"config/{name}": f"{shipped}/{name}" for name in looked_for}
     assert all((CONFIG.parent / name).exists() for name in forced)
 

@@ -9,8 +9,6 @@ import pytest
 import yaml
 
 from edge_cases import Case, ids, refused, right
-from fivesentences.commands import doctor
-from fivesentences.commands.doctor import examine
 from fivesentences.paper.studies import PaperStudy, read_studies
 
 SCALE: dict[str, Any] = {
@@ -181,19 +179,6 @@ CASES = [
     refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
     refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
     refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty", "'datasets'"),
-    right(
-        lambda folder: doctor._summary(examine(folder / "data", None, None)),
-        "Optional, until a command asks for it: ",
-        "mirror",
-        "flickr8k",
-        "The core works",
-        name="doctor's last lines",
-    ),
-    right(
-        lambda folder: [one for one in examine(folder / "data", None, None) if one.name == "flickr8k"],
-        "fivesentences download flickr8k",
-        name="doctor has the catalogue everywhere",
-    ),
 ]
 
 
