@@ -30,7 +30,6 @@ ROOMS = (
     ("training",),
     ("evaluation",),
     ("paper",),
-    ("rehearsal",),
     ("commands",),
     ("cli",),
 )

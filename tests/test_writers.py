@@ -52,7 +52,6 @@ ELSEWHERE = {
     "features/networks.py:save_weights": "a temporary folder, which workers read",
     "paper/text/outputs.py:Outputs._folder": "a temporary folder, with a link to the results",
     # These are no results.
-    "rehearsal/images.py:jpeg_of": "bytes in memory",
     "storage.py:_into": "a device or a pipe, which cannot be replaced",
     "features/workers.py:Workers._ask": "a pipe",
     "features/workers.py:serve": "a pipe",

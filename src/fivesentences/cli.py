@@ -28,7 +28,6 @@ from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.pointers import pointers
 from fivesentences.commands.redraw import redraw
-from fivesentences.commands.rehearse import rehearse
 from fivesentences.commands.rescore import rescore
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
@@ -43,7 +42,7 @@ app = typer.Typer(
 )
 for command in (
     *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
-    *(doctor, download, captions, phi, jars, redraw, pointers, fill, rehearse),
+    *(doctor, download, captions, phi, jars, redraw, pointers, fill),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")

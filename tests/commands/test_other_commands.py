@@ -145,12 +145,3 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     asked["_TYPER_COMPLETE_ARGS"] = words  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
     assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "rescore" not in answer
-
-
-def test_rehearse_says_beforehand_what_its_workflow_downloads(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("fivesentences.rehearsal.upstream.write_upstream", lambda out: None)
-    said = run("rehearse", tmp_path / "new")
-    assert "385 MB" in said.err
-    assert said.out.startswith("FIVESENTENCES_MIRROR=") and len(said.out.splitlines()) == 1
-    said = run("rehearse", tmp_path / "new", "--quiet")
-    assert (said.out, said.err) == ("", "")

@@ -26,12 +26,11 @@ from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.paper.studies import plan_of
-from fivesentences.rehearsal import upstream
-from fivesentences.rehearsal.upstream import Sizes, write_upstream
-from fivesentences.rehearsal.weights import write_weights
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
 from fivesentences.training.released_vocabulary import ReleasedVocabulary
+from rehearsal import upstream
+from rehearsal.upstream import Sizes, write_upstream, write_weights
 
 SIZES = Sizes(
     flickr30k={"train": 5, "val": 2, "test": 3},
