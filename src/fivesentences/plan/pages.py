@@ -9,14 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.files import CATALOGUE, claims_files, config_file
+from fivesentences.config.files import claims_files
 from fivesentences.config.types import as_list
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.places import Places
 from fivesentences.plan.rules import Rules, outputs
 from fivesentences.plan.steps import Files, Step, one_of
 
-PAPER_SCALE = "paper.yaml"  # its settings are those of the papers
 GALLERY = "gallery/index.html"
 NUMBERS_OF_CLAIMS = ("per_image", "tidy", "queries", "judged", "found")  # what verdicts are made from
 
@@ -44,9 +43,7 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
         "show_runs": {
             "page": places.runs_page("{scale}"),
             "runs": places.runs_page("{scale}", "runs.csv"),
-            "curves": places.runs_page("{scale}", "curves.csv"),
         },
-        "show_provenance": {"page": places.provenance("{scale}")},
         "make_study_page": {"page": places.page("{scale}", "{study}/index.html")},
         "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     }
@@ -82,7 +79,6 @@ class PageRules(Rules):
             ("Evidence", "Claims", "claims/claims.html"),
             *([("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []),
             *([("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []),
-            ("Evidence", "Provenance", "provenance.html"),
         ]
         return {
             "title": at.title,
@@ -200,46 +196,22 @@ class PageRules(Rules):
         )
 
     def show_runs(self, scale: str) -> Step:
-        """The page of every run of the scale; after the manifest, which knows how long each job took."""
-        return Step(
-            {
-                **self._recorded_runs(scale),
-                "manifest": self.places.manifest(scale),
-                "studies": [self._study_file(study) for study in self.plan.studies],
-            },
-            self._whole_site(scale),
-        )
+        """Inputs of the page of every run of the scale."""
+        plan = self.plan
+        jobs = plan.subspaces.jobs_of(plan.subspaces_at(scale))
+        inputs: Files = {
+            "tidy": [self.places.tidy(scale)] if plan.evaluated_at(scale) else [],
+            "subspaces": [self.places.subspace_numbers(job) for job in jobs],
+        }
+        return Step(inputs, {"site": self.site(scale)})
 
     def numbers_of_runs(self, scale: str) -> list[Path]:
-        """What the page of runs shows."""
-        return [path for paths in self._recorded_runs(scale).values() for path in as_list(paths)]
-
-    def _recorded_runs(self, scale: str) -> Files:
+        """Numbers and histories of every run, whether or not a table or figure shows it."""
         plan, places = self.plan, self.places
         jobs = plan.subspaces.jobs_of(plan.subspaces_at(scale))
-        return {
-            "tidy": [places.tidy(scale)] if plan.evaluated_at(scale) else [],
-            "histories": [places.histories(scale)] if plan.trained_at(scale) else [],
-            "subspaces": [places.subspace_numbers(job) for job in jobs],
-            "subspace_histories": [places.subspace_numbers(job, "histories") for job in jobs],
-        }
-
-    def show_provenance(self, scale: str) -> Step:
-        """The page that shows the manifest."""
-        return Step(
-            {
-                "manifest": self.places.manifest(scale),
-                "catalogue": config_file(CATALOGUE, self.plan.config),
-                "printed": config_file(PAPER_SCALE, self.plan.config),
-                "studies": [self._study_file(study) for study in self.plan.studies],
-            },
-            self._whole_site(scale),
-        )
-
-    def _whole_site(self, scale: str) -> dict[str, Any]:
-        """What a page needs to know the whole plan, and its place in the site."""
-        settings = self._settings(self.plan.scale.scale)
-        return {"scale": settings, "config": str(self.plan.config), "site": self.site(scale)}
+        histories = [places.histories(scale)] if plan.trained_at(scale) else []
+        histories += [places.subspace_numbers(job, "histories") for job in jobs]
+        return [path for paths in self.show_runs(scale).inputs.values() for path in as_list(paths)] + histories
 
     def write_manifest(self, scale: str) -> Step:
         """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""

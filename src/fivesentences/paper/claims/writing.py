@@ -15,8 +15,8 @@ from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.ledger import Cell, Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
+from fivesentences.paper.site.runs import anchor_of
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.shown_runs import anchor_of
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import number, signed
 from fivesentences.plan.claims import Claim, Printed

@@ -24,8 +24,7 @@ FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure
 WHAT_PAGES_SAY = {
     "claims/claims.html": "what the papers state, with a verdict, the effect and its interval",
     "gallery/index.html": "queries with what several models retrieve for them",
-    "runs/index.html": "every run with its settings, curves, time and numbers",
-    "provenance.html": "what the numbers were made of: versions, checksums, machine",
+    "runs/index.html": "every run with its numbers",
 }
 
 
