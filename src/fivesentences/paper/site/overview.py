@@ -10,7 +10,7 @@ from typing import Any
 from fivesentences.config import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
-from fivesentences.paper.claims.writing import VERDICTS, in_short, line_of, words_for
+from fivesentences.paper.claims.writing import VERDICTS, counted, line_of, words_for
 from fivesentences.paper.site.notes import SharedNote, shared_notes
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
@@ -110,7 +110,7 @@ def write_overview(
             for verdict in VERDICTS
             if claims and (number := claims["counts"].get(verdict))
         ],
-        in_short=in_short(claims) if claims else "",
+        in_short=f"{len(every)} claims of the papers: {counted(every)}" if every else "",
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         untested=[line_of(claim) for claim in main if not claim["cells"]],
         chart=effects_of(every),
