@@ -16,9 +16,9 @@ from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
-from fivesentences.paper.site.examples import read_examples, write_examples
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
+from fivesentences.paper.site.pictures import read_examples, write_examples
 from fivesentences.paper.site.runs import write_runs_page
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
@@ -71,10 +71,10 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, site, folder / "claims" / "claims")
-    claims = read_claims(folder / "claims" / "claims.json")
+    claims = read_claims(folder / "claims" / "claims.json")["claims"]
     for name, study in studies.items():
         if study.made_at(scale):
-            write_study_page(site, scale, name, study, folder, claims["claims"])
+            write_study_page(site, scale, name, study, folder, claims)
     corpus: Corpus = everything.corpus
     photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
     write_examples(corpus, photographs, folder / "examples" / "scenes.json")
