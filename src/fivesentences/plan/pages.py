@@ -62,24 +62,18 @@ class PageRules(Rules):
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
         at = self.plan.scales[scale]
-        studies = [(name, study) for name, study in self.plan.studies.items() if study.made_at(at)]
+        studies = {name: study for name, study in self.plan.studies.items() if study.made_at(at)}
         claimed = {paper.name for paper in self.plan.claims}
-        papers, ours = (
-            [
+        pages = [("", "Overview", "index.html")]
+        for part, of_paper in (("Papers", True), ("Our own questions", False)):
+            pages += [
                 (part, study.short or study.paper, f"{name}/index.html")
-                for name, study in studies
+                for name, study in studies.items()
                 if (name in claimed) == of_paper
             ]
-            for part, of_paper in (("Papers", True), ("Our own questions", False))
-        )
-        pages = [
-            ("", "Overview", "index.html"),
-            *papers,
-            *ours,
-            ("Evidence", "Claims", "claims/claims.html"),
-            *([("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []),
-            *([("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []),
-        ]
+        pages.append(("Evidence", "Claims", "claims/claims.html"))
+        pages += [("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []
+        pages += [("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []
         return {
             "title": at.title,
             "pages": [{"part": part, "label": label, "path": path} for part, label, path in pages],
@@ -117,20 +111,15 @@ class PageRules(Rules):
         plan, places = self.plan, self.places
         cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
         phi = plan.scale.evaluation_phi
-        of_runs = [cell for cell in cells if isinstance(cell, RunCell)]
-        by_image = dict.fromkeys(run for cell in of_runs if cell.per_image(phi) for run in cell.runs)
+        studies = [*(one.claims.study for one in plan.claims), *plan.studies]
+        by_image = dict.fromkeys(
+            run for cell in cells if isinstance(cell, RunCell) and cell.per_image(phi) for run in cell.runs
+        )
         methods = dict.fromkeys(run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs)
         return Step(
             {
                 "claims": [claims_files(plan.config)[paper.name] for paper in plan.claims],
-                "studies": list(
-                    dict.fromkeys(
-                        [
-                            self._study_file(study)
-                            for study in (*(one.claims.study for one in plan.claims), *plan.studies)
-                        ]
-                    )
-                ),
+                "studies": list(dict.fromkeys(map(self._study_file, studies))),
                 "per_image": plan.per_image_of(by_image),
                 "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
                 "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
@@ -176,12 +165,12 @@ class PageRules(Rules):
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },
-            {"scale": self._settings(scale), "site": self.site(scale), "trained": self.trained(scale)},
+            {
+                "scale": self._settings(scale),
+                "site": self.site(scale),
+                "trained": {"matching": len(plan.trained_at(scale)), "categories": len(plan.subspaces_at(scale))},
+            },
         )
-
-    def trained(self, scale: str) -> dict[str, int]:
-        """How many runs of matching and of category retrieval a scale has."""
-        return {"matching": len(self.plan.trained_at(scale)), "categories": len(self.plan.subspaces_at(scale))}
 
     def numbers_of_claims(self, scale: str) -> list[Path]:
         """What the verdicts are made from."""
@@ -220,8 +209,7 @@ class PageRules(Rules):
         steps += [self.plot_figure(scale, figure) for figure in plan.figures]
 
         def read(name: str) -> list[Path]:
-            files = (step.inputs.get(name, []) for step in steps)
-            return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
+            return sorted({path for step in steps for path in as_list(step.inputs.get(name, []))})
 
         shown = [places.disagreements(scale)] if plan.gallery(scale) else []
         numbers = {*read("numbers"), *shown, *self.numbers_of_claims(scale), *self.numbers_of_runs(scale)}
