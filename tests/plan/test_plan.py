@@ -121,7 +121,7 @@ def test_the_target_complete_trains_what_the_default_trains_and_more(plans):
     complete, _ = jobs_for(plan, plan.targets["complete"])
     assert complete["train"] == len(plan.jobs) > usual["train"]
     made = Path("results/paper/demo-complete")
-    pages = ("index.html", "manifest.json", "runs/index.html", "provenance.html")
+    pages = ("index.html", "manifest.json", "runs/index.html")
     assert plan.targets["complete"] == [made / page for page in pages]
 
 
