@@ -75,7 +75,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, where an error can still be reported
     except InputError as error:
-        _end(error.in_shell_words())
+        _end(str(error))
     except BrokenPipeError:  # whoever read the output has seen enough, such as head
         _end()
     except OSError as error:  # a disk that fills up, a file that may not be read

@@ -17,7 +17,6 @@ from edge_cases import ids, refused, right
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
-from fivesentences.corpus.instances import read_instances
 from fivesentences.corpus.judgements import (
     load_cxc,
     load_flickr8k_crowdflower,
@@ -25,7 +24,7 @@ from fivesentences.corpus.judgements import (
     truth_as_judge,
 )
 from fivesentences.corpus.karpathy import load_karpathy
-from fivesentences.corpus.labels import read_labels
+from fivesentences.corpus.labels import read_instances, read_labels
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.features import FeatureTable
 from fivesentences.features.files import images_beside

@@ -192,7 +192,7 @@ def test_mistakes_of_several_runs_keep_their_words_for_the_shell(three, monkeypa
     with pytest.raises(InputError) as error:
         train_runs([three[0], three[2]])
     cure = 'seed {} lacks torch; install it with pip install "fivesentences[train]".'
-    assert error.value.in_shell_words().splitlines() == [cure.format(seed) for seed in (0, 1)]
+    assert str(error.value).splitlines() == [cure.format(seed) for seed in (0, 1)]
     assert [line.startswith(f"seed {seed} lacks") for seed, line in enumerate(str(error.value).splitlines())] == [
         True
     ] * 2

@@ -149,7 +149,7 @@ class Annotations:
         return image_ids, caption_ids, [note]
 
     def _labels(self, image_ids: list[str] | None, n_images: int) -> NDArray[Any] | None:
-        from fivesentences.corpus.instances import read_instances
+        from fivesentences.corpus.labels import read_instances
         from fivesentences.evaluation.matrix_files import read_matrix
 
         if self.labels is not None:

@@ -11,7 +11,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.sheets import quietly
-from fivesentences.errors import Argument, InputError
+from fivesentences.errors import InputError
 from fivesentences.storage import check_npy, check_outputs, check_writable
 
 
@@ -88,7 +88,7 @@ def rescore(
         if value is None:
             continue
         if method != of:
-            raise InputError(f"{Argument(name).option} belongs to {of}, but --method is {method}; leave it out.")
+            raise InputError(f"--{name.replace('_', '-')} belongs to {of}, but --method is {method}; leave it out.")
         options[name] = value
     with quietly(quiet):
         gallery, _ = read_gallery(matrix, transposed=transposed, image_of_caption=image_of_caption)

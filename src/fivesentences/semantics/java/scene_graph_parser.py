@@ -278,7 +278,7 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
         )
         assert child.stdin is not None and child.stdout is not None
         remaining = len(job["captions"])
-        failed: tuple[str, Cure | None] | None = None
+        failed: tuple[str, str | None] | None = None
         try:
             # stdin stays open: when it closes, because this process is done or dead, the child ends.
             with contextlib.suppress(BrokenPipeError):  # if the child died at once, its status says why
@@ -309,15 +309,15 @@ def _run(job: dict[str, Any], done: int, journal: Path | None) -> None:
             raise _failure(what, cure, journal)
 
 
-def _failure(what: str, cure: Cure | None, journal: Path | None) -> InputError:
+def _failure(what: str, cure: str | None, journal: Path | None) -> InputError:
     """Build the error of a child that failed, including what is left of its work."""
     if journal is None:
         return InputError(what, cure=cure) if cure else InputError(f"{what}.")
     kept = f"what was parsed is kept in {journal.name}: run again to continue from there"
-    return InputError(what, cure=Cure(f"{cure.python}; {kept}", f"{cure.shell}; {kept}") if cure else kept)
+    return InputError(what, cure=f"{cure}; {kept}" if cure else kept)
 
 
-def _why(status: int, message: str, memory_mb: int) -> tuple[str, Cure | None]:
+def _why(status: int, message: str, memory_mb: int) -> tuple[str, str | None]:
     """Return what went wrong in a child that ended without a message, and the cure."""
     if status == OUT_OF_MEMORY or "OutOfMemoryError" in message:
         shorten = "shorten the longest captions"
