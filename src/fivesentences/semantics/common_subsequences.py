@@ -182,13 +182,13 @@ class _Block:
         Returns:
             ``[references]`` whether the word is taken.
         """
-        places = mask & prefix
+        places: Bits = mask & prefix
         # The common subsequence grows by at most one word, so the parity of the change says whether it grows.
-        gained = np.bitwise_count((before ^ after) & prefix) & 1
-        taken = (((prefix ^ (prefix >> 1)) & places) != 0) | (gained != 0)
+        gained = np.bitwise_count((before ^ after) & prefix) & 1 != 0
+        taken: NDArray[np.bool_] = np.logical_or(((prefix ^ (prefix >> 1)) & places) != 0, gained)
         shift = 1
         while shift < self._bits:  # all bits up to the last position
-            places |= places >> shift
+            places = places | (places >> shift)
             shift *= 2
         np.copyto(prefix, places >> 1, where=taken)
         return np.asarray(taken)

@@ -252,7 +252,7 @@ class RougeDaaScorer(SubsequenceScorer):
         def row(caption: int) -> NDArray[np.int64]:
             words = self._words(caption)
             bits = self._common.words(self._sequences.word[words], self._rank[words])
-            return np.bitwise_count(self._of_image(np.bitwise_or, bits)).astype(np.int64)
+            return np.asarray(np.bitwise_count(self._of_image(np.bitwise_or, bits)), dtype=np.int64)
 
         common = self._rows(captions, row)
         different, n_pairs = self._n_different[captions][:, None], self._n_pairs[captions][:, None]

@@ -86,7 +86,7 @@ def test_a_full_disk_and_a_missing_package_are_one_sentence(repository, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(jars, "receive", full)
+    monkeypatch.setattr(download, "receive", full)
     with pytest.raises(InputError, match=r"No space left .*FIVESENTENCES_CACHE"):
         jars.corenlp()
     with pytest.raises(InputError, match=r"spice/other.jar: there is no such file in pycocoevalcap"):

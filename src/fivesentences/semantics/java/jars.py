@@ -14,7 +14,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.corpus.download import find_mirror, receive
 from fivesentences.errors import InputError, install
 from fivesentences.storage import alone, sha256_of
 
@@ -141,8 +140,7 @@ def cache_folder() -> Path:
 
 def cached() -> bool:
     """Whether both CoreNLP jars are present and intact, so that ``corenlp()`` downloads nothing."""
-    mirror = find_mirror(None)
-    return all(_present(artifact, mirror) for artifact in (CODE, MODELS))
+    return all(_present(artifact, _mirror(None)) for artifact in (CODE, MODELS))
 
 
 def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
@@ -162,9 +160,14 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
     Raises:
         InputError: If a jar has the wrong content or cannot be downloaded or stored.
     """
-    found = find_mirror(mirror)
-    code, models = (_present(artifact, found) or _fetched(artifact) for artifact in (CODE, MODELS))
+    code, models = (_present(artifact, _mirror(mirror)) or _fetched(artifact) for artifact in (CODE, MODELS))
     return code, models
+
+
+def _mirror(named: Path | None) -> Path | None:
+    from fivesentences.corpus.download import find_mirror  # pydantic and pandas, which those who score never need
+
+    return find_mirror(named)
 
 
 def _present(artifact: Artifact, mirror: Path | None) -> Path | None:
@@ -186,6 +189,8 @@ def _checksum(path: Path, size: int, changed: int) -> str:
 
 
 def _fetched(artifact: Artifact) -> Path:
+    from fivesentences.corpus.download import receive
+
     target = cache_folder() / "corenlp" / artifact.name
     url = f"{REPOSITORY}/{artifact.name}"
     cure = f"download {url} by hand, and put it into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names"
