@@ -21,8 +21,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.recorded import read_recorded
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
 from fivesentences.metrics.chance import expected_average_precision
-from fivesentences.metrics.ranking import QueryBlock
-from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.storage import replacing
 

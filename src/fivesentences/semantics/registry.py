@@ -13,8 +13,7 @@ from fivesentences.semantics.binary import BinaryScorer
 from fivesentences.semantics.bleu import BleuScorer
 from fivesentences.semantics.bleu_daa import BleuDaaScorer
 from fivesentences.semantics.cider import CiderScorer
-from fivesentences.semantics.rouge import RougeLScorer
-from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.rouge import RougeDaaScorer, RougeLScorer
 from fivesentences.semantics.scoring import Scorer
 from fivesentences.semantics.tfidf import TfidfScorer
 from fivesentences.semantics.tokenisation import TOKENISATIONS
