@@ -23,19 +23,19 @@ from fivesentences.config.documents import (
     OtherCategorySeeds,
     SubspaceTraining,
 )
+from fivesentences.config.metrics import metrics_table
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletSpec
 from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.metrics.registry import metrics_table
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.claims import Claims
 from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.claims import Claims
+from fivesentences.study.study import Study
 
 FILES: dict[str, Any] = {
     "scale": Scale,
-    "study": PaperStudy,
+    "study": Study,
     "claims": Claims,
     "datasets": Catalogue,
     "run": RunFile | RunSpec,

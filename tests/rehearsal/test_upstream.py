@@ -24,7 +24,7 @@ from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.wikipedia import load_wikipedia, load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
 from fivesentences.training.released_vocabulary import ReleasedVocabulary

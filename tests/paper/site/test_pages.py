@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from fivesentences.paper.figures.drawing import read_texts
 from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import line_of, read_claims, words_for
-from fivesentences.paper.figures.writing import read_texts
 from fivesentences.paper.site.overview import effects_of, write_overview
 from fivesentences.paper.site.pictures import (
     Picture,
