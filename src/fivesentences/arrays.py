@@ -122,7 +122,7 @@ def plain_array(values: Any, name: str = "the array") -> NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(
-            f"{name} is a masked array that hides {np.ma.count_masked(values):,} of {values.size:,} values; "
+            f"{name} is a masked array that hides {np.ma.getmaskarray(values).sum():,} of {values.size:,} values; "
             "nothing here reads masks: fill them with a score of your choice by .filled(value), or pass .data."
         )
     try:

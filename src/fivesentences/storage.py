@@ -65,11 +65,11 @@ def replacing(path: Path | str) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(target)
     except Exception as error:
-        if _CUT.search(str(error)):
-            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
-        ours = isinstance(error, OSError) and str(error.filename) in map(str, (temporary, target, target.parent))
-        if ours or (isinstance(error, OSError) and error.errno in _FULL):
-            raise _unwritable(path, error) from None
+        full = OSError(errno.ENOSPC, "", str(target)) if _CUT.search(str(error)) else error
+        if isinstance(full, OSError) and (
+            full.errno in _FULL or str(full.filename) in map(str, (temporary, target, target.parent))
+        ):
+            raise _unwritable(path, full) from None
         raise  # it is about another file, which the block reads, or no matter of files
     finally:
         with contextlib.suppress(OSError):

@@ -224,10 +224,10 @@ CASES = [
     *(refused(f"rescore huge.npy --method {method} -o out.npy", "huge.npy: the result at image 0", "float32", "scale")
       for method in ("naive", "csls", "inverted_softmax", "assignment")),
     refused(f"{INVERTED} --beta 1e308", "s.npy: the result at image 0, caption 0", "smaller beta"),
-    refused(f"{INVERTED} --beta nan", "--beta is nan", "above 0"),
-    refused(f"{INVERTED} --beta inf", "--beta is inf"),
-    refused(f"{INVERTED} --beta -3", "--beta is -3"),
-    refused(f"{INVERTED} --beta 1e-320", "--beta is 1e-320", "it must be at least"),
+    refused(f"{INVERTED} --beta nan", "beta is nan", "above 0"),
+    refused(f"{INVERTED} --beta inf", "beta is inf"),
+    refused(f"{INVERTED} --beta -3", "beta is -3"),
+    refused(f"{INVERTED} --beta 1e-320", "beta is 1e-320", "it must be at least"),
     right("rescore s.npy --method csls -k 1000000000000 -o out.npy", "csls", makes=RESCORED),
     right("rescore exact60.npy --method csls -o out.npy", "csls", makes=RESCORED),
     refused(lambda f: inverted_softmax(_scores(f), beta=1e308), "similarity: the result at image", name="beta=1e308"),
@@ -235,7 +235,7 @@ CASES = [
     # Numbers on the command line, and comparing.
     refused(f"evaluate s.npy --ks {'9' * 5000}", "--ks", "999...", "from 1 to", name="--ks of 5,000 digits"),
     right("evaluate s.npy --ks 1000000000", "100.00"),
-    refused("compare s.npy fortran.npy --resamples 1000000000000", "--resamples is 1,000,000,000,000", "are usual"),
+    refused("compare s.npy fortran.npy --resamples 1000000000000", "resamples is 1,000,000,000,000", "are usual"),
     refused("compare s.npy fortran.npy --confidence 2", "--confidence"),
     refused("compare s.npy fortran.npy --confidence nan", "--confidence"),
     right("compare s.npy s.npy --resamples 99", "1.0000"),
