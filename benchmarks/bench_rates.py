@@ -38,7 +38,7 @@ from fivesentences.config import FeatureSpec, Scale, read
 from fivesentences.config.rates import CoreRates, EncoderRate, ExtractorRate, MachineRates, ModelRate, Rates
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
-from fivesentences.encoders import load_encoder, parse_encoder
+from fivesentences.encoders import Settings, load_encoder, parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.evaluation.run import RunEvaluator
@@ -46,9 +46,8 @@ from fivesentences.features.describing import extractor_of
 from fivesentences.features.networks import save_weights
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.machine import device_named, hardware
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.costs import MILLION, Costs, setting_of
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.runs import RunSpec
 from fivesentences.scenes import generate
 from fivesentences.semantics import BatchCider, read_tuples
@@ -133,7 +132,7 @@ def some_batches(training: Training) -> Iterator[Any]:
 
 def encoder_rate(spec: EncoderSpec, device: str, captions: list[str]) -> EncoderRate | None:
     """Preparing and describing a batch of images, and one of captions; None where the weights are not here."""
-    settings = spec.settings(device)
+    settings = Settings.of(spec, device)
     try:
         # Nothing is fetched to be measured; timm has imported the Hub's library, which reads its variable once.
         with mock.patch("huggingface_hub.constants.HF_HUB_OFFLINE", True):

@@ -12,11 +12,11 @@ import pytest
 import typer.main
 
 from fivesentences.cli import app
+from fivesentences.config.metrics import METRICS
 from fivesentences.errors import InputError
 from fivesentences.glossary import STAGES, TERMS, glossary_page, terms_of
-from fivesentences.metrics.registry import METRICS
-from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.schemas import schema_texts
+from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 WORDS = [term.word for term in TERMS]
@@ -66,7 +66,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-KEYS = {name.removesuffix(".json"): properties(json.loads(text)) for name, text in schema_texts(PaperStudy).items()}
+KEYS = {name.removesuffix(".json"): properties(json.loads(text)) for name, text in schema_texts(Study).items()}
 
 
 def test_words_are_told_apart():

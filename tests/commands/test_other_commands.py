@@ -16,8 +16,8 @@ import typer.main
 
 from fivesentences import cli
 from fivesentences.commands import doctor
+from fivesentences.config.metrics import METRICS
 from fivesentences.evaluation import compare
-from fivesentences.metrics.registry import METRICS
 from fivesentences.retrieval import rescore
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)

@@ -11,9 +11,9 @@ import pytest
 
 from fivesentences.config import Scale, read
 from fivesentences.config.rates import Rates
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.costs import Costs
 from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import plan_of
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import yaml
 from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -84,7 +84,7 @@ RSUM = [{"metric": "Rsum"}]
         (RunSpec, run(fraction=25), r"fraction is 25; a fraction lies in \(0, 1\]. Did you mean 0.25\?"),
         (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
         *(
-            (PaperStudy, content, said)
+            (Study, content, said)
             for content, said in (
                 (
                     table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),

@@ -11,7 +11,7 @@ import yaml
 from edge_cases import Case, ids, refused, right
 from fivesentences.commands import doctor
 from fivesentences.commands.doctor import examine
-from fivesentences.paper.studies import PaperStudy, read_studies
+from fivesentences.study.study import Study, read_study
 
 SCALE: dict[str, Any] = {
     "scale": "mine",
@@ -164,7 +164,7 @@ def write_files(folder: Path) -> None:
 
 def reads(name: str) -> Case:
     return refused(
-        lambda folder: read_studies([name], folder / "studies"), f"{name}.yaml", *STUDIES[name][1], name=name
+        lambda folder: read_study(folder / "studies" / f"{name}.yaml"), f"{name}.yaml", *STUDIES[name][1], name=name
     )
 
 
@@ -199,7 +199,7 @@ CASES = [
 
 
 def test_a_study_of_the_tests_is_right():
-    PaperStudy.model_validate(STUDY)
+    Study.model_validate(STUDY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

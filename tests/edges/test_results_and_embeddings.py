@@ -28,7 +28,7 @@ from fivesentences.evaluation.per_image import read_per_image
 from fivesentences.evaluation.tidy import read_evaluations
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 

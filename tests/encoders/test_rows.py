@@ -17,10 +17,11 @@ from fivesentences.config import Scale, check, read
 from fivesentences.config.rates import CoreRates, EncoderRate, Rates
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy, plan_of
 from fivesentences.plan.costs import Costs
 from fivesentences.plan.graph import PlannedJob
 from fivesentences.plan.places import Places
+from fivesentences.plan.plan import plan_of
+from fivesentences.study.study import Study
 
 PROJECT = Path(__file__).parents[2]
 ROW = {"role": "flickr30k", "model": "clip"}
@@ -51,8 +52,8 @@ STUDY: dict[str, Any] = {
 }
 
 
-def study(**changes: Any) -> PaperStudy:
-    return check(PaperStudy, STUDY | changes, "beside.yaml")
+def study(**changes: Any) -> Study:
+    return check(Study, STUDY | changes, "beside.yaml")
 
 
 def with_row(**changes: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from fivesentences.losses import (
     TripletLoss,
 )
 from fivesentences.models.matching import TrainingScores
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 from fivesentences.training.objective import Objective
 
 NAMES = {

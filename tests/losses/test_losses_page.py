@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from fivesentences.config import check
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 

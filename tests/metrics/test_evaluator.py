@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from fivesentences.config.metrics import METRICS, parse_metric
 from fivesentences.errors import InputError
 from fivesentences.metrics import (
     Evaluator,
@@ -31,7 +32,6 @@ from fivesentences.metrics import (
 )
 from fivesentences.metrics import relevance as relevance_module
 from fivesentences.metrics.evaluator import KEPT_BYTES
-from fivesentences.metrics.registry import METRICS, parse_metric
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.hubness import hubness
 

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from fivesentences.config import Scale, check, read
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
-from fivesentences.paper.studies import plan_of, read_claims
-from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, run_cells
-from fivesentences.plan.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
+from fivesentences.plan.claimed import MethodCell, RunCell, run_cells
 from fivesentences.plan.pages import PageRules
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.rows import expand_rows
 from fivesentences.plan.runs import RunSpec
+from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
+from fivesentences.study.study import PaperClaims, read_claims
 
 CONFIG = Path(__file__).parents[2] / "config"
 

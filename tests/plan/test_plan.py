@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended, read
+from fivesentences.config.metrics import METRICS, Metric
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.metrics.registry import METRICS, Metric
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")

@@ -10,16 +10,16 @@ import jsonschema
 import pytest
 import yaml
 
-from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.options_page import options_page
 from fivesentences.plan.schemas import schema_texts
+from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "config").glob("*.yaml"), *(ROOT / "config" / "studies").glob("*.yaml")])
 FILES.append(ROOT / "profiles" / "slurm" / "cluster.yaml")
 FEATURES = {"extractor": "e"}
 RUN = {"dataset": "d", "features": FEATURES, "model": {"name": "vsepp"}}
-SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in schema_texts(PaperStudy).items()}
+SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in schema_texts(Study).items()}
 SCALE = {"scale": "s", "title": "S", "roles": {}, "datasets": {}, "studies": ["p"]}
 
 

@@ -14,12 +14,11 @@ from fivesentences.config.documents import DivisionSpec
 from fivesentences.config.rates import CoreRates, ExtractorRate, Rates, SubspaceRate
 from fivesentences.corpus.divisions import divide
 from fivesentences.corpus.documents import Documents, LoadedDocuments
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.costs import Costs
 from fivesentences.plan.document_sizes import DocumentSizes, document_sizes
 from fivesentences.plan.graph import PlannedJob
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.subspace_costs import epochs_of, subspace_setting
 from fivesentences.plan.subspace_runs import SubspaceRun
 

@@ -25,7 +25,7 @@ from fivesentences.corpus.wikipedia import load_wikipedia
 from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 from fivesentences.rehearsal import upstream
 from fivesentences.rehearsal.upstream import Sizes, write_upstream
 from fivesentences.rehearsal.weights import write_weights

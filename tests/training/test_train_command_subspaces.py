@@ -15,8 +15,8 @@ from fivesentences.config import Catalogue, Scale, read
 from fivesentences.config.documents import AnyDocuments
 from fivesentences.corpus.divisions import divide, write_division
 from fivesentences.corpus.loading_documents import load_documents
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.places import Places
+from fivesentences.plan.plan import plan_of
 from fivesentences.training.subspaces.runs import train_subspaces
 
 METHODS = {

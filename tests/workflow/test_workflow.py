@@ -19,8 +19,8 @@ from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.config import Scale, read
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import plan_of
 from random_networks import fresh
 
 PROJECT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from snakemake.io import strip_wildcard_constraints
 from fivesentences.config import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import plan_of, scale_of
+from fivesentences.plan.plan import plan_of, scale_of
 from fivesentences.workflow_lock import occupied
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.

@@ -9,7 +9,7 @@ from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.pictures import read_examples, read_features_sheet
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     write_overview(

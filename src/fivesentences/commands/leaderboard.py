@@ -142,8 +142,8 @@ def leaderboard(
         **(provenance(inputs) if json_out is not None else {}),
     }
     if figure is not None:
+        from fivesentences.paper.figures.drawing import write_drawing
         from fivesentences.paper.figures.leaderboard import drawing
-        from fivesentences.paper.figures.writing import write_drawing
 
         made = drawing(tidy, found[0].name)
         if made.draw is None:
@@ -240,8 +240,8 @@ def _compared(
     found: list[Result], sort: str | None, against: str | None, resamples: int, seed: int
 ) -> tuple[list[Result], pd.DataFrame | None]:
     """The models in their order, and the tests of those that can be tested."""
+    from fivesentences.config.metrics import metric_of
     from fivesentences.evaluation.comparing import compare_all
-    from fivesentences.metrics.registry import metric_of
     from fivesentences.metrics.values import KEYS
 
     phis = list(dict.fromkeys(value["phi"] for one in found for value in one.evaluation.values if value["phi"]))

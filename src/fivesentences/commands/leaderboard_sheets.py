@@ -19,7 +19,7 @@ SUMS = ("Rsum", "Nsum")
 
 def _columns(found: Sequence[Result]) -> list[tuple[str, str, dict[str, str]]]:
     """Group, heading and key of each column of numbers."""
-    from fivesentences.metrics.registry import parse_metric
+    from fivesentences.config.metrics import parse_metric
 
     keys: list[tuple[str, str, dict[str, str]]] = []
     for side in ("i2t", "t2i"):

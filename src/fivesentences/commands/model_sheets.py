@@ -71,7 +71,7 @@ def content_of_models(models: Mapping[str, Evaluation], tests: pd.DataFrame | No
 
 def best_of(values: Sequence[float], metric: str) -> set[int]:
     """Which values are the best; none if no direction is better, or all are equal."""
-    from fivesentences.metrics.registry import metric_of
+    from fivesentences.config.metrics import metric_of
 
     better = metric_of(metric).better
     finite = [value for value in values if value == value]

@@ -66,9 +66,9 @@ def plan(
     from fivesentences.config import config_file, extended, read
     from fivesentences.config.rates import Rates
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.costs import Costs, wall_seconds
     from fivesentences.plan.graph import graph_of
+    from fivesentences.plan.plan import plan_of, scale_of
 
     outputs = Outputs.of(json_out, csv, markdown, None, quiet, [("SCALE.yaml", scale)])
     given = read_yaml(scale)

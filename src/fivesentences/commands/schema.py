@@ -28,11 +28,11 @@ def schema(
 
         fivesentences schema --check
     """
+    from fivesentences.config.metrics import metrics_page
     from fivesentences.glossary import glossary_page
-    from fivesentences.metrics.registry import metrics_page
-    from fivesentences.paper.studies import PaperStudy
     from fivesentences.plan.options_page import options_page
     from fivesentences.plan.schemas import schema_texts
+    from fivesentences.study.study import Study
 
     if not (root / "config").is_dir() or not (root / "docs").is_dir():
         raise InputError(
@@ -40,7 +40,7 @@ def schema(
             where=root.resolve(),
             cure="run it in a checkout, or name one by --root",
         )
-    texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(PaperStudy).items()}
+    texts = {root / "config" / "schemas" / name: text for name, text in schema_texts(Study).items()}
     pages = {"options.md": options_page(), "metrics.md": metrics_page(), "glossary.md": glossary_page()}
     texts |= {root / "docs" / name: text for name, text in pages.items()}
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

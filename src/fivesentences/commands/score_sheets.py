@@ -34,14 +34,14 @@ def sheets(result: Evaluation, notes: Sequence[str] = ()) -> list[Sheet]:
 
 def metric_decimals(value: Mapping[str, Any]) -> int:
     """Digits after the point of a number."""
-    from fivesentences.metrics.registry import metric_of
+    from fivesentences.config.metrics import metric_of
 
     return metric_of(value["metric"]).decimals
 
 
 def notes_of(result: Evaluation) -> list[str]:
     """Sentences on galleries, units and formulas."""
-    from fivesentences.metrics.registry import metric_of
+    from fivesentences.config.metrics import metric_of
 
     below = [rules(result.about), units({value["metric"] for value in result.values})]
     semantic = [value for value in result.values if metric_of(value["metric"]).name in ("N@k", "SR@k")]
@@ -65,7 +65,7 @@ def tables(entries: Sequence[tuple[Mapping[str, Any], str, str]], heading: str =
         entries: The key of a number, what it is of (such as a model), and its text.
         heading: Of the column that says what a number is of.
     """
-    from fivesentences.metrics.registry import SUMS, metric_of, parse_metric
+    from fivesentences.config.metrics import SUMS, metric_of, parse_metric
 
     at_k: Cells = {}
     single: Cells = {}
@@ -121,7 +121,7 @@ def sized(name: str, about: Mapping[str, Any]) -> str:
 
 def units(metrics: Collection[str]) -> str:
     """A sentence on the units of metrics, of which most are percentages."""
-    from fivesentences.metrics.registry import METRICS, UNITS, metric_of
+    from fivesentences.config.metrics import METRICS, UNITS, metric_of
 
     order = list(METRICS)
     names = sorted(metrics, key=lambda name: (order.index(metric_of(name).name), name))

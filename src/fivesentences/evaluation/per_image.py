@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import read_frame
-from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import QueryValues
-from fivesentences.plan.exhibits import Summed
 from fivesentences.storage import replacing
+from fivesentences.study.exhibits import Summed
 
 # Which values of the evaluation each column adds up: the name of the metric or of its sum, the direction (empty: both),
 # whether the query's own items stay, and the formula (of ASP: its rule for ties).

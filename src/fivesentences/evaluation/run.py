@@ -33,7 +33,7 @@ from fivesentences.storage import replacing, write_json
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
-    from fivesentences.plan.exhibits import Summed
+    from fivesentences.study.exhibits import Summed
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import metric_of
 from fivesentences.errors import InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
@@ -18,7 +19,6 @@ from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReade
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
-from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall

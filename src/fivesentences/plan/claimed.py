@@ -11,37 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fivesentences.config import Inference, Scale, as_list
-from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claims import AnyTest, Claims, LevelTest, MethodsTest, RunsTest, Than
-from fivesentences.plan.exhibits import ColumnSpec, Summed
 from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
+from fivesentences.study.exhibits import ColumnSpec, Summed
+from fivesentences.study.study import Study
 
 BEGINNING = 5  # epochs: a study that names fewer looks at the beginning of a run
 Setting = dict[str, dict[int, RunSpec]]  # runs of one setting by the folder of their loss, and seed
-
-
-@dataclass(frozen=True)
-class PaperClaims:
-    """The claims of a paper and its study, whose names of losses and methods they use.
-
-    Raises:
-        InputError: If a claim names a loss or method that the study does not have.
-    """
-
-    name: str
-    claims: Claims
-    study: Study
-
-    def __post_init__(self) -> None:
-        for kind, asked, known in (
-            ("loss", self.claims.losses(), self.study.losses),
-            ("method", self.claims.methods(), self.study.methods),
-        ):
-            for one in sorted(asked - set(known)):
-                raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")
 
 
 @dataclass(frozen=True)

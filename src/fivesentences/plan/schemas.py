@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 from fivesentences.config import Catalogue, Scale
 from fivesentences.config.cluster import Cluster
 from fivesentences.models import MODELS
-from fivesentences.plan.claims import Claims
 from fivesentences.plan.runs import RunFile, RunSpec
-from fivesentences.plan.studies import Study
+from fivesentences.study.claims import Claims
+from fivesentences.study.study import Study
 
 Schema = dict[str, Any]
 

@@ -19,9 +19,8 @@ from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims
 from fivesentences.paper.claims.writing import counted, counts_of, read_claims, words_for, write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.pages import PageRules
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.plan.runs import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 

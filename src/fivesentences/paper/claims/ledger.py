@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from fivesentences.config.metrics import metric_of
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.per_image import read_per_image
 from fivesentences.evaluation.subspace_contrasts import Precisions, read_precisions
 from fivesentences.evaluation.tidy import read_tidy
-from fivesentences.metrics.registry import metric_of
 from fivesentences.paper.claims.effects import (
     correlation_difference,
     mean_over_images,
@@ -26,8 +26,11 @@ from fivesentences.paper.claims.effects import (
 from fivesentences.paper.claims.verdicts import SHARE, Effect, Outcome, Verdict, chance_of, outcome_of, verdict_of
 from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
-from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell
-from fivesentences.plan.claims import (
+from fivesentences.plan.claimed import MethodCell, RunCell
+from fivesentences.plan.plan import Plan
+from fivesentences.plan.rows import expand_rows
+from fivesentences.plan.subspaces import rows_shown
+from fivesentences.study.claims import (
     AnyTest,
     Claim,
     FoundTest,
@@ -37,10 +40,8 @@ from fivesentences.plan.claims import (
     RanksTest,
     RunsTest,
 )
-from fivesentences.plan.exhibits import ColumnSpec
-from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.subspaces import rows_shown
+from fivesentences.study.exhibits import ColumnSpec
+from fivesentences.study.study import PaperClaims
 
 NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say
 POWER = 0.02  # of ten: a twentieth more pairs is the least that counts

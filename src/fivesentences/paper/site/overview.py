@@ -16,7 +16,7 @@ from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words
 from fivesentences.paper.text.numbers import signed
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 WORDS = {"train": "training", "dev": "validation"}
 FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure

@@ -8,14 +8,13 @@ from typing import Any
 
 from fivesentences.config import Scale
 from fivesentences.paper.claims.writing import Stored, counted
-from fivesentences.paper.figures.writing import read_texts
-from fivesentences.paper.kinds import FigureKind, TableKind
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes
 from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
-from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
+from fivesentences.study.study import Study
 
 ON_PUBLISHED = "Below each of our numbers stands the published one, where there is one, in italics."
 ON_DIFFERENCES = (
@@ -47,8 +46,8 @@ def write_study_page(
         InputError: If a table or figure of the study has not been made.
     """
     made = study.made_at(scale)
-    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableKind)}
-    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureKind)}
+    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableSpec)}
+    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
     notes_of = {one: table.notes for one, table in read.items()}
     shared = shared_notes(notes_of | {one: notes for one, (_, _, notes) in texts.items()})
     known = {note.text for note in shared}
@@ -86,7 +85,7 @@ def count_of(made: Sequence[Exhibit]) -> str:
     """How many tables and figures there are: ``5 tables and 1 figure``."""
     counts = (
         (sum(isinstance(one, kind) for one in made), word)
-        for kind, word in ((TableKind, "table"), (FigureKind, "figure"))
+        for kind, word in ((TableSpec, "table"), (FigureSpec, "figure"))
     )
     return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts if count)
 

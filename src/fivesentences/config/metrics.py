@@ -269,5 +269,5 @@ def metrics_page() -> str:
         "options: see [your_model.md](your_model.md).\n\n"
         f"{metrics_table()}\n"
         "Equal scores are ordered by index, lower first. Written by `fivesentences schema` from `METRICS` in\n"
-        "`src/fivesentences/metrics/registry.py`.\n"
+        "`src/fivesentences/config/metrics.py`.\n"
     )

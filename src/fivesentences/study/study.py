@@ -1,19 +1,23 @@
-"""A study: what a paper's tables and figures are made of."""
+"""A study, one paper: ``config/studies/<name>.yaml``, and the claims of a paper: ``config/claims/<name>.yaml``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list
+from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list, claims_files, read, study_file
 from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS, ModelSpec, ModelVariant
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.plan.exhibits import Exhibit, GallerySpec
-from fivesentences.plan.phis import check_phi
+from fivesentences.study.claims import Claims
+from fivesentences.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
+from fivesentences.study.phis import check_phi
 
 
 def _kind_of_model(given: Any) -> str:
@@ -27,10 +31,7 @@ AnyOfModels = Annotated[
 
 
 class Study(Strict):
-    """One paper: ``config/studies/<name>.yaml``.
-
-    ``fivesentences.paper.studies`` has the subclass that knows every kind of table and figure, and reads such files.
-    """
+    """One paper, or questions of our own, with its tables and figures."""
 
     paper: str
     short: str = Field(default="", description="what navigation calls the paper; default: `paper`")
@@ -47,8 +48,8 @@ class Study(Strict):
         description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only "
         "those that shall not be called by their settings",
     )
-    tables: Sequence[Exhibit] = Field(default=[], description="in the order of the page")
-    figures: Sequence[Exhibit] = Field(default=[], description="in the order of the page, after the tables")
+    tables: list[AnyTable] = Field(default=[], description="in the order of the page")
+    figures: list[AnyFigure] = Field(default=[], description="in the order of the page, after the tables")
     gallery: GallerySpec | None = Field(default=None, description="queries with what models retrieve; null: none")
 
     _name: str = PrivateAttr(default="")
@@ -204,3 +205,54 @@ class Study(Strict):
                         f"{sorted(stated)[0]}; remove it"
                     )
         return self
+
+
+@dataclass(frozen=True)
+class PaperClaims:
+    """The claims of a paper and its study, whose names of losses and methods they use.
+
+    Raises:
+        InputError: If a claim names a loss or method that the study does not have.
+    """
+
+    name: str
+    claims: Claims
+    study: Study
+
+    def __post_init__(self) -> None:
+        for kind, asked, known in (
+            ("loss", self.claims.losses(), self.study.losses),
+            ("method", self.claims.methods(), self.study.methods),
+        ):
+            for one in sorted(asked - set(known)):
+                raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")
+
+
+def read_study(path: Path) -> Study:
+    """Read the study of a file; it takes the file's name.
+
+    Raises:
+        InputError: If the file is missing or wrong.
+    """
+    study = read(Study, path)
+    study._name = path.stem
+    return study
+
+
+def read_claims(config: Path, known: Mapping[str, Study], scale: str) -> list[PaperClaims]:
+    """Read every file of ``claims/``, each with the study whose names it uses, the longest first.
+
+    Args:
+        config: The folder of the scale's file; see ``config_file``.
+        known: Studies that were read already.
+        scale: The name of the scale, for an error.
+
+    Raises:
+        InputError: If a file is missing or wrong, or names a loss or method that its study lacks.
+    """
+    found = []
+    for name, path in claims_files(config).items():
+        claims = read(Claims, path)
+        study = known.get(claims.study) or read_study(study_file(claims.study, config, scale))
+        found.append(PaperClaims(name, claims, study))
+    return sorted(found, key=lambda paper: -len(paper.claims.claims))

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fivesentences.config import Direction, Fraction, Inference, Name, PhiName, Strict, as_list
 from fivesentences.config.types import Count
-from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.study.exhibits import ColumnSpec
 
 Expect = Literal["more", "less", "same", "not_less"]
 # Of the captions of each training image; `all` are not a number that a study names.

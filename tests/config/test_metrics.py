@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fivesentences.config.metrics import METRICS, metric_of, parse_metric, pattern_of
 from fivesentences.errors import InputError
-from fivesentences.metrics.registry import METRICS, metric_of, parse_metric, pattern_of
 
 ROOT = Path(__file__).parents[2]
 PLAIN = [name for name in METRICS if "@k" not in name and "<" not in name]
