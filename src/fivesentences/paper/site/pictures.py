@@ -12,8 +12,8 @@ from fivesentences.corpus import Corpus, Photographs, decode
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.features.formats.known import format_of
-from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 from fivesentences.paper.figures.drawing import read_texts, write_drawing
+from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 from fivesentences.paper.site.notes import NO_NOTES, Notes, in_few_lines
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.storage import replacing, write_json
