@@ -17,7 +17,7 @@ from fivesentences.plan.document_sizes import DocumentSizes
 from fivesentences.plan.subspace_costs import subspace_setting
 from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.training.subspaces.fitting import fit
-from fivesentences.training.subspaces.runs import _one_thread
+from fivesentences.training.subspaces.run import _one_thread
 
 CATEGORIES = 10
 # The most training documents that are measured: methods with epochs take as long for each batch; of the others some

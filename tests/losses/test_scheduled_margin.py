@@ -15,6 +15,8 @@ from torch import Tensor
 from fivesentences.errors import InputError
 from fivesentences.losses import ScheduledAdaptiveMargin
 from fivesentences.losses.scheduled_margin import (
+    ScheduledMarginSpec,
+    activation,
     all_negatives,
     centroid_term,
     centroids,
@@ -28,7 +30,6 @@ from fivesentences.losses.scheduled_margin import (
     scheduled_margin,
     unit,
 )
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec, activation
 from fivesentences.metrics import category_map
 from fivesentences.metrics.category import CategoryReader, category_codes
 from fivesentences.metrics.whole_rankings import read_rankings

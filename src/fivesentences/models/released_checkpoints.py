@@ -11,7 +11,7 @@ import pickle
 import re
 import tarfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from fivesentences.documents import check_file
 from fivesentences.errors import Argument, Cure, InputError
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
-from fivesentences.models.recognising import recognised
 from fivesentences.storage import sha256_of, write_json
 
 FORMAT = 1
@@ -57,6 +56,22 @@ PARTS: dict[str, tuple[str, ...]] = {
         "C_GCN",
         "Multi_feature_fusing",
     ),
+}
+# A part of a weight's name that only one released model has, in the order in which they are looked for.
+SIGNS: dict[str, tuple[str, ...]] = {
+    "sgr": (".SGR_module.",),
+    "saf": (".SAF_module.",),
+    "cvse": (".V_self_atten_enhance.", ".C_GCN.", ".adj_all."),
+    "vsrn": (".Rs_GCN_1.", ".img_rnn."),
+    "vsepp": (".cnn.",),
+    # SCAN's own: captions read in both directions, and a trained length of the image layer.
+    "scan": (".fc.weight_v.", "_reverse."),
+}
+# With captions read in one direction, SCAN's weights have the names of VSE++'s; then the command line tells.
+SHARED = (".fc.weight.", ".fc.bias.", ".embed.weight.", ".rnn.weight_ih_l0.")
+OPTIONS_OF: dict[str, tuple[str, ...]] = {
+    "scan": ("cross_attn", "agg_func", "lambda_softmax"),
+    "vsepp": ("measure", "use_restval", "cnn_type"),
 }
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 OPTIONAL = frozenset({"Multi_feature_fusing"})
@@ -165,6 +180,32 @@ def _check_model(
         )
     why = f"by {by}" if by else "no weight is of another model"
     raise InputError(f"its weights look like those of {here} ({why}), not of {there}", where=path, cure=cure)
+
+
+def recognised(names: Collection[str], settings: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Recognise the model whose weights have these names.
+
+    Args:
+        names: Names of the weights, with or without their part in front (``img_enc.fc.weight`` or ``fc.weight``).
+        settings: The command line that they were trained with; empty if unknown.
+
+    Returns:
+        A model of the registry, or None if the names tell none; and the weight or option by which it was recognised,
+        empty if it is VSE++ only as far as nothing of another model was found.
+    """
+    dotted = {f".{name}.": name for name in names}
+    for model, signs in SIGNS.items():
+        for sign in signs:
+            for mark, name in dotted.items():
+                if sign in mark and (sign != "_reverse." or ".rnn." in mark):
+                    return model, f"the weight {name}"
+    if all(any(sign in mark for mark in dotted) for sign in SHARED):
+        for model, options in OPTIONS_OF.items():
+            for option in options:
+                if option in settings:
+                    return model, f"the option {option} of its training"
+        return "vsepp", ""
+    return None, ""
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

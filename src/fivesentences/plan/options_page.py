@@ -18,8 +18,8 @@ from fivesentences.config.documents import (
     SubspaceTraining,
 )
 from fivesentences.encoders.spec import EncoderSpec
-from fivesentences.losses import LossSpec, TripletSpec
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
+from fivesentences.losses import LossSpec, TripletLoss
+from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
 
@@ -96,7 +96,7 @@ def _losses() -> list[str]:
     terms = LossSpec.optional_terms()
     plain = [name for name in LossSpec.model_fields if name not in terms]
     return [
-        f"### `triplet`\n\n{_sentence(TripletSpec)}\n\n{_table(LossSpec, plain)}",
+        f"### `triplet`\n\n{_sentence(TripletLoss)}\n\n{_table(LossSpec, plain)}",
         *(f"### `{name}`\n\n{_sentence(term)}\n\n{_table(term, term.model_fields)}" for name, term in terms.items()),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fivesentences.config.documents import SELECTIONS
 from fivesentences.config.rates import SubspaceRate
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
 from fivesentences.models.subspaces.specs import AnyMethod, OtherNetwork, SemanticMatching, TripletNetwork
 from fivesentences.plan.document_sizes import DocumentSizes
 from fivesentences.plan.subspace_runs import SubspaceRun

@@ -23,9 +23,7 @@ from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdapti
 from fivesentences.training.batch_phi import BatchPhi, open_phis
 from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import TrainedModel
-from fivesentences.training.data import Split
-from fivesentences.training.extras import extras_of
-from fivesentences.training.loader import Loader
+from fivesentences.training.data import Loader, Split, extras_of
 from fivesentences.training.objective import Objective
 
 Values = NDArray[np.float64]
@@ -119,7 +117,7 @@ def hinges_of_captions(
         for rows in batches_of_epochs(settings, lengths, pairing, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
             found.append(_of_batch(sam, objective.phi(loss.phi_keys, rows), nothing, known=False))
-    return _joined(found, sam.max_margin)
+    return _joined(found, sam.largest_margin)
 
 
 def hinges_of_run(
@@ -148,7 +146,7 @@ def hinges_of_run(
         for batch in Loader(split, torch.device("cpu")).batches(rows):
             scores = trained.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
             found.append(_of_batch(sam, objective.phi(keys, batch.rows), scores.similarity.float()))
-    return _joined(found, sam.max_margin)
+    return _joined(found, sam.largest_margin)
 
 
 def _training_captions(trained: TrainedModel, whole: Corpus, features: Path) -> Split:
@@ -182,7 +180,7 @@ def _of_batch(
         known: Whether the similarity is a model's.
     """
     chosen = sam.choose(similarity, phi)
-    margins = sam.margins(phi, chosen)
+    margins = sam.margins_of(phi, chosen)
     i2t, t2i = sam.hinges(chosen)
     return (
         _values(sam, phi, similarity if known else None, i2t, margins[0], i2t.caption, i2t.image),
@@ -213,7 +211,7 @@ def _values(
         negative=_array(read[hinges.margin_negative, hinges.margin]) / sam.temperature,
         margin=_array(margins[hinges.margin]),
         gap=_array(gap),
-        cap=sam.max_margin,
+        cap=sam.largest_margin,
     )
 
 

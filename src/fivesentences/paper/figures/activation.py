@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config.types import Count, Positive, Share, Strict
-from fivesentences.losses.scheduled_margin_spec import activation
+from fivesentences.losses.scheduled_margin import activation
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.legend import LEGEND_LINE, Look, draw_legend
