@@ -12,7 +12,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.errors import InputError
 from fivesentences.losses import SemanticAdaptiveMargin
 from fivesentences.losses.semantic_adaptive_margin import (
     PAPER,
@@ -344,11 +343,3 @@ def test_shuffled_negatives_by_phi_are_others_at_the_same_ranks_by_similarity(ne
         assert control.tolist() == [orders[query][ranks[place[query]]] for query in range(9)]
     expected = SemanticAdaptiveMargin(10)(similarity, phi[place][:, place], shuffled).item()
     assert loss(similarity, phi).item() == pytest.approx(expected, abs=1e-12)
-
-
-def test_negatives_by_phi_need_phi_with_a_fixed_margin_too():
-    similarity, phi = batch_of(8)
-    fixed = SemanticAdaptiveMargin(10, "closest_unlike", margins="fixed")
-    with pytest.raises(InputError, match="phi missing"):
-        fixed(similarity)
-    assert fixed(similarity, phi).item() > 0

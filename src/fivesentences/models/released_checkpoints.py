@@ -11,7 +11,7 @@ import pickle
 import re
 import tarfile
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.documents import check_file
-from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
 from fivesentences.storage import sha256_of, write_json
@@ -209,8 +209,12 @@ def recognised(names: Collection[str], settings: Mapping[str, Any]) -> tuple[str
 
 
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a model that a released command line states and the weights do not."""
-    return OPTIONS[name](settings)
+    """Return the settings of a model that a released command line states and the weights do not."""
+    names = {theirs: ours for theirs, ours in STATED.get(name, {}).items() if settings.get(theirs) is not None}
+    found = {ours: not settings[key] if key.startswith("no_") else settings[key] for key, ours in names.items()}
+    if name == "cvse":
+        found["test_alpha"] = 0.9 if "coco" in str(settings.get("data_name", "")) else 0.85
+    return found
 
 
 def import_checkpoint(
@@ -232,16 +236,10 @@ def import_checkpoint(
     Raises:
         InputError: As ``read_checkpoint``, or if the weights, options or vectors do not fit the model.
     """
-    if concept_vectors is not None and not np.isfinite(concept_vectors).all():
-        bad = int(np.count_nonzero(~np.isfinite(concept_vectors)))
-        raise InputError(
-            f"holds {bad:,} NaN or inf among {np.size(concept_vectors):,} numbers",
-            where=Argument("concept_vectors"),
-            cure="give the vectors that the model was trained with",
-        )
+    extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
+    check_finite(extra, path, "give the vectors that the model was trained with")
     checkpoint = read_checkpoint(path, name, options)
     chosen = options_of(name, checkpoint.settings) | dict(options or {})
-    extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
     model = from_released(name, checkpoint.weights, **chosen, **extra)
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
@@ -333,45 +331,17 @@ def _value(value: Any) -> Any:
 # --- released command lines -> options ----------------------------------------------------------------------
 
 
-def _vsepp(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "measure": settings.get("measure") or "cosine",
-        "normalise_images": not settings.get("no_imgnorm", False),
-        "use_abs": bool(settings.get("use_abs", False)),
-    }
-
-
-def _scan(settings: Mapping[str, Any]) -> dict[str, Any]:
-    names = {
+# Released option -> ours; one that begins with ``no_`` says the opposite.
+STATED: dict[str, dict[str, str]] = {
+    "vsepp": {"measure": "measure", "use_abs": "use_abs", "no_imgnorm": "normalise_images"},
+    "scan": {
         "cross_attn": "direction",
         "agg_func": "aggregation",
         "raw_feature_norm": "raw_norm",
         "lambda_softmax": "softmax_temperature",
         "lambda_lse": "pooling_temperature",
-    }
-    stated = {ours: settings[theirs] for theirs, ours in names.items() if settings.get(theirs) is not None}
-    return stated | {
-        "normalise_images": not settings.get("no_imgnorm", False),
-        "normalise_captions": not settings.get("no_txtnorm", False),
-    }
-
-
-def _cvse(settings: Mapping[str, Any]) -> dict[str, Any]:
-    coco = "coco" in str(settings.get("data_name", ""))
-    stated = {"test_alpha": 0.9 if coco else 0.85}
-    ratio = settings.get("Concept_label_ratio")
-    return stated if ratio is None else stated | {"label_ratio": ratio}
-
-
-def _nothing(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {}
-
-
-OPTIONS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "vsepp": _vsepp,
-    "scan": _scan,
-    "vsrn": _nothing,
-    "sgr": _nothing,
-    "saf": _nothing,
-    "cvse": _cvse,
+        "no_imgnorm": "normalise_images",
+        "no_txtnorm": "normalise_captions",
+    },
+    "cvse": {"Concept_label_ratio": "label_ratio"},
 }

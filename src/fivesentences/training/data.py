@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import torch
@@ -30,19 +30,6 @@ KNOWN = {"concepts", "concept_labels"}  # what a model may need beyond images an
 AHEAD = 2  # batches that are read ahead
 # Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
-
-
-class Images(Protocol):
-    """Prepared features of a split's images: a tensor, or something that is indexed like one."""
-
-    @property
-    def shape(self) -> torch.Size:
-        """``[images, dim]``, or ``[images, regions, dim]`` for a grid."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: slice | Tensor, /) -> Tensor: ...
 
 
 class ReadImages:
@@ -67,6 +54,9 @@ class ReadImages:
     def __getitem__(self, rows: slice | Tensor, /) -> Tensor:
         where = self._stored.where[rows if isinstance(rows, slice) else rows.cpu().numpy()]
         return torch.from_numpy(self._preparation.apply(self._stored.table.take(where)))
+
+
+Images = Tensor | ReadImages  # prepared features of a split's images
 
 
 def images_of(table: FeatureTable, image_ids: list[str], preparation: Preparation) -> Images:
