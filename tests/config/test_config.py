@@ -11,7 +11,7 @@ import yaml
 
 from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
 
@@ -186,12 +186,12 @@ def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:
         LossSpec(triplet="all"),
         LossSpec(triplet=3),
         LossSpec(margin=0.3),
-        *(LossSpec(sam=SamSpec(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
-        LossSpec(sam=SamSpec(variant="released")),
-        LossSpec(sam=SamSpec(temperature=3)),
-        LossSpec(sam=SamSpec(weight=5)),
-        LossSpec(sam=SamSpec(max_margin=1)),
-        LossSpec(triplet=None, sam=SamSpec()),
+        *(LossSpec(sam=SemanticAdaptiveMargin(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
+        LossSpec(sam=SemanticAdaptiveMargin(variant="released")),
+        LossSpec(sam=SemanticAdaptiveMargin(temperature=3)),
+        LossSpec(sam=SemanticAdaptiveMargin(weight=5)),
+        LossSpec(sam=SemanticAdaptiveMargin(max_margin=1)),
+        LossSpec(triplet=None, sam=SemanticAdaptiveMargin()),
     ]
     names = {check(RunSpec, run(loss=loss), "x").name for loss in losses}
     assert len(names) == len(losses)

@@ -12,7 +12,7 @@ from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended,
 from fivesentences.config.metrics import METRICS, Metric
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of
@@ -245,7 +245,7 @@ def spice_on_flickr8k(plans: dict[str, Plan], fractions: list[float], **training
     study = plans["flickr8k"].studies["knn_margin"]
     table = next(table for table in study.tables if table.name == "table1")
     row = type(table.row_specs()[0])(role="flickr30k", model="vsepp", loss="spice", fraction=fractions)
-    loss = LossSpec(sam=SamSpec(temperature=1.58, phi="spice"))
+    loss = LossSpec(sam=SemanticAdaptiveMargin(temperature=1.58, phi="spice"))
     changed = study.model_copy(
         update={"losses": {"spice": loss}, "tables": [table.model_copy(update={"rows": [row]})], "figures": []}
     )

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from fivesentences.paper.figures.drawing import read_texts
 from PIL import Image
 
 from fivesentences.errors import InputError

@@ -1,11 +1,10 @@
-"""Several runs of category retrieval one after the other in one process, each with the same bits as alone."""
+"""Runs of category retrieval, from files to files."""
 
 from __future__ import annotations
 
 import csv
 import importlib.util
 import platform
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -19,33 +18,34 @@ from fivesentences.config.documents import SELECTIONS, Selection
 from fivesentences.console import Bar
 from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
-from fivesentences.errors import InputError, InputErrors
+from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Vectors, inputs_of
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.storage import replacing, write_json
-from fivesentences.training.fingerprint import code_of, content_of
-from fivesentences.training.finished import begin, finish, finished_outputs
+from fivesentences.training.fingerprint import SETTINGS, begin, code_of, content_of, finish, finished_outputs
+from fivesentences.training.jobs import Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible
-from fivesentences.training.stopping import stop_on_signals
 from fivesentences.training.subspaces.fit import Fit, Row
 from fivesentences.training.subspaces.fitting import fit, rounds
 
-# Folders of the package whose code affects these runs, and of losses the one that they have.
-ROOMS = ("corpus", "features", "metrics", "models/subspaces", "retrieval", "training/subspaces")
-LOSS = tuple(f"fivesentences.losses.{name}" for name in ("scheduled_margin", "scheduled_margin_spec"))
+# Code that affects these runs.
+CODE = (
+    *("corpus", "features", "metrics", "models/subspaces", "retrieval", "training/subspaces"),
+    *("losses/loss.py", "losses/scheduled_margin.py"),
+)
 LIBRARIES = ("fivesentences", "torch", "numpy", "scikit-learn", "cca-zoo")
-SETTINGS, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"
+STATED, VECTORS, HISTORY, MARGINS = "settings.json", "vectors.npz", "history.csv", "category_margins.csv"
 # The first columns of a history; methods may add others.
 HISTORY_COLUMNS = ("epoch", "learning_rate", "loss", "validation_loss", "validation_map", "alpha", "mean_margin")
 
 
 def outputs_of_run(run: SubspaceRun) -> tuple[str, ...]:
-    """Names of the files that a run writes into its folder before ``finished.json``."""
+    """List the files that a run writes into its folder before ``finished.json``."""
     method = run.method
     scheduled = isinstance(method, TripletNetwork) and method.loss.toward != "nothing"
-    return (SETTINGS, VECTORS, HISTORY, *([MARGINS] if scheduled else []))
+    return (STATED, VECTORS, HISTORY, *([MARGINS] if scheduled else []))
 
 
 def train_subspaces(
@@ -61,50 +61,49 @@ def train_subspaces(
     way, of which no state is kept: it takes seconds.
 
     Args:
-        runs: In their order.
+        runs: The runs in their order.
         documents: The parquet file of the documents.
         image: ``.npy``, ``[documents, dim]``.
         text: ``.npy`` likewise; None: texts are words.
-        record: A JSON file that is written when all runs are finished: ``{"runs": {run: {output: sha256}}}``.
+        record: See ``train_tasks``.
 
     Raises:
-        InputError: If the documents or their vectors cannot be read.
         InputErrors: If runs failed, one sentence each; all the others have been trained by then.
         Stopped: If a signal asked to end.
     """
     shared = _Shared(documents, image, text)
-    outputs: dict[str, dict[str, str]] = {}
-    failed: list[InputError] = []
-    with stop_on_signals() as stop:
-        for number, placed in enumerate(runs, start=1):
-            stop.check(f"{number - 1} of {len(runs)} runs are finished")
-            label = f"run {number} of {len(runs)}"
-            try:
-                made_from = _fingerprint(placed, documents, image, text)
-                finished = finished_outputs(placed.folder, made_from, outputs_of_run(placed.run))
-                if finished is None:
-                    print(f"{label}: {placed.run.name}", file=sys.stderr, flush=True)
-                    finished = _train(placed, shared, made_from, label)
-                else:
-                    print(f"{label} was finished before: {placed.run.name}", file=sys.stderr, flush=True)
-                outputs[placed.run.name] = finished
-            except InputError as error:
-                print(f"{label} failed: {error}", file=sys.stderr, flush=True)
-                failed.append(error)
-    if failed:
-        raise InputErrors(failed)
-    if record is not None:
-        write_json(record, {"runs": dict(sorted(outputs.items()))})
+
+    def task(placed: PlacedRun) -> Task:
+        run, folder, names = placed.run, placed.folder, outputs_of_run(placed.run)
+
+        def made_from() -> dict[str, str]:
+            return _fingerprint(placed, documents, image, text)
+
+        def train(label: str, stop: Stop) -> Hashes:
+            train, validation, test = shared.inputs(placed)
+            with one_thread(), Bar(label, rounds(run.method, run.training)) as bar:
+                fitted = fit(
+                    *(run.method, train, validation, run.seed, run.training, shared.read[0].category_names),
+                    progress=lambda note: bar.advance(note=note),
+                )
+                vectors = _vectors(fitted.projectors, test)
+            begin(folder)
+            _write(placed, fitted, vectors)
+            return finish(folder, made_from(), names)
+
+        return Task(run.name, folder, lambda: finished_outputs(folder, made_from(), names, SubspaceRun), train)
+
+    train_tasks(map(task, runs), record)
 
 
 def _fingerprint(placed: PlacedRun, documents: Path, image: Path, text: Path | None) -> dict[str, str]:
-    """Settings, content of the input files, code and versions of a run; the keys are words for a sentence."""
+    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence."""
     files = {"the documents": documents, "the image vectors": image, "the division": placed.division}
     if text is not None:
         files["the text vectors"] = text
     found = {what: content_of(path) for what, path in files.items()}
-    found["the run's settings"] = placed.run.model_dump_json()
-    found["the code of fivesentences"] = code_of(ROOMS, LOSS)
+    found[SETTINGS] = placed.run.model_dump_json()
+    found["the code of fivesentences"] = code_of(CODE)
     for library in LIBRARIES:
         try:
             found[f"the version of {library}"] = version(library)
@@ -142,23 +141,9 @@ class _Shared:
         return self._last[1]
 
 
-def _train(placed: PlacedRun, shared: _Shared, made_from: dict[str, str], label: str) -> dict[str, str]:
-    run = placed.run
-    train, validation, test = shared.inputs(placed)
-    with _one_thread(), Bar(label, rounds(run.method, run.training)) as bar:
-        fitted = fit(
-            *(run.method, train, validation, run.seed, run.training, shared.read[0].category_names),
-            progress=lambda note: bar.advance(note=note),
-        )
-        vectors = _vectors(fitted.projectors, test)
-    begin(placed.folder)
-    _write(placed, fitted, vectors)
-    return finish(placed.folder, made_from, outputs_of_run(run))
-
-
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Results depend on inputs alone; jobs share the cores. NumPy's libraries are limited where that is possible."""
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, NumPy too where possible: results depend on inputs alone, and jobs share the cores."""
     with reproducible(1, torch.device("cpu")):
         if importlib.util.find_spec("threadpoolctl") is None:  # it comes with scikit-learn
             yield
@@ -182,7 +167,7 @@ def _vectors(projectors: Mapping[Selection, Projector], test: Inputs) -> dict[st
 
 def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> None:
     folder = placed.folder
-    write_json(folder / SETTINGS, placed.run.plain)
+    write_json(folder / STATED, placed.run.plain)
     with replacing(folder / VECTORS) as temporary:
         np.savez(temporary, **vectors)  # type: ignore[arg-type]
     _write_rows(folder / HISTORY, fitted.history, HISTORY_COLUMNS)
@@ -193,7 +178,7 @@ def _write(placed: PlacedRun, fitted: Fit, vectors: Mapping[str, Vectors]) -> No
 
 
 def _write_rows(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """A CSV whose first columns are always there; a value that a row lacks is empty."""
+    """Write a CSV whose first columns are always there; a value that a row lacks is empty."""
     further = dict.fromkeys(key for row in rows for key in row if key not in columns)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *further], lineterminator="\n")
