@@ -31,7 +31,6 @@ from fivesentences.commands.plan import plan
 from fivesentences.commands.pointers import pointers
 from fivesentences.commands.redraw import redraw
 from fivesentences.commands.rehearse import rehearse
-from fivesentences.commands.rescore import rescore
 from fivesentences.commands.schema import schema
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
@@ -45,7 +44,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(plan, train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
+    *(plan, train, embed, evaluate, leaderboard, similarity, compare, metrics, glossary),
     *(doctor, download, captions, phi, jars, redraw, pointers, fill, schema, rehearse),
 ):
     app.command(epilog=given.WORDS)(command)

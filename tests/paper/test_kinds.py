@@ -13,7 +13,7 @@ from PIL import Image
 from pydantic import Field
 
 from fivesentences.config import check
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.figures.writing import read_texts
 from fivesentences.paper.kinds import Context, Drawing, FigureKind, TableKind
 from fivesentences.paper.studies import AnyFigure, AnyTable, PaperStudy

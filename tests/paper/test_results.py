@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.metrics.registry import METRICS, Metric, metric_of
 from fivesentences.metrics.values import key_of
 from fivesentences.paper.numbers.results import Measure, Results

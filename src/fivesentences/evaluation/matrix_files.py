@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
+from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, install
 from fivesentences.retrieval.gallery import EXACT, as_array
-from fivesentences.semantics.scoring import LateBar
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
 BYTES_AT_ONCE = 1 << 22
@@ -86,7 +86,7 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
 def _json(path: Path) -> NDArray[Any]:
     """Row by row, so that the text and the Python numbers of the whole matrix are never in memory at once."""
     rows: list[NDArray[np.floating]] = []
-    with path.open("rb") as file, LateBar(f"read {path.name}", path.stat().st_size) as bar:
+    with path.open("rb") as file, Bar(f"read {path.name}", path.stat().st_size, delay=3.0) as bar:
         buffer, at, finished = file.read(BYTES_AT_ONCE).removeprefix(codecs.BOM_UTF8), 0, False
 
         def more() -> bool:

@@ -16,8 +16,8 @@ from fivesentences.config import Scale, check, extended
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_yaml
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
-from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.evaluation.training_histories import COLUMNS, write_histories
+from fivesentences.evaluation.tidy import HISTORY_COLUMNS as COLUMNS
+from fivesentences.evaluation.tidy import write_table, write_tidy
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
 from fivesentences.paper.manifest import settings_of
@@ -75,7 +75,7 @@ def recorded_files(everything, results_of_runs) -> dict[str, Any]:
     (tidy,), (histories,) = files["tidy"], files["histories"]
     runs = {**plan.runs, **plan.ensembles}
     write_tidy(results_of_runs(runs.values()), tidy)
-    write_histories(epochs_of(plan, scale), histories)
+    write_table(epochs_of(plan, scale), histories)
     first = next(iter(plan.jobs.values()))
     manifest = {"trained": {"train": {first.name: {"seconds": 30.0 * len(first.runs), "memory_mb": 700.0}}}}
     named = {name: files[name] for name in ("tidy", "histories", "subspaces", "subspace_histories")}

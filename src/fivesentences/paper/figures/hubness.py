@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.legend import Look, draw_legend, legend_height

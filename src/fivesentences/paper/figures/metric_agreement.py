@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import check
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind

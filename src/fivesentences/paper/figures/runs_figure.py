@@ -10,7 +10,7 @@ from typing import ClassVar
 import pandas as pd
 from pydantic import Field
 
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.plan.exhibits import RowSpec, Source

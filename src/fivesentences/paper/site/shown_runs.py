@@ -13,8 +13,8 @@ import yaml
 
 from fivesentences.config.documents import SELECTIONS
 from fivesentences.evaluation.categories import read_subspace_table
-from fivesentences.evaluation.tidy import read_tidy
-from fivesentences.evaluation.training_histories import COLUMNS, read_training_histories
+from fivesentences.evaluation.tidy import HISTORY_COLUMNS as COLUMNS
+from fivesentences.evaluation.tidy import read_tidy, read_training_histories
 from fivesentences.losses import LossSpec
 from fivesentences.models import MODELS
 from fivesentences.paper.headline import BESIDE, MEASURES, kind_of, values_of_runs

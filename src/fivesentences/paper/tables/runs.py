@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import Field
 
 from fivesentences.config import Name
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.kinds import Context, TableKind
 from fivesentences.paper.numbers.comparability import PublishedSetting, differing_settings
 from fivesentences.paper.numbers.published import (
