@@ -57,6 +57,8 @@ class Exports:
         """
         if self.per_query is not None and self.per_query.suffix not in SUFFIXES:
             raise InputError(f"the file name of --per-query must end in {' or '.join(SUFFIXES)}.", where=self.per_query)
+        if self.trec is not None:
+            self.depth  # noqa: B018  # refuses what is no number
         if self.trec is not None and self.trec.exists() and not self.trec.is_dir():
             raise InputError("it is not a folder, and --trec writes several files; name a folder.", where=self.trec)
         if self.rescored is not None:

@@ -82,6 +82,7 @@ class Outputs:
 
     @property
     def files(self) -> dict[str, Path]:
+        """The files that were asked for, by their form."""
         asked = {"json": self.json, "csv": self.csv, "markdown": self.markdown, "latex": self.latex}
         return {form: path for form, path in asked.items() if path is not None}
 
