@@ -28,7 +28,6 @@ from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.pointers import pointers
 from fivesentences.commands.redraw import redraw
-from fivesentences.commands.rescore import rescore
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError, visible
@@ -41,7 +40,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
+    *(train, embed, evaluate, leaderboard, similarity, compare, metrics),
     *(doctor, download, captions, phi, jars, redraw, pointers, fill),
 ):
     app.command(epilog=given.WORDS)(command)

@@ -24,8 +24,7 @@ from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.evaluation.categories import read_subspace_table
-from fivesentences.evaluation.per_image import read_per_image
-from fivesentences.evaluation.tidy import read_evaluations
+from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
 from fivesentences.paper.figures.drawing import read_texts

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from fivesentences.study.study import Study
-from fivesentences.plan.studies import Study
 from pydantic import create_model
 
 from fivesentences.config import check

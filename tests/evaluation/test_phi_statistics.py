@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation import meaning as module
-from fivesentences.evaluation.meaning import meaning, measure_meaning, read_meaning
+from fivesentences.evaluation import phi_statistics as module
+from fivesentences.evaluation.phi_statistics import phi_statistics, read_statistics, write_statistics
 from fivesentences.semantics import read_phi, write_phi
 
 
@@ -43,6 +43,7 @@ def counted_one_by_one(corpus: Corpus, phi: np.ndarray, own: np.ndarray) -> dict
     return found
 
 
+@settings(deadline=None, max_examples=30)
 @given(
     counts=st.lists(st.integers(1, 6), min_size=2, max_size=8),
     levels=st.sampled_from([None, 3]),
@@ -53,7 +54,7 @@ def test_counts_are_those_of_the_definitions_taken_word_by_word(counts, levels, 
     phi = random_phi(corpus, seed, levels)
     own = phi[np.arange(corpus.n_captions), corpus.image_of_caption]
     without = (own * np.random.default_rng(seed).uniform(0, 1, len(own))).astype(np.float32)
-    found = meaning(corpus, {"phi": phi}, {"phi": without})["phis"]["phi"]
+    found = phi_statistics(corpus, {"phi": phi}, {"phi": without})["phis"]["phi"]
     for kind, scores in (("kept", own), ("own_left_out", without)):
         expected = counted_one_by_one(corpus, phi, scores)
         assert {name: found[kind][name] for name in expected} == expected
@@ -63,7 +64,7 @@ def test_histograms_are_numpys_and_count_every_pair_once():
     corpus = corpus_of([3, 1, 4, 2])
     phi = random_phi(corpus, 1)
     phi[2, 3] = phi[4, 0] = phi[0, 0] = 0
-    found = meaning(corpus, {"phi": phi}, bins=7)["phis"]["phi"]
+    found = phi_statistics(corpus, {"phi": phi}, bins=7)["phis"]["phi"]
     own = np.zeros(phi.shape, dtype=bool)
     own[np.arange(len(phi)), corpus.image_of_caption] = True
     edges = np.linspace(0, float(phi.max()), 8)
@@ -76,17 +77,17 @@ def test_histograms_are_numpys_and_count_every_pair_once():
 def test_neither_blocks_nor_read_only_memory_maps_change_a_number(monkeypatch, tmp_path):
     corpus = corpus_of([4, 2, 5, 3, 1])
     phis = {"a": random_phi(corpus, 2), "b": random_phi(corpus, 3, levels=4)}
-    whole = meaning(corpus, phis)
+    whole = phi_statistics(corpus, phis)
     monkeypatch.setattr(module, "BLOCK", 11)
     for name, phi in phis.items():
         np.save(tmp_path / f"{name}.npy", phi)
-    assert meaning(corpus, {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in phis}) == whole
+    assert phi_statistics(corpus, {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in phis}) == whole
 
 
 def test_images_are_chosen_evenly_by_their_best_caption_of_another_image_under_the_first_phi():
     corpus = corpus_of([2] * 9)
     phis = {"first": random_phi(corpus, 4), "second": random_phi(corpus, 5)}
-    found = meaning(corpus, phis, images=5)
+    found = phi_statistics(corpus, phis, images=5)
     owner = corpus.image_of_caption
     best = [max(phis["first"][c, i] for c in range(18) if owner[c] != i) for i in range(9)]
     order = sorted(range(9), key=lambda i: -best[i])
@@ -94,14 +95,14 @@ def test_images_are_chosen_evenly_by_their_best_caption_of_another_image_under_t
     assert [(one["rank"], one["image_id"]) for one in found["chosen"]] == [
         (rank + 1, f"i{order[rank]}") for rank in (0, 2, 4, 6, 8)
     ]
-    assert len(meaning(corpus, phis, images=50)["chosen"]) == 9
+    assert len(phi_statistics(corpus, phis, images=50)["chosen"]) == 9
 
 
 def test_the_best_caption_of_another_images_are_of_other_images_in_order_and_words_are_shown_once():
     captions = ["own one", "own two", "same words", "same words", "third", "fourth"]
     corpus = corpus_of([2, 2, 2], captions)
     phi = np.array([[9, 0, 0], [8, 0, 0], [3, 5, 0], [7, 5, 0], [7, 0, 5], [2, 0, 5]], dtype=np.float32)
-    image = next(one for one in meaning(corpus, {"phi": phi}, captions=3)["chosen"] if one["image_id"] == "i0")
+    image = next(one for one in phi_statistics(corpus, {"phi": phi}, captions=3)["chosen"] if one["image_id"] == "i0")
     assert image["captions"] == ["own one", "own two"]
     assert image["own"] == {"phi": {"kept": [9.0, 8.0]}}
     assert [(one["caption"], one["image_id"], one["score"]) for one in image["other"]["phi"]] == [
@@ -116,7 +117,7 @@ def test_an_image_without_other_references_is_never_beaten_and_not_counted():
     phi = random_phi(corpus, 6)
     own = phi[np.arange(6), corpus.image_of_caption] / 4
     own[0] = np.nan
-    found = meaning(corpus, {"phi": phi}, {"phi": own})["phis"]["phi"]
+    found = phi_statistics(corpus, {"phi": phi}, {"phi": own})["phis"]["phi"]
     left_out = found["own_left_out"]
     assert (left_out["captions"], left_out["images"], sum(left_out["own"])) == (5, 2, 5)
     filled = np.where(np.isnan(own), np.inf, own)
@@ -126,7 +127,7 @@ def test_an_image_without_other_references_is_never_beaten_and_not_counted():
 
 def test_phi_that_is_zero_everywhere_beats_nothing():
     corpus = corpus_of([2, 2])
-    found = meaning(corpus, {"phi": np.zeros((4, 2), dtype=np.float32)})["phis"]["phi"]
+    found = phi_statistics(corpus, {"phi": np.zeros((4, 2), dtype=np.float32)})["phis"]["phi"]
     assert [found["kept"][name] for name in ("captions_beat_own", "captions_beat_theirs", "images_beaten")] == [0, 0, 0]
     assert (found["other_zero"], found["kept"]["own_zero"]) == (4, 4)
 
@@ -135,8 +136,8 @@ def test_measured_files_hold_cider_with_and_without_the_own_caption(tmp_path):
     dogs = ["a dog runs", "the dog runs fast", "a dog on grass"]
     corpus = corpus_of([3, 3], [*dogs, "two boys play ball", "boys play with a ball", "a boy"])
     write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")
-    measure_meaning(corpus, {"cider": tmp_path / "cider.npy"}, tmp_path / "m.json", images=2)
-    found = read_meaning(tmp_path / "m.json")
+    write_statistics(corpus, {"cider": tmp_path / "cider.npy"}, tmp_path / "m.json", images=2)
+    found = read_statistics(tmp_path / "m.json")
     phi = read_phi(tmp_path / "cider.npy")
     numbers = found["phis"]["cider"]
     assert (numbers["tokenisation"], numbers["tuples"]) == ("whitespace", "")
@@ -150,16 +151,16 @@ def test_mistakes_are_named(tmp_path):
     corpus = corpus_of([2, 2])
     phi = random_phi(corpus, 0)
     with pytest.raises(InputError, match="no phi is given"):
-        meaning(corpus, {})
+        phi_statistics(corpus, {})
     with pytest.raises(InputError, match="has one image, so no caption is of another"):
-        meaning(corpus_of([3]), {"phi": np.ones((3, 1), dtype=np.float32)})
+        phi_statistics(corpus_of([3]), {"phi": np.ones((3, 1), dtype=np.float32)})
     with pytest.raises(InputError, match=r"phi 'phi' is \[4, 3\] but"):
-        meaning(corpus, {"phi": np.ones((4, 3), dtype=np.float32)})
+        phi_statistics(corpus, {"phi": np.ones((4, 3), dtype=np.float32)})
     for value in (np.nan, -1.0, np.inf):
         wrong = phi.copy()
         wrong[1, 1] = value
         with pytest.raises(InputError, match="phi 'phi' holds a value that is negative or not finite"):
-            meaning(corpus, {"phi": wrong})
+            phi_statistics(corpus, {"phi": wrong})
     (tmp_path / "m.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InputError, match="measure_meaning; make it again"):
-        read_meaning(tmp_path / "m.json")
+    with pytest.raises(InputError, match="write_statistics; make it again"):
+        read_statistics(tmp_path / "m.json")

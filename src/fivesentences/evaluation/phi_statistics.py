@@ -32,7 +32,7 @@ BLOCK = 4_000_000  # cells of phi in memory at a time
 FORMAT = "fivesentences.meaning 2"
 
 
-def meaning(
+def phi_statistics(
     corpus: Corpus,
     phis: Mapping[str, NDArray[np.floating]],
     own_left_out: Mapping[str, NDArray[np.floating]] | None = None,
@@ -123,20 +123,20 @@ def meaning(
     }
 
 
-def measure_meaning(
+def write_statistics(
     corpus: Corpus, paths: Mapping[str, Path | str], out: Path | str, tuples: Tuples | None = None, **options: Any
 ) -> None:
-    """Write what ``meaning`` says about matrices that ``write_phi`` wrote, with their notes, as JSON.
+    """Write what ``phi_statistics`` says about matrices that ``write_phi`` wrote, with their notes, as JSON.
 
     Args:
         corpus: The split that the matrices are of.
         paths: ``.npy`` file of each phi by name.
         out: A ``.json``.
         tuples: Of the corpus's captions; without them, SPICE only has own scores of the kind ``kept``.
-        options: As in ``meaning``.
+        options: As in ``phi_statistics``.
 
     Raises:
-        InputError: If a matrix is missing, damaged or of other captions; see ``read_phi`` and ``meaning``.
+        InputError: If a matrix is missing, damaged or of other captions; see ``read_phi`` and ``phi_statistics``.
     """
     phis = {name: read_phi(path, corpus.captions) for name, path in paths.items()}
     every, owner = np.arange(corpus.n_captions), corpus.image_of_caption
@@ -145,7 +145,7 @@ def measure_meaning(
         for name in phis
         if tuples is not None or not needs_tuples(name)
     }
-    found = meaning(corpus, phis, left_out, **options)
+    found = phi_statistics(corpus, phis, left_out, **options)
     for name, path in paths.items():
         note = read_phi_note(path)
         made_by = note.get("tuples")
@@ -156,13 +156,13 @@ def measure_meaning(
     write_json(out, found | {"format": FORMAT})
 
 
-def read_meaning(path: Path | str) -> dict[str, Any]:
-    """What ``measure_meaning`` wrote.
+def read_statistics(path: Path | str) -> dict[str, Any]:
+    """What ``write_statistics`` wrote.
 
     Raises:
         InputError: If the file is missing or is not one of these.
     """
-    return read_formatted(path, FORMAT, "this was not written by this version of measure_meaning; make it again.")
+    return read_formatted(path, FORMAT, "this was not written by this version of write_statistics; make it again.")
 
 
 class _Extremes:
