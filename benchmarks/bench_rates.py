@@ -31,6 +31,7 @@ import timm
 import torch
 import yaml
 from PIL import Image
+from safetensors.torch import save_model
 
 from category_rates import digits as rounded
 from category_rates import evaluation_rate, subspace_rates
@@ -43,7 +44,6 @@ from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.evaluation.run import RunEvaluator
 from fivesentences.features.describing import extractor_of
-from fivesentences.features.networks import save_weights
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
 from fivesentences.machine import device_named, hardware
 from fivesentences.paper.studies import plan_of
@@ -82,7 +82,7 @@ def extractor_rate(spec: FeatureSpec, device: str, folder: Path) -> ExtractorRat
     weights = None
     if spec.extractor != GRID_DESCRIPTORS:
         weights = folder / f"{spec.extractor}.safetensors"
-        save_weights(timm.create_model(spec.extractor, pretrained=False), weights)
+        save_model(timm.create_model(spec.extractor, pretrained=False), str(weights))
     options: dict[str, Any] = {"crops": spec.crops, "precision": spec.precision}
     extractor = extractor_of(Recipe(spec.extractor, spec.layout, weights, device, **options))
     noise = np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8)
