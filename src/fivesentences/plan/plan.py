@@ -90,7 +90,7 @@ class Plan(Resolved):
         """The pages of the site of the scale, or of its complete form, and its manifest."""
         places = self.places
         runs = [places.runs_page(scale)] if self.shows_runs(scale) else []
-        return [places.page(scale), places.manifest(scale), *runs, places.provenance(scale)]
+        return [places.page(scale), places.manifest(scale), *runs]
 
     @property
     def targets(self) -> dict[str, list[Path]]:

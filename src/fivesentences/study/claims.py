@@ -76,7 +76,19 @@ class Test(Strict):
     )
 
 
-class RunsTest(Test):
+class OfRuns(Test):
+    """Which runs are looked at, and by which metric."""
+
+    role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
+    model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
+    fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
+    captions_per_image: Captions | list[Captions] | None = "all"
+    epochs: Count | list[Count] | None = None
+    measure: ColumnSpec
+    inference: Inference = "naive"
+
+
+class RunsTest(OfRuns):
     """Runs of two losses, paired by seed and test image; or one loss read in two ways, or by two metrics."""
 
     kind: Literal["runs"]
@@ -84,15 +96,8 @@ class RunsTest(Test):
     b: Name | list[Name] | None = Field(
         default=None, description="as many losses as a, or one for all; null: the same, read otherwise"
     )
-    role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
     features: Name | None = Field(default=None, description="of the scale's further_features; null: any")
-    model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
-    fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
-    captions_per_image: Captions | list[Captions] | None = "all"
-    epochs: Count | list[Count] | None = None
-    measure: ColumnSpec
     against: ColumnSpec | None = Field(default=None, description="the metric of b; null: that of a")
-    inference: Inference = "naive"
     b_inference: Inference | None = Field(default=None, description="null: that of a")
     than: Than | None = Field(default=None, description="the effect is larger than the same effect there")
 
@@ -101,6 +106,10 @@ class RunsTest(Test):
         first = as_list(self.a)
         second = first if self.b is None else as_list(self.b)
         return list(zip(first, second if len(second) > 1 else second * len(first), strict=True))
+
+    def sides(self) -> list[tuple[ColumnSpec, Inference]]:
+        """Metric and inference method of both sides."""
+        return [(self.measure, self.inference), (self.against or self.measure, self.b_inference or self.inference)]
 
     @model_validator(mode="after")
     def _sides_fit(self) -> RunsTest:
@@ -112,19 +121,20 @@ class RunsTest(Test):
         return self
 
 
-class LevelTest(Test):
+class LevelTest(OfRuns):
     """A metric of runs of some losses against a level."""
 
     kind: Literal["level"]
     loss: Name | list[Name]
-    role: Name | None = None
-    model: Name | list[Name] | None = None
-    fraction: Fraction | list[Fraction] | None = None
-    captions_per_image: Captions | list[Captions] | None = "all"
-    epochs: Count | list[Count] | None = None
-    measure: ColumnSpec
-    inference: Inference = "naive"
     level: float = Field(description="the value is expected to be more, or less, than that")
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The loss of each test, twice, as ``RunsTest.pairs``."""
+        return [(name, name) for name in as_list(self.loss)]
+
+    def sides(self) -> list[tuple[ColumnSpec, Inference]]:
+        """Metric and inference method of the only side."""
+        return [(self.measure, self.inference)]
 
 
 class MethodsTest(Test):
@@ -215,16 +225,15 @@ class Claims(Strict):
 
     def losses(self) -> set[str]:
         """Names of all losses in its tests."""
-        found: set[str] = set()
-        for one in self.claims:
-            match one.test:
-                case RunsTest():
-                    found |= {name for pair in one.test.pairs() for name in pair}
-                case LevelTest():
-                    found |= set(as_list(one.test.loss))
-        return found
+        tests = (one.test for one in self.claims)
+        return {
+            name for test in tests if isinstance(test, RunsTest | LevelTest) for pair in test.pairs() for name in pair
+        }
 
     def methods(self) -> set[str]:
         """Names of all methods of category retrieval in its tests."""
-        tests = (one.test for one in self.claims)
-        return {name for test in tests if isinstance(test, MethodsTest) for pair in test.pairs() for name in pair}
+        return self._named(MethodsTest)
+
+    def _named(self, *kinds: type[RunsTest | LevelTest | MethodsTest]) -> set[str]:
+        tests = (one.test for one in self.claims if isinstance(one.test, kinds))
+        return {name for test in tests for pair in test.pairs() for name in pair}

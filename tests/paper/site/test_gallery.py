@@ -259,9 +259,9 @@ def test_thumbnails_of_earlier_queries_are_removed_and_names_never_leave_the_fol
         Image.new("RGB", (40, 500)).save(tmp_path / "in" / name)
     photographs, folder = Photographs(tmp_path / "in"), tmp_path / "thumbnails"
     made = write_thumbnails(names, photographs, folder)
-    assert [(one.width, one.height) for one in made.values()] == [(16, 200)] * 3
+    assert [(one["width"], one["height"]) for one in made.values()] == [(16, 200)] * 3
     made = write_thumbnails(names[:1], photographs, folder)
-    assert [path.name for path in folder.iterdir()] == ["0001.jpg"] == [Path(made[names[0]].path).name]
+    assert [path.name for path in folder.iterdir()] == ["0001.jpg"] == [Path(made[names[0]]["path"]).name]
 
 
 def test_a_run_of_another_gallery_and_a_study_without_one_are_refused(
