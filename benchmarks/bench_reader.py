@@ -5,7 +5,7 @@
 
 A clone of this checkout takes its results, pushes them to a folder, and is cloned again; the second clone pulls and
 redraws. The seconds of all rules together, from the manifest of the results, stand beside it: what was not redone.
-It writes reader.csv, from which `fivesentences fill docs/data_versions.md` takes its numbers.
+It writes reader.csv, from which `docs/fill.py docs/data_versions.md` takes its numbers.
 """
 
 from __future__ import annotations

@@ -50,7 +50,6 @@ ELSEWHERE = {
     "semantics/java/scene_graph_parser.py:_open_journal": "a journal: a line that is cut is parsed again",
     "semantics/java/ptb_tokenizer.py:_tokenise": "a temporary folder",
     "features/networks.py:save_weights": "a temporary folder, which workers read",
-    "paper/text/outputs.py:Outputs._folder": "a temporary folder, with a link to the results",
     # These are no results.
     "storage.py:_into": "a device or a pipe, which cannot be replaced",
     "features/workers.py:Workers._ask": "a pipe",

@@ -21,7 +21,6 @@ from fivesentences.commands.download import download, jars
 from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.features import features
-from fivesentences.commands.fill import fill
 from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.manifest import manifest
 from fivesentences.commands.metrics import metrics
@@ -42,7 +41,7 @@ app = typer.Typer(
 )
 for command in (
     *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
-    *(doctor, download, captions, phi, jars, redraw, pointers, fill),
+    *(doctor, download, captions, phi, jars, redraw, pointers),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
