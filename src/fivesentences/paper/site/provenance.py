@@ -95,8 +95,8 @@ def write_provenance(
         *_texts(manifest),
     ]
     lead = (
-        f"Everything that the numbers of “{site.title}” were made of. “fivesentences manifest diff” compares it with "
-        "that of another machine, revision or scale."
+        f"Everything that the numbers of “{site.title}” were made of. “fivesentences report SCALE --check” compares it "
+        "with what is here."
     )
     return site.write(
         folder,
