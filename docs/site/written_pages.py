@@ -23,19 +23,19 @@ from fivesentences.config.documents import (
     OtherCategorySeeds,
     SubspaceTraining,
 )
+from fivesentences.config.metrics import metrics_table
 from fivesentences.encoders.spec import EncoderSpec
-from fivesentences.losses import LossSpec, TripletSpec
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.metrics.registry import metrics_table
+from fivesentences.losses import LossSpec, TripletLoss
+from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.claims import Claims
 from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.claims import Claims
+from fivesentences.study.study import Study
 
 FILES: dict[str, Any] = {
     "scale": Scale,
-    "study": PaperStudy,
+    "study": Study,
     "claims": Claims,
     "datasets": Catalogue,
     "run": RunFile | RunSpec,
@@ -79,7 +79,7 @@ def options_page() -> str:
     parts = [OPTIONS, f"## Models\n\n{MODEL_WORDS}\n"]
     parts += [_block(name, kind) for name, kind in (MODELS | {"encoder": EncoderSpec}).items()]
     parts += [f"## Losses\n\n{LOSS_WORDS}\n"]
-    parts += [_block("triplet", LossSpec, [one for one in LossSpec.model_fields if one not in terms], TripletSpec)]
+    parts += [_block("triplet", LossSpec, [one for one in LossSpec.model_fields if one not in terms], TripletLoss)]
     parts += [_block(name, kind) for name, kind in terms.items()]
     parts += [f"## Training\n\n{TRAINING_WORDS}\n", _table(Hyperparameters)]
     parts += [f"## Category retrieval\n\n{CATEGORY_WORDS}\n"]

@@ -25,7 +25,6 @@ from fivesentences.commands.leaderboard import leaderboard
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
 from fivesentences.commands.report import report
-from fivesentences.commands.rescore import rescore
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError, visible
@@ -38,7 +37,7 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics),
+    *(train, embed, evaluate, leaderboard, similarity, compare, metrics),
     *(doctor, download, captions, phi, jars, report),
 ):
     app.command(epilog=given.WORDS)(command)
@@ -71,7 +70,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, where an error can still be reported
     except InputError as error:
-        _end(error.in_shell_words())
+        _end(str(error))
     except BrokenPipeError:  # whoever read the output has seen enough, such as head
         _end()
     except OSError as error:  # a disk that fills up, a file that may not be read

@@ -10,8 +10,8 @@ import pytest
 
 from fivesentences.commands import doctor
 from fivesentences.documents import read_yaml
-from fivesentences.paper.studies import plan_of, scale_of
 from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import plan_of, scale_of
 
 
 @pytest.fixture

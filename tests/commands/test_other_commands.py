@@ -1,4 +1,4 @@
-"""`rescore`, `compare`, `download`, the help of every command, and shell completion."""
+"""`evaluate --inference`, `compare`, `download`, the help of every command, and shell completion."""
 
 from __future__ import annotations
 
@@ -14,41 +14,38 @@ import pytest
 import typer.main
 
 from fivesentences import cli
-from fivesentences.evaluation import compare
-from fivesentences.metrics.registry import METRICS
+from fivesentences.config.metrics import METRICS
+from fivesentences.evaluation import compare, evaluate
 from fivesentences.retrieval import rescore
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "said"),
+    ("inference", "options", "said"),
     [
-        ("csls", {}, "csls, k = 10"),
-        ("csls -k 3", {"k": 3}, "csls, k = 3"),
-        ("inverted_softmax", {}, "inverted_softmax, i2t (images are queries), beta = 30.0"),
-        (
-            "inverted_softmax --beta 20 --direction t2i --include-self",
-            {"beta": 20.0, "direction": "t2i", "include_self": True},
-            "inverted_softmax, t2i (captions are queries), beta = 20.0, include_self = True",
-        ),
-        ("assignment --captions-per-image 6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
-        ("naive --transposed", {}, "naive"),
+        ("csls", {}, "csls, k = 10, which looks at all queries at once."),
+        ("csls,k=3", {"k": 3}, "csls, k = 3, which"),
+        ("inverted_softmax,beta=20,include_self=true", {"beta": 20, "include_self": True},
+         "inverted_softmax, beta = 20, include_self = True, which looks at all queries at once; each direction"),
+        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
     ],
-)
-def test_rescore_writes_what_the_library_computes_and_evaluate_says_so(run, folder, words, options, said):
-    similarity = np.load("sims.npy")
-    np.save("given.npy", similarity.T if "--transposed" in words else similarity)
-    found = run("rescore", "given.npy", "--method", *words.split(), "-o", "out.npy")
-    assert found.code == 0 and found.out.startswith(f"out.npy: {said}")
-    assert found.out.endswith("float32 [20 images, 100 captions]\n")
-    np.testing.assert_array_equal(np.load("out.npy"), rescore(similarity, words.split()[0], **options))
-    note = " ".join(run("evaluate", "out.npy").out.split())
-    assert f"out.npy is given.npy re-scored by {said}" in note
-    assert ("which looks at all queries at once" in note) == (words.split()[0] != "naive")
-    assert ("ignore the t2i numbers" in note) == (words == "inverted_softmax")
-    np.save("out.npy", -similarity)  # another file of that name
-    assert "re-scored" not in run("evaluate", "out.npy").out
+)  # fmt: skip
+def test_inference_scores_and_writes_what_the_library_computes(run, folder, inference, options, said):
+    similarity, method = np.load("sims.npy"), inference.partition(",")[0]
+    np.save("given.npy", similarity.T)
+    given = ("--inference", inference, "--rescored", "out.npy", "--transposed", "--json", "o.json")
+    found = run("evaluate", "given.npy", *given)
+    assert found.code == 0 and f"Re-scored by {said}" in " ".join(found.out.split())
+    values = json.loads(Path("o.json").read_text())["values"]
+    for side in ("i2t", "t2i"):
+        matrix = rescore(similarity, method, side, **options)
+        file = f"out.{side}.npy" if method == "inverted_softmax" else "out.npy"
+        np.testing.assert_array_equal(np.load(file), matrix)
+        wanted = [value for value in evaluate(matrix).values if value["direction"] == side]
+        assert [value for value in values if value["direction"] == side] == wanted
+    total = sum(value["value"] for value in values if value["metric"] in ("R@1", "R@5", "R@10"))
+    assert next(value["value"] for value in values if value["metric"] == "Rsum") == pytest.approx(total)
 
 
 @pytest.mark.parametrize(
@@ -77,15 +74,12 @@ def test_compare_reports_what_the_library_computes(run, folder, words, options):
     assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
 
 
-def test_images_with_unequal_captions_are_rescored_by_every_method(run, folder):
+def test_images_with_unequal_captions_are_assigned_as_many(run, folder):
     np.save("few.npy", np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]])
     Path("images.txt").write_text("0\n0\n1\n1\n1\n2\n0\n")
-    for method in ("csls", "assignment"):
-        assert run("rescore", "few.npy", "--method", method, "-o", f"{method}.npy").code == 1
-        given = ("--method", method, "-o", f"{method}.npy", "--image-of-caption", "images.txt")
-        assert run("rescore", "few.npy", *given).code == 0
-    # No image is the first of more captions than it has.
-    assert np.bincount(np.load("assignment.npy").argmax(axis=0)).tolist() == [3, 3, 1]
+    given = ("--inference", "assignment", "--rescored", "a.npy", "--image-of-caption", "images.txt")
+    assert run("evaluate", "few.npy", *given).code == 0
+    assert np.bincount(np.load("a.npy").argmax(axis=0)).tolist() == [3, 3, 1]
 
 
 def test_the_list_of_metrics_is_shown_and_written(run, folder):
@@ -127,7 +121,6 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
         ("zsh", "ev", {"evaluate"}),
         ("bash", "ev", {"evaluate"}),
         ("bash", "evaluate s.npy --dataset coco-1", {"coco-1k-5fold", "coco-1k-first"}),
-        ("bash", "rescore s.npy --method c", {"csls"}),
         ("bash", "compare a.npy b.npy --method b", {"bootstrap"}),
         ("bash", "phi spice_c", {"spice_colour", "spice_count"}),
     ],
@@ -144,4 +137,4 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     asked = {"_FIVESENTENCES_COMPLETE": f"complete_{shell}", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     asked["_TYPER_COMPLETE_ARGS"] = words  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
-    assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "rescore" not in answer
+    assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "similarity" not in answer

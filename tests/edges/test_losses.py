@@ -9,7 +9,7 @@ import torch
 import yaml
 
 from edge_cases import Case, ids, refused, right
-from fivesentences.losses import HAL, InfoNCE, InfoNCESpec, LossSpec, SoftRankLoss
+from fivesentences.losses import HAL, InfoNCE, LossSpec, SoftRankLoss
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
 
@@ -60,7 +60,7 @@ def huge(_: Path) -> bool:
 
 
 def of_one(_: Path) -> float:
-    return Objective(LossSpec(triplet=None, info_nce=InfoNCESpec()))(TrainingScores(torch.ones(1, 1)), None).item()
+    return Objective(LossSpec(triplet=None, info_nce=InfoNCE()))(TrainingScores(torch.ones(1, 1)), None).item()
 
 
 CASES = [

@@ -15,7 +15,8 @@ import yaml
 
 from fivesentences.config import Scale, check, read
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy, plan_of
+from fivesentences.plan.plan import plan_of
+from fivesentences.study.study import Study
 
 PROJECT = Path(__file__).parents[2]
 ROW = {"role": "flickr30k", "model": "clip"}
@@ -46,8 +47,8 @@ STUDY: dict[str, Any] = {
 }
 
 
-def study(**changes: Any) -> PaperStudy:
-    return check(PaperStudy, STUDY | changes, "beside.yaml")
+def study(**changes: Any) -> Study:
+    return check(Study, STUDY | changes, "beside.yaml")
 
 
 def with_row(**changes: Any) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
     assert jobs(reader) == {}
 
     drawing = {"make_table": 1, "plot_figure": 1, "judge_claims": 1, "write_manifest": 1}
-    drawing |= {"make_study_page": 1, "make_page": 1, "show_runs": 1, "show_provenance": 1}
+    drawing |= {"make_study_page": 1, "make_page": 1, "show_runs": 1}
     config, study = reader / SCALE, reader / "config/studies/five_sentences.yaml"
     evaluated = {"train": 1, "evaluate": 1, "collect_metrics": 1, "collect_histories": 1}
     for file, old, new, expected in (

@@ -9,8 +9,8 @@ from snakemake.io import strip_wildcard_constraints
 from fivesentences.config import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import plan_of, scale_of
 from fivesentences.storage import remove_leftovers
+from fivesentences.plan.plan import plan_of, scale_of
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)

@@ -35,7 +35,6 @@ SERVES = {
     "extra eccv": "evaluate --eccv and --cxc",
     "extra encoders": "embed: CLIP, SigLIP, BLIP",
     "extra hdf5": "features in HDF5, such as DAA's",
-    "extra proposals": "selective search: regions without a detector",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }
@@ -240,8 +239,8 @@ def _cluster() -> Iterator[Finding]:
 def _of_scale(path: Path) -> tuple[list[Sheet], None, dict[str, Any]]:
     """The tables and the JSON content on a scale."""
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.graph import graph_of
+    from fivesentences.plan.plan import plan_of, scale_of
 
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     graph = graph_of(plan, plan.targets["page"])

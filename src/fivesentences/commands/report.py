@@ -33,9 +33,10 @@ def report(
     """
     from fivesentences.corpus import Photographs
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.kinds import Context
+    from fivesentences.paper.context import Context
     from fivesentences.paper.manifest import differences_from, read_manifest
-    from fivesentences.paper.studies import plan_of, scale_of
+    from fivesentences.paper.rendering import write_exhibit
+    from fivesentences.plan.plan import plan_of, scale_of
 
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
@@ -65,7 +66,7 @@ def report(
         study = exhibit.partition("/")[0]
         context = Context(study, plan.studies[study], plan.scale, Path(params["folder"]), photographs)
         stem = plan.places.exhibit(name, exhibit, suffix).with_suffix("")
-        context.study.exhibit(exhibit.partition("/")[2]).write(context, numbers, stem)  # type: ignore[attr-defined]
+        write_exhibit(context.study.exhibit(exhibit.partition("/")[2]), context, numbers, stem)
         if not quiet:
             print(plan.places.exhibit(name, exhibit, suffix))
     for exhibit in kept if not quiet else ():

@@ -7,8 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from fivesentences.config.types import Count, Precision, Sha256, Strict
-from fivesentences.encoders.encoder import PLACE, Settings
-from fivesentences.encoders.naming import parse_encoder
+from fivesentences.encoders.naming import PLACE, parse_encoder
 from fivesentences.errors import InputError
 
 
@@ -33,10 +32,6 @@ class EncoderSpec(Strict):
         """Whether its weights are files of the user, so that nothing needs to be fetched."""
         name = parse_encoder(self.encoder)
         return Path(name.model).is_dir() or (name.weights is not None and Path(name.weights).is_file())
-
-    def settings(self, device: str) -> Settings:
-        """How it is loaded to compute on a device."""
-        return Settings(device, self.precision, self.prompt, self.max_length, self.revision)
 
     @field_validator("encoder")
     @classmethod

@@ -13,10 +13,9 @@ from fivesentences.config.scales import RIGHT
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, cells_of
+from fivesentences.plan.claimed import MethodCell, RunCell, cells_of
 from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.galleries import PlannedGallery, gallery_of
 from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
@@ -29,8 +28,9 @@ from fivesentences.plan.rows import (
     runs_of_rows,
 )
 from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_jobs import ResolvedSubspaces
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.study import PaperClaims, Study
 
 PAPERS_PHIS = ("cider", "spice")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
