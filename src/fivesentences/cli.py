@@ -21,13 +21,10 @@ from fivesentences.commands.download import download, jars
 from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.features import features
-from fivesentences.commands.fill import fill
 from fivesentences.commands.leaderboard import leaderboard
-from fivesentences.commands.manifest import manifest
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
-from fivesentences.commands.pointers import pointers
-from fivesentences.commands.redraw import redraw
+from fivesentences.commands.report import report
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError, visible
@@ -41,12 +38,11 @@ app = typer.Typer(
 )
 for command in (
     *(train, embed, evaluate, leaderboard, similarity, compare, metrics),
-    *(doctor, download, captions, phi, jars, redraw, pointers, fill),
+    *(doctor, download, captions, phi, jars, report),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
 app.add_typer(features, name="features")
-app.add_typer(manifest, name="manifest")
 
 
 def _version(asked: bool) -> None:

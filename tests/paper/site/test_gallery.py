@@ -16,11 +16,8 @@ from fivesentences.config import Scale
 from fivesentences.corpus import COLUMNS, Corpus, Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.manifest import drawn_of, graph_of_site
 from fivesentences.paper.site.gallery import LONGEST_SIDE, write_gallery, write_thumbnails
 from fivesentences.paper.site.shell import Site, SitePage
-from fivesentences.plan.pages import GALLERY
-from fivesentences.plan.places import Places
 from fivesentences.storage import write_json
 from fivesentences.study.expand import expand_rows
 from fivesentences.study.study import Study
@@ -272,27 +269,3 @@ def test_a_run_of_another_gallery_and_a_study_without_one_are_refused(
         write_gallery(SITE, scale, study, tmp_path / "f.json", photographs, tmp_path / "site")
     with pytest.raises(InputError, match="has no gallery; add one to its file"):
         write_gallery(SITE, scale, studies["knn_margin"], tmp_path / "f.json", photographs, tmp_path / "site")
-
-
-def test_a_reader_without_the_photographs_keeps_the_gallery_that_was_fetched(
-    scale: Scale, planned, tmp_path: Path
-) -> None:
-    plan = planned(scale)
-    plan.places = Places(tmp_path / "results", tmp_path / "data")
-    graph = graph_of_site(plan, scale.scale)
-    (job,) = [job for job in graph.jobs if job.rule == "show_gallery"]
-    for path in (path for one in graph.jobs for path in (*one.inputs, *one.outputs)):
-        if path.is_relative_to(tmp_path) and path not in job.outputs:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-    (photographs,) = [path for path in job.inputs if path.name == "photographs.zip"]
-    photographs.unlink()
-    page = plan.places.page(scale.scale, GALLERY)
-    assert page in drawn_of(graph).missing
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for path in job.outputs:
-        path.mkdir() if path.name == "thumbnails" else path.touch()
-    assert page in drawn_of(graph).kept and page not in drawn_of(graph).targets
-    photographs.touch()
-    drawn = drawn_of(graph)
-    assert page in drawn.targets and page.with_name("thumbnails") in drawn.files
