@@ -20,8 +20,8 @@ from PIL import Image
 from edge_cases import ids, refused, right
 from fivesentences.config import check
 from fivesentences.config.features import FeatureSpec
+from fivesentences.encoders.encoder import parse_encoder
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
-from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.evaluation.per_image import read_per_image

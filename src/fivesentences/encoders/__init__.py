@@ -4,10 +4,8 @@ Importing this needs neither torch nor a library of models; loading an encoder d
 """
 
 from fivesentences.encoders.embedding import Run, embed
-from fivesentences.encoders.encoder import Encoder, Settings
+from fivesentences.encoders.encoder import Encoder, EncoderName, Settings, load_encoder, parse_encoder
 from fivesentences.encoders.folder import EmbeddingFolder, is_embedding_folder
-from fivesentences.encoders.loading import load_encoder
-from fivesentences.encoders.naming import EncoderName, parse_encoder
 from fivesentences.encoders.subject import CaptionedImages
 
 __all__ = [

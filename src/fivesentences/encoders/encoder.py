@@ -1,4 +1,4 @@
-"""What every dual encoder can do, and what is the same for all of them."""
+"""Dual encoders: their names, how they are loaded, what each can do, and what is the same for all of them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,78 @@ import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.config.types import Precision
-from fivesentences.errors import InputError, need
+from fivesentences.errors import InputError, did_you_mean, need
 
 PLACE = "{}"  # of the caption in a prompt
-EXTRA = "encoders"
+Library = Literal["open_clip", "transformers", "sentence_transformers"]
+# How people write them elsewhere.
+_ALIASES = {"openclip": "open_clip", "open-clip": "open_clip", "hf": "transformers", "huggingface": "transformers",
+            "sentence-transformers": "sentence_transformers", "st": "sentence_transformers"}  # fmt: skip
+# What open_clip itself sets before a model that is not one of its own architectures.
+IN_HUB, IN_FOLDER = "hf-hub:", "local-dir:"
+EXAMPLES = (
+    "open_clip:ViT-B-32/laion2b_s34b_b79k, transformers:openai/clip-vit-base-patch32 or "
+    "sentence_transformers:clip-ViT-B-32"
+)
+
+
+@dataclass(frozen=True)
+class EncoderName:
+    """Which encoder is meant.
+
+    Attributes:
+        library: That loads it.
+        model: An architecture of open_clip, or a repository of the Hugging Face Hub, or a local folder.
+        weights: Of an architecture: a tag of open_clip, or a local checkpoint file; else None.
+        is_architecture: Whether ``model`` is an architecture of open_clip rather than a repository or folder.
+    """
+
+    library: Library
+    model: str
+    weights: str | None = None
+    is_architecture: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.library}:{self.model}" + (f"/{self.weights}" if self.weights else "")
+
+
+def parse_encoder(text: str) -> EncoderName:
+    """An encoder by what somebody typed, such as ``open_clip:ViT-B-32/laion2b_s34b_b79k``.
+
+    ``open_clip:MODEL/PRETRAINED`` takes a tag of open_clip or the path of a checkpoint; ``open_clip:hf-hub:ORG/NAME``
+    and ``open_clip:local-dir:FOLDER`` name a model with its configuration. ``transformers:`` and
+    ``sentence_transformers:`` take a repository of the Hugging Face Hub or a local folder.
+
+    Raises:
+        InputError: If it is no such name.
+    """
+    library, colon, model = text.partition(":")
+    library = _ALIASES.get(library.lower(), library)
+    if library not in get_args(Library):
+        hint = did_you_mean(library, get_args(Library)) if colon else None
+        raise InputError(f"encoder '{text}' names no library; write, for example, {hint or EXAMPLES}".rstrip(".") + ".")
+    if not model:
+        raise InputError(f"encoder '{text}' names no model; write, for example, {EXAMPLES}.")
+    if library == "open_clip" and not model.startswith((IN_HUB, IN_FOLDER)):
+        architecture, slash, weights = model.partition("/")
+        if not slash or not weights or not architecture:
+            raise InputError(
+                f"encoder '{text}' names no weights, without which open_clip's models are random",
+                cure="write open_clip:MODEL/PRETRAINED, with a tag of open_clip or the path of a checkpoint",
+            )
+        return EncoderName("open_clip", architecture, weights, is_architecture=True)
+    if library == "open_clip":
+        model = model.removeprefix(IN_HUB).removeprefix(IN_FOLDER)
+    model = str(Path(model)) if Path(model).is_dir() else model
+    return EncoderName(library, model)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -80,15 +141,51 @@ class Encoder(Protocol):
         """How many of these captions, within the prompt, are longer than the model reads."""
 
 
+def load_encoder(name: EncoderName, settings: Settings, sha256: str | None = None) -> Encoder:
+    """Load an encoder; nothing that a model brings along is run.
+
+    Weights are read from safetensors, or by ``torch.load`` with ``weights_only``; ``trust_remote_code`` is never set.
+
+    Args:
+        name: Which one.
+        settings: How to run it.
+        sha256: What the SHA-256 of its weights must be (of the file, or of the list of files).
+
+    Raises:
+        InputError: If its library is not installed, it cannot be found or loaded, is no dual encoder, or has other
+            weights.
+    """
+    encoder = _loaded(name, settings)
+    found = encoder.facts["weights_sha256"]
+    if sha256 is not None and sha256.lower() != found:
+        raise InputError(f"the SHA-256 of the weights of {name} is {found}, not {sha256}; these are other weights.")
+    return encoder
+
+
+def _loaded(name: EncoderName, settings: Settings) -> Encoder:
+    if name.library == "open_clip":
+        from fivesentences.encoders.of_open_clip import OpenClipEncoder
+
+        return OpenClipEncoder(name, settings)
+    if name.library == "transformers":
+        from fivesentences.encoders.of_transformers import TransformersEncoder
+
+        return TransformersEncoder(name, settings)
+    from fivesentences.encoders.of_sentence_transformers import SentenceTransformersEncoder
+
+    return SentenceTransformersEncoder(name, settings)
+
+
 @contextmanager
 def inference(settings: Settings) -> Iterator[None]:
     """No gradients, the precision that was asked for, and no TF32 where that is float32."""
     import torch
 
+    from fivesentences.features.exactness import exact
+
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[settings.precision]
     with (
-        torch.inference_mode(),
-        torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
+        exact(),
         torch.autocast(settings.device, dtype=dtype, enabled=settings.precision != "float32"),
     ):
         yield
@@ -121,7 +218,7 @@ def check_installed(package: str, library: str) -> None:
     Raises:
         InputError: If it is not installed.
     """
-    need(package, EXTRA, f"an encoder of {library}")
+    need(package, "encoders", f"an encoder of {library}")
 
 
 def versions(*packages: str) -> dict[str, str]:

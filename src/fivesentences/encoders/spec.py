@@ -7,8 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from fivesentences.config.types import Count, Precision, Sha256, Strict
-from fivesentences.encoders.encoder import PLACE, Settings
-from fivesentences.encoders.naming import parse_encoder
+from fivesentences.encoders.encoder import PLACE, Settings, parse_encoder
 from fivesentences.errors import InputError
 
 
