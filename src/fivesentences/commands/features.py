@@ -353,8 +353,8 @@ def show(
     from fivesentences.corpus import Photographs
     from fivesentences.features.formats import open_features
     from fivesentences.features.neighbours import rows_of
+    from fivesentences.paper.figures.drawing import write_drawing
     from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
-    from fivesentences.paper.figures.writing import write_drawing
 
     there = Photographs(*photographs)
     with open_features(path) as source:
@@ -383,7 +383,7 @@ def _images_of(photographs: Photographs, corpus: Path | None, part: str) -> pd.D
     import pandas as pd
 
     from fivesentences.corpus import Corpus
-    from fivesentences.corpus.assembly import check_image_id
+    from fivesentences.corpus.table import check_image_id
     from fivesentences.features.extract import part_of
 
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", part)

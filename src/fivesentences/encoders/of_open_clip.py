@@ -12,17 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from fivesentences.encoders.encoder import (
-    IN_FOLDER,
-    EncoderName,
-    Settings,
-    as_rows,
-    check_installed,
-    checked_length,
-    inference,
-    unreadable,
-)
+from fivesentences.encoders.encoder import Settings, as_rows, check_installed, checked_length, inference, unreadable
 from fivesentences.encoders.encoder import versions as versions_of
+from fivesentences.encoders.naming import IN_FOLDER, EncoderName
 from fivesentences.encoders.sources import combined, find_source
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.storage import sha256_of

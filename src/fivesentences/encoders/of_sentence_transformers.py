@@ -14,7 +14,6 @@ import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.encoders.encoder import (
-    EncoderName,
     Settings,
     check_installed,
     checked_length,
@@ -23,6 +22,7 @@ from fivesentences.encoders.encoder import (
     without_bars,
 )
 from fivesentences.encoders.encoder import versions as versions_of
+from fivesentences.encoders.naming import EncoderName
 from fivesentences.encoders.sources import WEIGHTS, find_source
 from fivesentences.errors import InputError
 

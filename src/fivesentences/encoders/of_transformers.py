@@ -11,7 +11,6 @@ import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.encoders.encoder import (
-    EncoderName,
     Settings,
     as_rows,
     check_installed,
@@ -21,6 +20,7 @@ from fivesentences.encoders.encoder import (
     without_bars,
 )
 from fivesentences.encoders.encoder import versions as versions_of
+from fivesentences.encoders.naming import EncoderName
 from fivesentences.encoders.sources import WEIGHTS, Source, find_source
 from fivesentences.errors import InputError
 

@@ -20,8 +20,8 @@ from fivesentences.config.features import REGIONS, RULES
 from fivesentences.config.types import Crops, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.assembly import check_image_id
 from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
 from fivesentences.features.describing import Extractor, Task

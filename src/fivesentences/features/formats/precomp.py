@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
+from fivesentences.documents import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError, need
 from fivesentences.features.files import DATASET, open_array, open_hdf5, writing_npy
 from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_ids, checked

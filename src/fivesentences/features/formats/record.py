@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.assembly import check_image_id
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError
 
 # What a file may know of an image beside its features, in the order in which sentences name it. "counts": images
