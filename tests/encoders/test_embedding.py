@@ -319,18 +319,6 @@ def test_a_caption_with_a_line_break_stays_one_caption(files, photographs):
     assert EmbeddingFolder.open("out").texts() == texts
 
 
-def test_captions_writes_the_names_of_images(run, files, captions):
-    rows = [
-        {"image_id": str(at // 3), "filename": f"{at // 3}.png", "caption_id": str(at), "caption": caption,
-         "split": "test", "category": None}
-        for at, caption in enumerate(captions)
-    ]  # fmt: skip
-    Corpus("mine", pd.DataFrame(rows)).write("mine.parquet")
-    assert run("captions", "mine.parquet", "-o", "c.txt", "--image-names", "i.txt").code == 0
-    assert Path("i.txt").read_text() == Path("images.txt").read_text()
-    assert Path("c.txt").read_text() == Path("captions.txt").read_text()
-
-
 @pytest.mark.data
 def test_flickr8k_is_embedded_by_its_name_and_scored_as_flickr8k_alone(run, files, clip, mirror, root):
     """All 1,000 photographs of the test split, in the order of the protocol."""

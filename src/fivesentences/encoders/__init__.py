@@ -9,9 +9,8 @@ from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
     from fivesentences.encoders.embedding import Run, embed
-    from fivesentences.encoders.encoder import Encoder, Settings
+    from fivesentences.encoders.encoder import Encoder, Settings, load_encoder
     from fivesentences.encoders.folder import EmbeddingFolder, is_embedding_folder
-    from fivesentences.encoders.loading import load_encoder
     from fivesentences.encoders.naming import EncoderName, parse_encoder
     from fivesentences.encoders.subject import CaptionedImages
 
@@ -32,9 +31,8 @@ __getattr__ = lazily(
     __name__,
     {
         "embedding": ("Run", "embed"),
-        "encoder": ("Encoder", "Settings"),
+        "encoder": ("Encoder", "Settings", "load_encoder"),
         "folder": ("EmbeddingFolder", "is_embedding_folder"),
-        "loading": ("load_encoder",),
         "naming": ("EncoderName", "parse_encoder"),
         "subject": ("CaptionedImages",),
     },

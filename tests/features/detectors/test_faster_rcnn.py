@@ -98,16 +98,6 @@ def test_regions_are_ordered_and_inside_the_image(detector, image):
     assert ours.attributes is None
 
 
-def test_the_size_of_the_photograph_only_scales_boxes(detector, image):
-    # Both are 120 x 166 to the network, made of the same flat tiles.
-    tiles = np.random.default_rng(1).integers(0, 256, (6, 8, 3), dtype=np.uint8)
-    small = Image.fromarray(tiles.repeat(20, 0).repeat(20, 1))
-    large = Image.fromarray(tiles.repeat(40, 0).repeat(40, 1))
-    one, other = detect(small, detector), detect(large, detector)
-    np.testing.assert_allclose(2 * one.boxes, other.boxes, atol=0.5)
-    np.testing.assert_allclose(one.features, other.features, atol=1e-2 * one.features.max())
-
-
 def test_the_source_tells_weights_and_settings_apart(detector, weights):
     assert detector.source["weights_sha256"] == sha256_of(weights)
     assert detector.source["short"] == 120
