@@ -28,11 +28,6 @@ def test_blocks_give_the_cosines_of_scipy(embeddings, dtype, tolerance, monkeypa
     np.testing.assert_allclose(ours, 1.0 - cdist(images, captions, "cosine"), atol=tolerance, rtol=0)
 
 
-def test_without_normalising_they_are_dot_products(embeddings):
-    images, captions = embeddings
-    np.testing.assert_allclose(cosine_similarity(images, captions, normalise=False), images @ captions.T, rtol=1e-6)
-
-
 def test_extreme_lengths_do_not_matter(embeddings):
     images, captions = (side.astype(np.float32) for side in embeddings)
     plain = cosine_similarity(images, captions)

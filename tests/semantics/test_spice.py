@@ -12,8 +12,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.scene_graphs import Concepts, scene_graph
-from fivesentences.semantics.spice import SpiceScorer, spice_matrix
-from fivesentences.semantics.spice_parts import COLOURS, COUNTS, PARTS, size_words
+from fivesentences.semantics.spice import COLOURS, COUNTS, PARTS, SpiceScorer, size_words, spice_matrix
 from fivesentences.semantics.synonyms import load_synonyms
 
 Raw = list[list[list[str]]]

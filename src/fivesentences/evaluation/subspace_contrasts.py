@@ -21,8 +21,7 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
-from fivesentences.metrics.crossed import POWER, RESAMPLES
-from fivesentences.metrics.partly_crossed import partly_crossed_differences
+from fivesentences.metrics.crossed import POWER, RESAMPLES, partly_crossed_differences
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.subspace_contrasts 1"

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.binary import BinaryScorer
-from fivesentences.semantics.bleu import BleuScorer
-from fivesentences.semantics.bleu_daa import BleuDaaScorer
+from fivesentences.semantics.bleu import BleuDaaScorer, BleuScorer
 from fivesentences.semantics.cider import CiderScorer
 from fivesentences.semantics.rouge import RougeDaaScorer, RougeLScorer
 from fivesentences.semantics.scoring import Scorer

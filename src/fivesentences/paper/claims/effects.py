@@ -8,8 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.crossed import CrossedDifference, crossed_differences, weights_of_draws, with_intervals
-from fivesentences.metrics.partly_crossed import partly_crossed_differences
+from fivesentences.metrics.crossed import (
+    CrossedDifference,
+    crossed_differences,
+    partly_crossed_differences,
+    weights_of_draws,
+    with_intervals,
+)
 from fivesentences.paper.claims.verdicts import LEVEL, Effect, Over
 
 RESAMPLES = 2000
