@@ -184,7 +184,7 @@ CASES = [
     refused("evaluate image_tiles.npy captions.npy", "image_tiles.npy", "rows 0, 20, 40, ... are the same image",
             "--image-of-caption"),
     refused("evaluate image_mixed.npy captions.npy", "20 images, 5 times each and in no blocks: rows 0 and"),
-    refused("evaluate tiles.npy", "tiles.npy has 100 rows but they repeat 20 images 5 times, one after the other"),
+    refused("evaluate tiles.npy", "tiles.npy has 100 rows but they are 20 images, 5 times each and in no blocks"),
     refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows[:20]", "numpy.tile", name="unique_images"),
     right("evaluate image_blocks.npy captions.npy", "20 images, 100 captions", "every image 5 times"),
     right("evaluate twins.npy captions.npy", "20 images, 100 captions"),
