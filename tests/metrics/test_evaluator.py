@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from fivesentences.config.metrics import METRICS, Metric, parse_metric
 from fivesentences.errors import InputError
 from fivesentences.metrics import (
     Evaluator,
@@ -31,7 +32,6 @@ from fivesentences.metrics import (
     true_recall_at_k,
 )
 from fivesentences.metrics import relevance as relevance_module
-from fivesentences.metrics.registry import METRICS, Metric, parse_metric
 from fivesentences.retrieval import Gallery
 from fivesentences.retrieval.hubness import hubness
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import InputError
 from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
@@ -19,7 +20,6 @@ from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReade
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
 from fivesentences.metrics.recall import statistics_of
-from fivesentences.metrics.registry import METRICS, metric_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
 from fivesentences.metrics.semantic_recall import semantic_recall_scores
@@ -340,14 +340,17 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
         if not isinstance(name, str) or not name or name != "".join(name.split()):
             raise InputError(
                 f"a list of positives is named {name!r:.60}; its name stands before that of a metric, as in 'CxC R@1', "
-                "so give it one without spaces."
+                f"so give it one without spaces, such as {'-'.join(str(name).split()) or 'CxC'!r:.60}."
             )
         if (taken := metric_of(f"{name} R@1")).needs != "lists of positives":
             raise InputError(
                 f"a list of positives is named '{name}', but '{taken.name}' is a metric already; give it another name."
             )
         if not isinstance(positives, Positives):
-            raise InputError(f"the positives '{name}' are {type(positives).__name__}; give Positives.")
+            raise InputError(
+                f"the positives '{name}' are {type(positives).__name__}; give Positives, such as "
+                "Positives.symmetric(matches) of a matrix [images, captions]."
+            )
     return dict(given or {})
 
 
