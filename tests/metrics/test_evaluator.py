@@ -180,27 +180,6 @@ def test_tensors_are_taken_as_they_are(matrices, dtype):
         assert Evaluator({"phi": phi.to(device)}, PAIRING)(similarity.to(device)).values == wanted
 
 
-def test_a_tensor_on_a_device_is_fetched(matrices):
-    class Tensor:  # as one of CUDA: numpy may not read it before it is detached and fetched
-        def __init__(self, values, *done):
-            self.values, self.done, self.dtype = values, done, values.dtype
-            self.detach, self.cpu = (lambda step=step: Tensor(values, *done, step) for step in ("detached", "fetched"))
-
-        def __array__(self, *_, **__):
-            raise TypeError("can't convert cuda:0 device type tensor to numpy")
-
-        def numpy(self):
-            assert self.done == ("detached", "fetched")
-            return self.values
-
-    similarity, phi = matrices
-    options = everything(phi)
-    wanted = Evaluator(**options)(similarity).values
-    options["phis"] = {name: Tensor(values) for name, values in options["phis"].items()}
-    options |= {"image_of_caption": Tensor(PAIRING), "labels": Tensor(options["labels"])}
-    assert Evaluator(**options)(Tensor(similarity)).values == wanted
-
-
 def test_metrics_need_no_torch_and_the_registry_no_pandas():
     code = "import sys, fivesentences.metrics; sys.exit(bool({'torch', 'pandas', 'pydantic'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", code], check=True)

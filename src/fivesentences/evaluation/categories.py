@@ -19,8 +19,7 @@ from fivesentences.corpus.documents import Documents, read_documents
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_table
-from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
-from fivesentences.metrics.chance import expected_average_precision
+from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.study.runs import PlacedRun, SubspaceRun
 

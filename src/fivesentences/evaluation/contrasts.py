@@ -23,8 +23,13 @@ from fivesentences.documents import read_formatted
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, READINGS
 from fivesentences.evaluation.tidy import SUMMED, read_per_image
-from fivesentences.metrics.crossed import POWER, RESAMPLES, CrossedDifference, crossed_differences
-from fivesentences.metrics.partly_crossed import partly_crossed_differences
+from fivesentences.metrics.crossed import (
+    POWER,
+    RESAMPLES,
+    CrossedDifference,
+    crossed_differences,
+    partly_crossed_differences,
+)
 from fivesentences.storage import write_json
 
 FORMAT = "fivesentences.contrasts 1"

@@ -22,7 +22,7 @@ from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, ran
 from fivesentences.metrics.recall import statistics_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
-from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
+from fivesentences.metrics.semantic_recall import semantic_recall_scores
 from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,
@@ -306,10 +306,11 @@ class Evaluator:
         kinds += [("soft", "")] if "soft" in self.weightings else []  # style means nothing to soft weights
         deepest_first = sorted(set(self.ms), reverse=True)  # so that lists are made once, for the largest m
         for formula in self.formulas:
-            score = released_semantic_recall if formula == "released" else paper_semantic_recall
             for kept in self.ground_truth:
                 found = {
-                    (m, *kind): score(ranking, relevance, self.ks, m, kept == "kept", kind[1] or "recall", kind[0])
+                    (m, *kind): semantic_recall_scores(
+                        ranking, relevance, self.ks, m, kept == "kept", str(formula), kind[1] or "recall", kind[0]
+                    )
                     for m in deepest_first
                     for kind in kinds
                 }
@@ -335,17 +336,11 @@ class Evaluator:
 
 def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Positives]:
     """Lists of positives whose names make names of metrics, such as "CxC R@1", that can be taken apart again."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
-        raise InputError(f"positives is {kind}; give the lists by name, such as {{'CxC': cxc_positives(...)}}.")
-    for name, positives in given.items():
+    for name, positives in (given or {}).items():
         if not isinstance(name, str) or not name or name != "".join(name.split()):
-            word = "-".join(name.split()) if isinstance(name, str) and name.split() else "CxC"
             raise InputError(
                 f"a list of positives is named {name!r:.60}; its name stands before that of a metric, as in 'CxC R@1', "
-                f"so give it one without spaces, such as {word!r:.60}."
+                f"so give it one without spaces, such as {'-'.join(str(name).split()) or 'CxC'!r:.60}."
             )
         if (taken := metric_of(f"{name} R@1")).needs != "lists of positives":
             raise InputError(
@@ -356,7 +351,7 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
                 f"the positives '{name}' are {type(positives).__name__}; give Positives, such as "
                 "Positives.symmetric(matches) of a matrix [images, captions]."
             )
-    return dict(given)
+    return dict(given or {})
 
 
 @dataclass

@@ -101,7 +101,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     **{f"bleu{n}": _of_words("bleu:BleuScorer", n=n) for n in (1, 2, 3, 4)},
     "rouge_l": _of_words("rouge:RougeLScorer"),
     "tfidf": _of_words("tfidf:TfidfScorer", idf=True),
-    "bleu_daa": _of_words("bleu_daa:BleuDaaScorer"),
+    "bleu_daa": _of_words("bleu:BleuDaaScorer"),
     "rouge_daa": _of_words("rouge:RougeDaaScorer"),
     "meteor": SemanticMetric(_meteor, whole=False),
     "binary": SemanticMetric(_binary),

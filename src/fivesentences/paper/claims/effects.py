@@ -8,8 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.crossed import CrossedDifference, weights_of_draws, with_intervals
-from fivesentences.metrics.partly_crossed import partly_crossed_differences
+from fivesentences.metrics.crossed import (
+    CrossedDifference,
+    partly_crossed_differences,
+    weights_of_draws,
+    with_intervals,
+)
 from fivesentences.paper.claims.verdicts import LEVEL, Effect, Over
 
 RESAMPLES = 2000
@@ -18,7 +22,7 @@ RESAMPLES = 2000
 def over_seeds_and_queries(values: NDArray[np.float64], resamples: int = RESAMPLES) -> Effect:
     """Return the mean with its interval over seeds and queries by a two-way random-effects model.
 
-    See ``metrics.crossed`` and, where seeds have queries of their own, ``metrics.partly_crossed``. A single seed gives
+    See ``metrics.crossed``. A single seed gives
     an interval over its queries, which says nothing about training again.
 
     Args:
