@@ -259,8 +259,8 @@ def test_a_mirror_is_used_before_the_host_and_checked_against_its_own_list(make_
     ("sums", "sentence"),
     [
         (f"{'1' * 64}  mine/archive.zip\n", "the mirror's SHA256SUMS says 1111"),
-        (f"{SHA}  other.zip\n", "SHA256SUMS does not list 'mine/archive.zip'"),
-        ("hello\n", "SHA256SUMS, line 1 is 'hello'"),
+        (f"{SHA}  other.zip\n", "SHA256SUMS: it does not list 'mine/archive.zip'"),
+        ("hello\n", "SHA256SUMS: line 1 is 'hello'"),
     ],
 )
 def test_a_mirror_whose_list_disagrees_or_lacks_the_file_leaves_nothing(make_mirror, tmp_path, sums, sentence):
