@@ -13,7 +13,7 @@ HEAVY = ("torch", "matplotlib", "snakemake", "skimage", "numba", "timm", "transf
 
 
 @pytest.mark.parametrize(
-    "module", ["corpus.download", "scenes", "semantics", "encoders", "evaluation", "paper.studies", "cli"]
+    "module", ["corpus.download", "scenes", "semantics", "encoders", "evaluation", "paper.rendering", "cli"]
 )
 def test_what_needs_no_torch_does_not_import_it(module):
     code = f"import sys, fivesentences.{module}; print(*[name for name in {HEAVY!r} if name in sys.modules])"

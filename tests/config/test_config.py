@@ -11,9 +11,9 @@ import yaml
 
 from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -84,7 +84,7 @@ RSUM = [{"metric": "Rsum"}]
         (RunSpec, run(fraction=25), r"fraction is 25.*Did you mean 0.25\?"),
         (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
         *(
-            (PaperStudy, content, said)
+            (Study, content, said)
             for content, said in (
                 (
                     table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
@@ -186,12 +186,12 @@ def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:
         LossSpec(triplet="all"),
         LossSpec(triplet=3),
         LossSpec(margin=0.3),
-        *(LossSpec(sam=SamSpec(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
-        LossSpec(sam=SamSpec(variant="released")),
-        LossSpec(sam=SamSpec(temperature=3)),
-        LossSpec(sam=SamSpec(weight=5)),
-        LossSpec(sam=SamSpec(max_margin=1)),
-        LossSpec(triplet=None, sam=SamSpec()),
+        *(LossSpec(sam=SemanticAdaptiveMargin(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
+        LossSpec(sam=SemanticAdaptiveMargin(variant="released")),
+        LossSpec(sam=SemanticAdaptiveMargin(temperature=3)),
+        LossSpec(sam=SemanticAdaptiveMargin(weight=5)),
+        LossSpec(sam=SemanticAdaptiveMargin(max_margin=1)),
+        LossSpec(triplet=None, sam=SemanticAdaptiveMargin()),
     ]
     names = {check(RunSpec, run(loss=loss), "x").name for loss in losses}
     assert len(names) == len(losses)
@@ -236,7 +236,7 @@ def test_the_wheel_holds_what_commands_look_for() -> None:
     project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     shipped = "fivesentences/config/shipped"
-    looked_for = ("claims", "datasets.yaml", "machines", "published", "studies")
+    looked_for = ("claims", "datasets.yaml", "published", "studies")
     assert forced == {f"config/{name}": f"{shipped}/{name}" for name in looked_for}
     assert all((CONFIG.parent / name).exists() for name in forced)
 

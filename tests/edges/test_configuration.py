@@ -9,9 +9,7 @@ import pytest
 import yaml
 
 from edge_cases import Case, ids, refused, right
-from fivesentences.commands import doctor
-from fivesentences.commands.doctor import examine
-from fivesentences.paper.studies import PaperStudy, read_studies
+from fivesentences.study.study import Study, read_study
 
 SCALE: dict[str, Any] = {
     "scale": "mine",
@@ -166,7 +164,7 @@ def write_files(folder: Path) -> None:
 
 def reads(name: str) -> Case:
     return refused(
-        lambda folder: read_studies([name], folder / "studies"), f"{name}.yaml", *STUDIES[name][1], name=name
+        lambda folder: read_study(folder / "studies" / f"{name}.yaml"), f"{name}.yaml", *STUDIES[name][1], name=name
     )
 
 
@@ -183,25 +181,11 @@ CASES = [
     refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
     refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
     refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty"),
-    refused("schema", "no folders config and docs", "--root"),
-    right(
-        lambda folder: doctor._summary(examine(folder / "data", None, None)),
-        "Optional, until a command asks for it: ",
-        "mirror",
-        "flickr8k",
-        "The core works",
-        name="doctor's last lines",
-    ),
-    right(
-        lambda folder: [one for one in examine(folder / "data", None, None) if one.name == "flickr8k"],
-        "fivesentences download flickr8k",
-        name="doctor has the catalogue everywhere",
-    ),
 ]
 
 
 def test_a_study_of_the_tests_is_right():
-    PaperStudy.model_validate(STUDY)
+    Study.model_validate(STUDY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

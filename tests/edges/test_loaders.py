@@ -30,7 +30,6 @@ from fivesentences.features import FeatureTable
 from fivesentences.features.files import images_beside
 from fivesentences.semantics import cider_matrix, read_phi, read_top_k, read_tuples, write_phi, write_top_k
 from fivesentences.semantics.batch_cider import BatchCider
-from fivesentences.training.released_vocabulary import ReleasedVocabulary
 from fivesentences.training.vocabulary import Vocabulary
 
 COLOURS = ("red", "blue")  # shared by two images each, so that some n-grams count
@@ -242,10 +241,10 @@ CASES = [
     refused(lambda _: FeatureTable.open("g.npy"), "g.images.parquet: this is not a readable",
             name="image ids not in UTF-8"),
     refused(lambda _: FeatureTable.open("."), "this is a folder", name="a folder as features"),
-    *(refused(lambda _, n=n: Vocabulary.read(f"v_{n}.json"), f"v_{n}.json: its 'words' is no list of words",
+    *(refused(lambda _, n=n: Vocabulary.read(f"v_{n}.json"), f"v_{n}.json: its 'words' is not a list of words",
               name=f"a vocabulary of {n}")
       for n in ("none", "numbers", "lists", "text")),
-    *(refused(lambda _, n=n: ReleasedVocabulary.read(f"r_{n}.json"), f"r_{n}.json: the numbers of word2idx",
+    *(refused(lambda _, n=n: Vocabulary.read_released(f"r_{n}.json"), f"r_{n}.json: the numbers of word2idx",
               name=f"a released vocabulary: {n}")
       for n in ("nan", "list")),
     refused(lambda _: read_tuples("t.jsonl.gz", ["a dog"]), "truncated or not a gzip", name="rubbish behind a gzip"),

@@ -91,34 +91,25 @@ CASES = [
     right(f"evaluate a.npy b.npy c.npy {FEW}", "3 models: 20 images, 100 captions", "raise --resamples"),
     right("evaluate a.npy b.npy c.npy --no-compare", "Bold: the best"),
     right(f"evaluate a.npy sub/a.npy c.npy {FEW}", "sub/a"),
-    right(f"evaluate a.npy b.npy {FEW}", "five captions per image, and were read as the similarities", "a.npy,b.npy"),
     right(f"evaluate A=a.npy B=a.npy {FEW}", "A - B", "1.0000"),
     right(f"evaluate three.npy four.npy --phi phi3.npy {FEW}", "2 models"),
     right(f"evaluate M=three.npy four.npy {FEW}", "2 models"),
     right("evaluate three.npy,four.npy", "20 images, 20 captions", "60 dimensions"),
-    right("evaluate images.npy texts.npy", "Cosine similarity of embeddings of 16 dimensions"),
-    right("evaluate repeated.npy texts.npy", "every image 5 times"),
+    right("evaluate images.npy texts.npy --embeddings", "Cosine similarity of embeddings of 16 dimensions"),
+    right("evaluate repeated.npy,texts.npy", "every image 5 times"),
     right(f"evaluate a.npy repeated.npy,texts.npy {FEW}", "every image 5 times", "2 models"),
     right(f"evaluate turned.npy T=turned.npy --transposed {FEW}", "2 models: 20 images"),
-    refused("evaluate three.npy four.npy", "both [20, 60]", "A=three.npy B=four.npy", "three.npy,four.npy"),
-    refused("evaluate square.npy square2.npy", "both [30, 30]", "may be the similarities of two models"),
-    refused("evaluate a.npy small.npy", "a.npy is [20, 100]", "small.npy is [10, 50]", "the same shape"),
+    refused("evaluate a.npy b.npy c.npy --embeddings", "--embeddings takes two files"),
+    refused("evaluate a.npy small.npy", "a.npy is [20, 100]", "small.npy is [10, 50]"),
     refused("evaluate a.npy b.npy small.npy", "small.npy is [10, 50]", "a.npy is [20, 100]", "the same images"),
     refused(
         "evaluate a.npy b.npy turned.npy",
         "turned.npy is [100, 20], but there are 20 images and 100 captions",
         "--transposed",
     ),
-    refused(
-        "evaluate images.npy,texts.npy turned.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
-    ),
-    refused(
-        "evaluate turned.npy images.npy,texts.npy", "turned.npy is [100, 20]", "texts.npy has 100; save its transpose"
-    ),
-    refused("evaluate four.npy images.npy,texts.npy", "four.npy is [20, 60]", "has 60 captions, but texts.npy has 100"),
-    refused(
-        "evaluate T=texts.npy images.npy,texts.npy", "texts.npy is [100, 16]", "has 16 captions, but texts.npy has 100"
-    ),
+    refused("evaluate images.npy,texts.npy turned.npy", "turned.npy is [100, 20]", "--transposed"),
+    refused("evaluate four.npy images.npy,texts.npy", "four.npy is [20, 60]", "[20, 100]"),
+    refused("evaluate T=texts.npy images.npy,texts.npy", "texts.npy is [100, 16]"),
     refused("evaluate a.npy nan.npy", "nan.npy: similarity[3, 7] is nan"),
     refused("evaluate a.npy nowhere.npy", "nowhere.npy: there is no such file"),
     refused("evaluate a.npy b.npy nowhere.npy", "nowhere.npy: there is no such file"),

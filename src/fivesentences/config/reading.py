@@ -12,7 +12,7 @@ from fivesentences.errors import InputError, InputErrors, did_you_mean
 
 Block = TypeVar("Block", bound=BaseModel)
 MOST = 10  # mistakes that are told at once
-_SEE = "config/README.md and docs/options.md list the keys"
+_SEE = "config/README.md lists the keys"
 
 
 def check(kind: type[Block], content: Any, where: str) -> Block:

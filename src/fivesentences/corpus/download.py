@@ -340,23 +340,25 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
         raise requests.ConnectionError(f"{arrived} of {total} bytes arrived")
 
 
-class _Megabytes(Bar):
+class _Megabytes:
     """A progress bar in MB to which bytes are added."""
 
     def __init__(self, description: str, total: int, done: int = 0):
-        super().__init__(f"{description} [MB]", max(1, -(-total // 10**6)), done // 10**6)
-        self._bytes = done
+        self._bytes, self._shown, self._total = done, done // 10**6, max(1, -(-total // 10**6))
+        self._bar = Bar(f"{description} [MB]", self._total, self._shown)
 
     def __enter__(self) -> _Megabytes:
-        super().__enter__()
+        self._bar.__enter__()
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
-        if kind is None:  # everything has arrived; count the last, incomplete megabyte too
-            self.advance(max(0, self.total - self.done))
-        super().__exit__(kind, *error)
 
     def add(self, count: int) -> None:
         self._bytes += count
-        if self._bytes // 10**6 > self.done:
-            self.advance(self._bytes // 10**6 - self.done)
+        whole = self._bytes // 10**6
+        if whole > self._shown:
+            self._bar.advance(whole - self._shown)
+            self._shown = whole
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:  # everything has arrived; count the last, incomplete megabyte too
+            self._bar.advance(max(0, self._total - self._shown))
+        self._bar.__exit__(None, None, None)
