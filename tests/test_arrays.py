@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fivesentences.arrays import npy_header, read_npy, read_npz
+from fivesentences.arrays import read_npy, read_npz
 from fivesentences.errors import InputError
 
 
@@ -74,11 +73,3 @@ def test_arrays_of_an_npz_are_read_and_a_damaged_or_pickled_one_is_refused(tmp_p
     np.savez(path, b=np.array([print]))
     with pytest.raises(InputError, match="not a complete"):
         read_npz(path, ["b"], "regions", "make it again")
-
-
-def test_a_header_leaves_the_file_where_the_data_begins():
-    file = io.BytesIO()
-    np.save(file, np.arange(6, dtype="<i4").reshape(2, 3))
-    file.seek(0)
-    assert npy_header(file, "x", "") == ((2, 3), False, np.dtype("<i4"))
-    assert np.frombuffer(file.read(), "<i4").tolist() == [0, 1, 2, 3, 4, 5]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,29 +79,6 @@ def read_npz(path: Path | str, names: Sequence[str], what: str, otherwise: str) 
     if missing:
         raise InputError(f"it holds no {missing[0]}, so it is not {what}", where=path, cure=otherwise)
     return arrays
-
-
-def npy_header(file: IO[bytes], where: Path | str, otherwise: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and dtype of an array from an open ``.npy`` file; leaves the file where the data begins.
-
-    Args:
-        file: The file, at its beginning.
-        where: Name of the file for errors.
-        otherwise: What to do about a damaged file.
-
-    Raises:
-        InputError: As ``read_npy``.
-    """
-    try:
-        version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran_order, dtype = read(file)  # type: ignore[no-untyped-call]
-        whole = all(type(length) is int and length >= 0 for length in shape) and math.prod(shape) < 1 << 62
-    except Exception:  # as in read_npy
-        raise _not_npy(where, otherwise) from None
-    if not whole or dtype.hasobject:
-        raise _not_npy(where, otherwise)
-    return shape, fortran_order, dtype
 
 
 def _not_npy(where: Path | str, otherwise: str) -> InputError:

@@ -207,11 +207,7 @@ def test_a_division_of_other_documents_is_refused(tmp_path, refused, text, words
 
 
 def test_a_division_with_holes_is_not_written(tmp_path, refused):
-    given = documents(["a", "b", "a"])
-    one = np.array([0])
-    with refused("leaves out document 'd2'"):
-        write_division(tmp_path / "d.csv", given, Division(one, one + 1, np.array([], dtype=np.int64)))
-    with refused("validation documents", "in another part"):
-        write_division(tmp_path / "d.csv", given, Division(one, one, one + 1))
-    with refused("test documents", "do not exist"):
-        write_division(tmp_path / "d.csv", given, Division(one, one + 1, one + 3))
+    given, one = documents(["a", "b", "a"]), np.array([0])
+    for test in (np.array([], dtype=np.int64), one, one + 3):
+        with refused("3 documents"):
+            write_division(tmp_path / "d.csv", given, Division(one, one + 1, test))

@@ -238,9 +238,8 @@ CASES = [
     *(refused(lambda _, n=n: FeatureTable.open(f"p_{n}.json"), "f.npy is float32 [4, 8], not as described",
               name=f"features described: {n}")
       for n in ("shape", "many")),
-    refused(
-        lambda _: FeatureTable.open("g.npy"), "g.images.parquet: this is not a readable", name="image ids not in UTF-8"
-    ),
+    refused(lambda _: FeatureTable.open("g.npy"), "g.images.parquet: this is not a readable",
+            name="image ids not in UTF-8"),
     refused(lambda _: FeatureTable.open("."), "this is a folder", name="a folder as features"),
     *(refused(lambda _, n=n: Vocabulary.read(f"v_{n}.json"), f"v_{n}.json: its 'words' is not a list of words",
               name=f"a vocabulary of {n}")

@@ -307,15 +307,14 @@ def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, thre
     assert trained == [three[1].spec.name]
 
 
-def test_mistakes_of_several_runs_keep_their_words_for_the_shell(three, monkeypatch):
+def test_mistakes_of_several_runs_are_told_together(three, monkeypatch):
     def refuse(spec, *arguments, **named):
         raise InputError(f"seed {spec.seed} lacks torch", cure=install("train"))
 
     monkeypatch.setattr(run_module, "train_run", refuse)
     with pytest.raises(InputError) as error:
         train_runs([three[0], three[2]])
-    for said in (str(error.value), error.value.in_shell_words()):
-        assert [line.split(" lacks")[0] for line in said.splitlines()] == ["seed 0", "seed 1"]
+    assert [line.split(" lacks")[0] for line in str(error.value).splitlines()] == ["seed 0", "seed 1"]
 
 
 @pytest.mark.parametrize("name", [RECORD, "similarity_test.npy"])

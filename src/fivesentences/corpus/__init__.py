@@ -6,8 +6,9 @@ A ``Corpus`` has one row per caption; the captions of an image are adjacent. Loa
 # The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
 # which takes a second to import.
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
     from fivesentences.corpus.decoding import decode
@@ -56,29 +57,23 @@ __all__ = [
     "truth_as_judge",
 ]
 
-_MODULES = {
-    "decoding": ("decode",),
-    "download": ("fetch", "find_mirror"),
-    "flickr8k": ("load_flickr8k",),
-    "folder": ("load_folder",),
-    "fractions": ("take_captions", "take_fraction", "training_part"),
-    "labels": ("read_instances",),
-    "judgements": (
-        *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
-        *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
-    ),
-    "karpathy": ("load_karpathy",),
-    "loading": ("load",),
-    "photographs": ("Photographs",),
-    "precomp": ("load_precomp",),
-    "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "decoding": ("decode",),
+        "download": ("fetch", "find_mirror"),
+        "flickr8k": ("load_flickr8k",),
+        "folder": ("load_folder",),
+        "fractions": ("take_captions", "take_fraction", "training_part"),
+        "labels": ("read_instances",),
+        "judgements": (
+            *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
+            *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
+        ),
+        "karpathy": ("load_karpathy",),
+        "loading": ("load",),
+        "photographs": ("Photographs",),
+        "precomp": ("load_precomp",),
+        "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
+    },
+)

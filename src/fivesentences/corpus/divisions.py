@@ -83,18 +83,14 @@ def write_division(path: Path, documents: Documents, division: Division) -> None
     Raises:
         InputError: If the division does not put every document into just one part.
     """
-    part_of = np.full(len(documents), -1)
-    for number, name in enumerate(PARTS):
-        rows = getattr(division, name)
-        if len(rows) and (rows.min() < 0 or rows.max() >= len(documents) or (part_of[rows] >= 0).any()):
-            raise InputError(f"the {name} documents of a division are in another part too, or do not exist.")
-        part_of[rows] = number
-    if (part_of < 0).any():
-        raise InputError(f"the division leaves out document '{documents.ids[int(np.argmin(part_of))]}'.")
+    rows = np.concatenate([getattr(division, name) for name in PARTS])
+    if not np.array_equal(np.sort(rows), np.arange(len(documents))):
+        raise InputError(f"a division must put each of {len(documents)} documents into just one part.")
+    part_of = dict(zip(rows.tolist(), [name for name in PARTS for _ in getattr(division, name)], strict=True))
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows(zip(documents.ids, (PARTS[number] for number in part_of), strict=True))
+    writer.writerows(zip(documents.ids, (part_of[row] for row in range(len(documents))), strict=True))
     with replacing(path) as temporary:
         temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
 
