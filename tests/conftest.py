@@ -151,7 +151,7 @@ def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         "metrics.ranking.ELEMENTS_PER_BLOCK": 1,
         "metrics.ranking.QUERIES_PER_BLOCK": 3,
         "metrics.relevance.ELEMENTS_PER_BLOCK": 20,
-        "metrics.stable_order.ELEMENTS_AT_ONCE": 60,
+        "metrics.ranking.ELEMENTS_AT_ONCE": 60,
     }.items():
         monkeypatch.setattr(f"fivesentences.{name}", size)
 

@@ -19,18 +19,29 @@ from fivesentences.config.scales import JUDGED_LOADER, LABELS
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
-from fivesentences.evaluation.categories import HISTORY, PER_QUERY, SUBSPACE_METRICS, TABLES, write_subspace_table
-from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
+from fivesentences.evaluation.categories import (
+    HISTORY,
+    PER_QUERY,
+    PROJECTION_COLUMNS,
+    SUBSPACE_METRICS,
+    TABLES,
+    write_subspace_table,
+)
+from fivesentences.evaluation.contrasts import PairedRuns, PairedSubspaces, write_contrasts, write_subspace_contrasts
+from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
+from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
-from fivesentences.evaluation.meaning import FORMAT, meaning
-from fivesentences.evaluation.per_image import SUMMED, frame_of_run, write_per_image
-from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
-from fivesentences.evaluation.retrievals import compare_retrievals
-from fivesentences.evaluation.subspace_contrasts import PairedSubspaces
-from fivesentences.evaluation.subspace_contrasts import write_contrasts as write_subspace_contrasts
-from fivesentences.evaluation.subspace_projection import COLUMNS as PROJECTION_COLUMNS
-from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
+from fivesentences.evaluation.phi_statistics import FORMAT, phi_statistics
+from fivesentences.evaluation.tidy import (
+    COLUMNS,
+    GALLERY_COLUMNS,
+    RUN_COLUMNS,
+    SUMMED,
+    VALUE_COLUMNS,
+    frame_of_run,
+    write_per_image,
+)
 from fivesentences.losses import LossSpec
 from fivesentences.metrics.correlation import STATISTICS
 from fivesentences.models.subspaces.specs import TripletNetwork
@@ -220,7 +231,7 @@ def phi_statistics_of(corpus: Corpus, phis: Iterable[str]) -> dict[str, Any]:
         matrices[phi] = draw.gamma(0.4, 0.3, (corpus.n_captions, corpus.n_images)).astype(np.float32)
         left_out[phi] = matrices[phi][own] * 2
         matrices[phi][own] += 1
-    found = meaning(corpus, matrices, left_out)
+    found = phi_statistics(corpus, matrices, left_out)
     for phi, numbers in found["phis"].items():
         numbers |= {"tokenisation": "", "tuples": "the generator of the scenes, not parsed" if phi == "spice" else ""}
     return found | {"format": FORMAT}

@@ -9,7 +9,7 @@ import pytest
 from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
-from fivesentences.evaluation.per_image import read_per_image
+from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
 from fivesentences.paper.context import Context
 from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words

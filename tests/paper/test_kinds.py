@@ -13,7 +13,7 @@ from PIL import Image
 from pydantic import Field
 
 from fivesentences.config import check
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper import rendering
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing, read_texts

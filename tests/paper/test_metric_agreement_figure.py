@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from fivesentences.documents import read_json
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.rendering import drawing_of
 from fivesentences.storage import write_json

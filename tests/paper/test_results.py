@@ -5,7 +5,7 @@ import pytest
 
 from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.metrics.values import key_of
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.study.exhibits import ColumnSpec

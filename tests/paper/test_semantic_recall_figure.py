@@ -10,7 +10,7 @@ from PIL import Image
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines

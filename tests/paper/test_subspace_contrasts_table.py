@@ -6,7 +6,7 @@ import pytest
 
 from fivesentences.config import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.subspace_contrasts import read_contrasts
+from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.paper import rendering
 from fivesentences.storage import write_json
 from fivesentences.study.study import Study
@@ -56,7 +56,7 @@ def test_every_statistic_is_that_of_the_file_by_measure_and_epoch(made):
     )
     assert tidy.index.is_unique and len(tidy) == 5 * 2 * 9
     seen = 0
-    for one in read_contrasts(file)["contrasts"]:
+    for one in read_contrasts(file, FORMAT_OF_CATEGORIES)["contrasts"]:
         a, b = (
             "cca" if "/cca/" in run else "fixed" if "nothing" in run else "sam" for run in (one["a"][0], one["b"][0])
         )
@@ -125,7 +125,7 @@ def test_what_the_scale_leaves_out_is_said(made):
 
 def test_a_file_that_lacks_a_contrast_is_refused(made, tmp_path):
     made_up = made(*CONTRASTS)
-    content = read_contrasts(made_up.numbers("toy/t")[0])
+    content = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)
     write_json(tmp_path / "c.json", content | {"contrasts": content["contrasts"][1:]})
     with pytest.raises(InputError, match=r"the contrast of .* of toy: t is not in it; make it again"):
         rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], [tmp_path / "c.json"])

@@ -46,6 +46,9 @@ class Metric:
         heading: What stands above its column, below the family; its name if empty.
         formulas: Whether it is reported by formula, and with or without the query's own items.
         of_runs: Whether the workflow reports it for every run, so that a study's table may have it as a column.
+        scores: Where the function is that computes it, such as "fivesentences.metrics.recall:recall_values": from a
+            ``Ranking``, then a ``Relevance`` if the metric needs phi, then the cut-off if its name ends in "@k", it
+            returns ``[queries]`` fractions. Empty for metrics with variants, which the evaluator knows.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Metric:
     heading: str = ""
     formulas: bool = False
     of_runs: bool = True
+    scores: str = ""
 
     @property
     def needs_phi(self) -> bool:
@@ -83,17 +87,17 @@ _hubs = partial(
 )  # fmt: skip
 _skew = partial(_hubs, unit="none", better="lower", decimals=4)
 
-#: Every metric that an evaluation reports, by name; ``docs/metrics.md`` is written from it.
+#: Every metric that an evaluation reports, by name.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         _recall(
             name="R@k", measures="share of queries with a ground-truth item among the first k",
-            source=f"{_FIVE}, eq. 2", sum="Rsum",
+            source=f"{_FIVE}, eq. 2", sum="Rsum", scores="fivesentences.metrics.recall:recall_values",
         ),
         _recall(
             name="true R@k", measures="share of a query's ground-truth items among the first k",
-            source=f"{_FIVE}, eq. 1",
+            source=f"{_FIVE}, eq. 1", scores="fivesentences.metrics.recall:true_recall_values",
         ),
         _recall(
             name="Med r", measures="median rank of the best-placed ground-truth item, rounded down",
@@ -258,16 +262,3 @@ def metrics_table() -> str:
     rows = [METRIC_HEADINGS, ["---"] * len(METRIC_HEADINGS)]
     rows += [[f"`{name}`", *others] for name, *others in metric_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def metrics_page() -> str:
-    """The page ``docs/metrics.md``."""
-    return (
-        "# Metrics\n\n"
-        "What `fivesentences evaluate`, the function `evaluate` and an `Evaluator` report. `k` is a cut-off; `<list>` "
-        "is the name of a list of positives, such as CxC.\nVariants (formula, ground truth, m, weights, tie rule) are "
-        "options: see [your_model.md](your_model.md).\n\n"
-        f"{metrics_table()}\n"
-        "Equal scores are ordered by index, lower first. Written by `fivesentences schema` from `METRICS` in\n"
-        "`src/fivesentences/config/metrics.py`.\n"
-    )

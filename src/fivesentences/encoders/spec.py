@@ -28,11 +28,6 @@ class EncoderSpec(Strict):
         return self.encoder.partition(":")[2]
 
     @property
-    def setting(self) -> str:
-        """What its time depends on, such as ``open_clip:ViT-B-32/openai, float32, batch 32``."""
-        return ", ".join([self.encoder, self.precision, f"batch {self.batch_size}"])
-
-    @property
     def is_local(self) -> bool:
         """Whether its weights are files of the user, so that nothing needs to be fetched."""
         name = parse_encoder(self.encoder)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.activation import activation_figure
 from fivesentences.paper.figures.agreement import agreement_figure

@@ -32,7 +32,6 @@ from fivesentences.plan.subspace_jobs import ResolvedSubspaces
 from fivesentences.study.exhibits import Exhibit
 from fivesentences.study.study import PaperClaims, Study
 
-MINUTES_PER_EVALUATION = 15
 PAPERS_PHIS = ("cider", "spice")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
@@ -141,14 +140,6 @@ class Resolved:
     def per_image_of(self, runs: Iterable[str]) -> list[Path]:
         """Values per image of the jobs that evaluate these runs and ensembles, each once."""
         return list(dict.fromkeys(self.places.per_image(self.job_of(run).name) for run in runs))
-
-    def minutes_of(self, job: str) -> int:
-        """The time that a scheduler should grant a training job."""
-        return self.scale.training.minutes * len(self.jobs[job].runs)
-
-    def minutes_of_evaluation(self, job: str) -> int:
-        """The time that a scheduler should grant an evaluation job."""
-        return MINUTES_PER_EVALUATION * len(self.evaluations[job].runs)
 
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""

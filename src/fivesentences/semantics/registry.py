@@ -102,7 +102,7 @@ SEMANTIC_METRICS: dict[str, SemanticMetric] = {
     "rouge_l": _of_words("rouge:RougeLScorer"),
     "tfidf": _of_words("tfidf:TfidfScorer", idf=True),
     "bleu_daa": _of_words("bleu_daa:BleuDaaScorer"),
-    "rouge_daa": _of_words("rouge_daa:RougeDaaScorer"),
+    "rouge_daa": _of_words("rouge:RougeDaaScorer"),
     "meteor": SemanticMetric(_meteor, whole=False),
     "binary": SemanticMetric(_binary),
 }

@@ -13,9 +13,8 @@ import pandas as pd
 from fivesentences.config.metrics import metric_of
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.per_image import read_per_image
-from fivesentences.evaluation.subspace_contrasts import Precisions, read_precisions
-from fivesentences.evaluation.tidy import read_tidy
+from fivesentences.evaluation.contrasts import Precisions, read_precisions
+from fivesentences.evaluation.tidy import read_per_image, read_tidy
 from fivesentences.paper.claims.effects import (
     correlation_difference,
     mean_over_images,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fivesentences.config import check
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing

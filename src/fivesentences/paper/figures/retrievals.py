@@ -11,7 +11,7 @@ import pandas as pd
 
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
-from fivesentences.evaluation.retrievals import read_retrievals
+from fivesentences.evaluation.disagreements import read_retrievals
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, mark_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.drawing import Drawing

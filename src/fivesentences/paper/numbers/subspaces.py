@@ -11,7 +11,7 @@ import pandas as pd
 from fivesentences.config.documents import Selection
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import CHANCE, read_subspace_table
-from fivesentences.evaluation.subspace_contrasts import read_contrasts
+from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.paper.numbers.contrasts import Difference, one_of
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
@@ -138,7 +138,7 @@ def measured_subspace_contrasts(
     made = [contrast for contrast in contrasts if contrast.is_made]
     if not made:
         return [], 0
-    found = read_contrasts(numbers[0])
+    found = read_contrasts(numbers[0], FORMAT_OF_CATEGORIES)
     known = {
         (tuple(one["a"]), tuple(one["b"]), one["a_selection"], one["b_selection"]): one for one in found["contrasts"]
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.contrasts import Difference, measured_contrasts
-from fivesentences.paper.numbers.subspaces import measured_subspace_contrasts
+from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, measured_subspace_contrasts
 from fivesentences.paper.tables.subspaces import DECIMALS as SUBSPACE_DECIMALS
 from fivesentences.paper.tables.subspaces import HEADINGS, SIDES
 from fivesentences.paper.tables.table import Cell, Column, Group, Keys, Table, TableRow
@@ -68,8 +68,8 @@ def paired_table(spec: PairedTable, context: Context, numbers: Sequence[Path]) -
             lines = [(METRICS[metric], {"metric": metric}, one.metrics[metric]) for metric in spec.measures]
             rows += _rows(one.contrast, sides_in_words(one.contrast, study), keys, lines, asked, stub)
             asked = one.contrast.question
-        keys = {"role": first.role, "dataset": str(first.dataset)} | _settings(first)
-        groups.append(Group(title, keys, tuple(rows)))
+        about = _settings(first) | {"role": first.role, "dataset": str(first.dataset)}
+        groups.append(Group(title, about, tuple(rows)))
     notes = notes_on_contrasts(found, spec.measures, study)
     if any(len(one.contrast.seeds) > 1 for one in found.of):
         notes += notes_on_statistics(found.resamples, "test images")
@@ -83,7 +83,8 @@ def subspace_contrasts_table(spec: SubspaceContrastTable, context: Context, numb
     study, scale = context.study, context.scale
     contrasts = subspace_contrasts(spec.contrasts, study, scale)
     found, resamples = measured_subspace_contrasts(contrasts, numbers, context.where(spec))
-    stub, of_setting, groups = _stub(contrasts), {}, []
+    stub, groups = _stub(contrasts), []
+    of_setting: dict[str, list[MeasuredSubspaces]] = {}
     for one in found:
         of_setting.setdefault(subspace_notes.setting_in_words(one.contrast, study), []).append(one)
     for title, measured in of_setting.items():

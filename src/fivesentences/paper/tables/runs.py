@@ -13,7 +13,11 @@ import pandas as pd
 
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.comparability import differing_settings
-from fivesentences.paper.numbers.published import PublishedRow, also_published, published_row
+from fivesentences.paper.numbers.published import (
+    PublishedRow,
+    also_published,
+    published_row,
+)
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import columns_of, published_value
 from fivesentences.paper.tables.table import Cell, Group, Table, TableRow, mark_best
