@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -97,6 +98,7 @@ class Results:
         self._kept_epochs = dict(zip(kept["run"].astype(str), kept["kept_epoch"].astype(int), strict=True))
         frame = frame.loc[frame["split"] == "test", list(NEEDED)]
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
+        line: Any  # a named tuple, which pandas-stubs does not know by its columns
         for line in frame.assign(m=frame["m"].fillna(0).astype(int)).itertuples(index=False):
             details = (line.formula, line.ground_truth, line.m, line.style, line.phi)
             measure = Measure(line.metric, line.direction, *(details if metric_of(line.metric).needs_phi else ()))
