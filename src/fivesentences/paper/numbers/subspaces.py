@@ -12,7 +12,7 @@ from fivesentences.config.documents import Selection
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import CHANCE, read_subspace_table
 from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
-from fivesentences.paper.numbers.contrasts import Difference
+from fivesentences.paper.numbers.contrasts import Difference, one_of
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.study.exhibits import SubspaceMeasure
 from fivesentences.study.expand import SubspaceContrast, SubspaceRow
@@ -144,12 +144,8 @@ def measured_subspace_contrasts(
     }
     measured = []
     for contrast in made:
-        a, b = contrast.runs
-        one = known.get((tuple(a), tuple(b), contrast.a.selection, contrast.b.selection))
-        if one is None:
-            raise InputError(
-                f"{numbers[0]}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again."
-            )
+        selections = contrast.a.selection, contrast.b.selection
+        one = one_of(known, contrast.runs, selections, numbers[0], where)
         metrics = {
             (metric, side): Difference(**values)
             for metric, sides in one["metrics"].items()

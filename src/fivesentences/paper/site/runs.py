@@ -57,17 +57,18 @@ def anchor_of(kind: str) -> str:
 
 
 def _table(runs: pd.DataFrame, decimals: int) -> dict[str, Any]:
-    """Headings and rows of a table; each cell is what it is sorted by, and its text."""
-    kinds = runs["run"].map(kind_of).rename("kind")
-    texts = [name for name in runs.columns.drop("run") if not pd.api.types.is_numeric_dtype(runs[name])]
-    numbers = list(runs.columns.drop(["run", "seed", *texts]))
-    groups = runs.assign(seeds=1, kind=kinds).groupby(["kind", *texts], sort=False, dropna=False)
-    means = groups.agg(dict.fromkeys(numbers, "mean") | {"seeds": "sum"}).reset_index()
-    shown = {name: 0 if name == "seeds" else 2 if name == "fraction" else decimals for name in [*numbers, "seeds"]}
+    """Headings and rows of a table: a setting, which is named by everything that tells it apart, and its means.
+
+    Each number is what it is sorted by, and its text.
+    """
+    texts = ["setting", *(name for name in ("features", "selection") if name in runs)]
+    means = runs.assign(setting=runs["run"].map(kind_of), seeds=1).groupby(texts, sort=False, dropna=False)
+    numbers = [name for name in runs.select_dtypes("number").columns if name != "seed"]
+    lines = means.agg(dict.fromkeys(numbers, "mean") | {"seeds": "sum"}).reset_index()
+    shown = dict.fromkeys(numbers, decimals) | {"fraction": 2, "seeds": 0}
     rows = []
-    for first, line in zip(~means["kind"].duplicated(), means.to_dict("records"), strict=True):
-        cells = [
-            ("", "") if pd.isna(line[name]) else (repr(line[name]), number(line[name], shown[name])) for name in shown
-        ]
-        rows.append({"id": line["kind"] if first else "", "texts": [line[name] for name in texts], "cells": cells})
-    return {"texts": texts, "numbers": [name.replace("_", " ") for name in shown], "rows": rows}
+    for first, line in zip(~lines["setting"].duplicated(), lines.to_dict("records"), strict=True):
+        known = {name: None if pd.isna(line[name]) else line[name] for name in (*numbers, "seeds")}
+        cells = [("" if value is None else repr(value), number(value, shown[name])) for name, value in known.items()]
+        rows.append({"id": line["setting"] if first else "", "texts": [line[name] for name in texts], "cells": cells})
+    return {"texts": texts, "numbers": [name.replace("_", " ") for name in (*numbers, "seeds")], "rows": rows}
