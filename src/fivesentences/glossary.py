@@ -337,13 +337,13 @@ TERMS: tuple[Term, ...] = (
         word="similarity", stage="evaluation", page=_MODEL,
         means="The matrix [images, captions] of a model's scores, larger is more similar. Every number of an "
         "evaluation follows from it, and for semantic metrics from phi.",
-        options=("evaluate MODEL", "rescore SIMILARITY", "evaluate --transposed"),
+        options=("evaluate MODEL", "evaluate --transposed"),
     ),
     Term(
         word="direction", stage="evaluation", page=_MODEL,
         means="i2t: images are queries and captions are searched. t2i: captions are queries and images are searched. "
         "compare calls it side, and both is a sum or mean over the two.",
-        options=("rescore --direction",), keys=("study: direction",), shown=("direction", "side", "i2t", "t2i"),
+        keys=("study: direction",), shown=("direction", "side", "i2t", "t2i"),
         also=("i2t", "t2i", "side"),
     ),
     Term(
@@ -482,7 +482,7 @@ TERMS: tuple[Term, ...] = (
         word="inference", stage="evaluation", page=_HUBS,
         means="How the similarity of a trained model is read: naive, as it is, or re-scored by a similarity "
         "normalisation (inverted_softmax, csls, assignment). No model is trained for it.",
-        options=("rescore --method",), keys=("study: inference", "scale: inferences"), shown=("inference",),
+        options=("evaluate --inference",), keys=("study: inference", "scale: inferences"), shown=("inference",),
         also=("similarity normalisation", "naive", "inverted_softmax", "csls", "assignment"),
     ),
     Term(

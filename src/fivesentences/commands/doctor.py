@@ -19,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from fivesentences.commands import arguments as given
+from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import processors
@@ -248,7 +249,7 @@ def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[F
         mirror = None
     else:
         yield Finding("data", "mirror", OK, str(mirror))
-    catalogue = given.catalogue_of(catalogue)
+    catalogue = catalogue_of(catalogue)
     try:
         entries = read(Catalogue, catalogue).datasets
     except InputError as error:

@@ -12,6 +12,13 @@ from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, did_you_mean
 
 
+def catalogue_of(given: Path | None) -> Path:
+    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
+    from fivesentences.config import CATALOGUE, config_file
+
+    return given or config_file(CATALOGUE, Path("config"))
+
+
 def download(
     dataset: Annotated[str, typer.Argument(help="a dataset of the catalogue, such as flickr8k")],
     files: Annotated[
@@ -38,7 +45,7 @@ def download(
     from fivesentences.corpus.download import fetch, find_mirror
 
     mirror = find_mirror(mirror)
-    catalogue = given.catalogue_of(catalogue)
+    catalogue = catalogue_of(catalogue)
     entries = read(Catalogue, catalogue).datasets
     if dataset not in entries:
         hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."
