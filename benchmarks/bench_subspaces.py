@@ -37,7 +37,7 @@ from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.training.loop import reproducible
 from fivesentences.training.subspaces import network
-from fivesentences.training.subspaces.runs import outputs_of_run
+from fivesentences.training.subspaces.run import outputs_of_run
 from fivesentences.training.subspaces.triplets import fit_triplets
 
 IMAGE, TEXT, CATEGORIES = 128, 10, 10
@@ -45,7 +45,7 @@ GROUP = """
 import json, sys
 from pathlib import Path
 from fivesentences.plan.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.runs import train_subspaces
+from fivesentences.training.subspaces.run import train_subspaces
 folder = Path(sys.argv[1])
 train_subspaces([PlacedRun.of(run) for run in json.loads(sys.argv[2])], documents=folder / "documents.parquet",
                 image=folder / "image.npy", text=folder / "text.npy")

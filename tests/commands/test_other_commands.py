@@ -1,9 +1,8 @@
-"""`evaluate --inference`, `compare`, `doctor`, the help of every command, and shell completion."""
+"""`evaluate --inference`, `compare`, `download`, the help of every command, and shell completion."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -15,9 +14,8 @@ import pytest
 import typer.main
 
 from fivesentences import cli
-from fivesentences.commands import doctor
+from fivesentences.config.metrics import METRICS
 from fivesentences.evaluation import compare, evaluate
-from fivesentences.metrics.registry import METRICS
 from fivesentences.retrieval import rescore
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)
@@ -90,28 +88,6 @@ def test_the_list_of_metrics_is_shown_and_written(run, folder):
     assert [one["name"] for one in json.loads(Path("list.json").read_text())] == list(METRICS)
 
 
-def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
-    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    monkeypatch.setenv("FIVESENTENCES_CACHE", str(folder / "cache"))
-    real = importlib.metadata.version
-
-    def version(name):
-        if name == "timm":
-            raise importlib.metadata.PackageNotFoundError(name)
-        return real(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    said = run("doctor", "--json", "o.json")
-    assert said.code == 0 and "The core works" in said.out
-    findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
-    assert findings["numpy"]["state"] == "ok" and findings["numpy"]["found"] == np.__version__
-    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install "fivesentences[train]"')
-    assert findings["stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
-    assert findings["mirror"]["state"] == "missing"
-    named = {line.split(";")[0] for line in importlib.metadata.requires("fivesentences")}
-    assert all(any(name == f or name.startswith((f"{f}>", f"{f}<", f"{f}=")) for f in findings) for name in named)
-
-
 def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file_alone(run, folder):
     hand = "{path: d/a.zip, version: v, url: null, licence: l, sha256: null, size: null, fetch_by_hand: Ask for it.}"
     there = "{path: d/b.txt, version: v, url: 'https://nowhere.invalid/b', licence: l, sha256: null, size: null}"
@@ -129,30 +105,6 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
-def test_doctor_finds_data_in_a_folder_or_a_mirror(run, folder):
-    catalogue = Path(__file__).parents[2] / "config" / "datasets.yaml"
-    for name in ("Flickr8k_text.zip", "Flickr8k_Dataset.zip"):
-        (folder / "mirror" / "flickr8k").mkdir(parents=True, exist_ok=True)
-        (folder / "mirror" / "flickr8k" / name).write_bytes(b"")
-    run("doctor", "--catalogue", catalogue, "--mirror", "mirror", "--json", "o.json")
-    findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
-    assert findings["flickr8k"]["state"] == "ok"
-    assert findings["coco"]["cure"] == "fivesentences download coco"
-
-
-def test_doctor_ends_with_1_where_the_core_is_broken(run, folder, monkeypatch):
-    real = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.2.3" if name == "scipy" else real(name))
-    said = run("doctor")
-    assert said.code == 1 and "BROKEN" in said.out
-    assert "scipy: 1.2.3, but >=" in said.err and said.err.count("\n") == 1
-
-
-def test_doctor_looks_at_python_first(monkeypatch):
-    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor._core()).state == "broken"
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "120")
@@ -160,9 +112,7 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {command}" in shown.partition("Example")[2]
-    assert "--quiet" in said.out or command in (
-        *("checkpoint", "features", "fill", "glossary", "manifest", "metrics", "pointers", "schema"),
-    )
+    assert "--quiet" in said.out or command in (*("checkpoint", "features", "fill", "manifest", "metrics", "pointers"),)
 
 
 @pytest.mark.parametrize(
@@ -188,41 +138,3 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     asked["_TYPER_COMPLETE_ARGS"] = words  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
     assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "similarity" not in answer
-
-
-@pytest.mark.parametrize(
-    ("known", "written", "state", "found"),
-    [
-        ("cpu gpu", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "ok", "partitions cpu, gpu, as in"),
-        (
-            "cpu short",
-            "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}",
-            "wrong",
-            "has gpu, but the partitions are cpu, short",
-        ),
-        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "wrong", "partitions.cpu.max_gpu is 'x'; expected a whole number"),
-        ("", "{partitions: {cpu: {}}}", "wrong", "sinfo fails: no controller answers"),
-    ],
-)
-def test_doctor_compares_the_file_about_a_cluster_with_slurm(run, folder, monkeypatch, known, written, state, found):
-    (folder / "bin").mkdir()
-    sinfo = folder / "bin" / "sinfo"
-    sinfo.write_text(
-        f"#!/bin/sh\nset -- {known}\n[ $# = 0 ] && echo no controller answers >&2 && exit 1\necho {known}\n"
-    )
-    sinfo.chmod(0o755)
-    (folder / "cluster.yaml").write_text(written)
-    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setenv("FIVESENTENCES_CLUSTER", str(folder / "cluster.yaml"))
-    assert run("doctor", "--json", "o.json").code == 0
-    (finding,) = [f for f in json.loads(Path("o.json").read_text())["findings"] if f["part"] == "cluster"]
-    assert finding["state"] == state and found in finding["found"]
-
-
-def test_rehearse_says_beforehand_what_its_workflow_downloads(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("fivesentences.rehearsal.upstream.write_upstream", lambda out: None)
-    said = run("rehearse", tmp_path / "new")
-    assert "385 MB" in said.err
-    assert said.out.startswith("FIVESENTENCES_MIRROR=") and len(said.out.splitlines()) == 1
-    said = run("rehearse", tmp_path / "new", "--quiet")
-    assert (said.out, said.err) == ("", "")

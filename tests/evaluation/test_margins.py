@@ -18,7 +18,7 @@ from fivesentences.evaluation.margins import (
     read_margins,
     variance_shares,
 )
-from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.training.hinges import HingeValues
 
 
@@ -99,7 +99,7 @@ def test_the_audits_numbers_are_met(dataset, mirror, tmp_path):
         corpus = load_flickr8k(mirror / "flickr8k/Flickr8k_text.zip", dataset)
     else:
         corpus = load_karpathy(mirror / "flickr30k/flickr30k.zip", dataset)
-    ten, three = (LossSpec(sam=SamSpec(temperature=temperature)) for temperature in (10, 3))
+    ten, three = (LossSpec(sam=SemanticAdaptiveMargin(temperature=temperature)) for temperature in (10, 3))
     found = measured(corpus, tmp_path, (0.1, 1.0), (ten, three))
     for fraction in (0.1, 1.0):
         ours, at_three = found[fraction, ten.folder], found[fraction, three.folder]

@@ -7,8 +7,9 @@ import pytest
 from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper import rendering
 from fivesentences.storage import write_json
+from fivesentences.study.study import Study
 
 CONTRASTS = [
     {"role": "wikipedia", "a": "sam", "b": "fixed", "selection": ["map", "last"], "question": "Does it help?"},
@@ -34,7 +35,7 @@ def made(make_scale, make_up, categories):
             "labels": {"wikipedia": "Wikipedia", "sam": "SAM", "cca": "CCA", "fixed": "fixed margin"},
             "tables": [texts | {"contrasts": list(contrasts)} | dict(table)],
         }
-        study = check(PaperStudy, content, "toy")
+        study = check(Study, content, "toy")
         given = categories(study, **{"methods": ["cca", "sam", "fixed"]} | changes)
         scale = make_scale(studies=["toy"], roles={}, features=None, keep=None, categories=given)
         return make_up(scale, toy=study)
@@ -43,7 +44,7 @@ def made(make_scale, make_up, categories):
 
 
 def table_of(made_up):
-    return made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
 
 
 def test_every_statistic_is_that_of_the_file_by_measure_and_epoch(made):
@@ -127,4 +128,4 @@ def test_a_file_that_lacks_a_contrast_is_refused(made, tmp_path):
     content = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)
     write_json(tmp_path / "c.json", content | {"contrasts": content["contrasts"][1:]})
     with pytest.raises(InputError, match=r"the contrast of .* of toy: t is not in it; make it again"):
-        made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], [tmp_path / "c.json"])
+        rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], [tmp_path / "c.json"])

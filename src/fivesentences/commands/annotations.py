@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from fivesentences.commands import arguments as given
-from fivesentences.corpus.instances import read_instances
+from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, need
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, own_pairs, packaged_positives

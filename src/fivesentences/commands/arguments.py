@@ -15,7 +15,7 @@ import typer
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 MATRIX = ".npy, .npz, .json, .csv or .pt"
-WORDS = "Words such as phi, GT or role: fivesentences glossary WORD"  # below every help
+WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
 
 

@@ -15,6 +15,7 @@ from fivesentences.commands.evaluate import score_models
 from fivesentences.commands.given_models import Inputs, scored_by
 from fivesentences.commands.score_sheets import ALPHA, GROUND_TRUTH, rules
 from fivesentences.commands.sheets import Best, Outputs, Sheet, number, quietly
+from fivesentences.config.metrics import metric_of, parse_metric
 from fivesentences.console import working
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need
@@ -22,7 +23,6 @@ from fivesentences.evaluation import result_files
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer, protocol_named
 from fivesentences.evaluation.result_files import BENCHMARK_NAMES, Result, subject_of
-from fivesentences.metrics.registry import metric_of, parse_metric
 from fivesentences.metrics.values import KEYS
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".csv", ".json")
@@ -123,8 +123,8 @@ def leaderboard(
         **made,
     }
     if figure is not None:
+        from fivesentences.paper.figures.drawing import write_drawing
         from fivesentences.paper.figures.leaderboard import drawing
-        from fivesentences.paper.figures.writing import write_drawing
 
         drawn_as = drawing(tidy, found[0].name)
         if drawn_as.draw is None:

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from fivesentences.commands.sheets import Best, Sheet, number
+from fivesentences.config.metrics import METRICS, SUMS, UNITS, metric_of, parse_metric
 from fivesentences.metrics import Evaluation
-from fivesentences.metrics.registry import METRICS, SUMS, UNITS, metric_of, parse_metric
 from fivesentences.metrics.values import KEYS
 
 ALPHA = 0.05

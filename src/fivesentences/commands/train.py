@@ -70,8 +70,8 @@ def train(
     """
     from fivesentences.config import Catalogue, check, extended
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.places import Places
+    from fivesentences.plan.plan import plan_of, scale_of
     from fivesentences.plan.runs import RunSpec
 
     if not list_only:
@@ -179,7 +179,7 @@ def _subspace_jobs(names: Sequence[str], plan: Plan) -> list[_SubspaceJob]:
 
 
 def _train_subspaces(jobs: Sequence[_SubspaceJob]) -> None:
-    from fivesentences.training.subspaces.runs import train_subspaces
+    from fivesentences.training.subspaces.run import train_subspaces
 
     for job in jobs:
         train_subspaces(job.runs, documents=job.documents, image=job.image, text=job.text)

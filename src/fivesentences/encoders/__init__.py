@@ -3,10 +3,9 @@
 Importing this needs neither torch nor a library of models; loading an encoder does.
 """
 
-# The names below are imported when they are first asked for: reading a folder of vectors needs no encoder.
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
     from fivesentences.encoders.embedding import Run, embed
@@ -29,20 +28,14 @@ __all__ = [
     "parse_encoder",
 ]
 
-_MODULES = {
-    "embedding": ("Run", "embed"),
-    "encoder": ("Encoder", "Settings"),
-    "folder": ("EmbeddingFolder", "is_embedding_folder"),
-    "loading": ("load_encoder",),
-    "naming": ("EncoderName", "parse_encoder"),
-    "subject": ("CaptionedImages",),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "embedding": ("Run", "embed"),
+        "encoder": ("Encoder", "Settings"),
+        "folder": ("EmbeddingFolder", "is_embedding_folder"),
+        "loading": ("load_encoder",),
+        "naming": ("EncoderName", "parse_encoder"),
+        "subject": ("CaptionedImages",),
+    },
+)

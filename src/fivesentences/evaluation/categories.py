@@ -21,8 +21,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_table
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
 from fivesentences.metrics.chance import expected_average_precision
-from fivesentences.metrics.ranking import QueryBlock
-from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.metrics.ranking import QueryBlock, read_rankings
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 
 DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
-from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import QueryValues
 from fivesentences.storage import replacing, write_json
 

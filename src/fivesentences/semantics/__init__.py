@@ -1,9 +1,8 @@
 """phi matrices from captions: how well each caption fits each image, judged by the image's own captions."""
 
-# The names below are imported when they are first asked for: reading a phi matrix needs none of the metrics.
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
     from fivesentences.semantics.batch_cider import BatchCider
@@ -36,24 +35,18 @@ __all__ = [
     "write_top_k",
 ]
 
-_MODULES = {
-    "batch_cider": ("BatchCider",),
-    "bleu": ("bleu_matrix",),
-    "cider": ("cider_matrix",),
-    "phi_file": ("read_phi", "read_phi_note", "write_phi"),
-    "registry": ("SEMANTIC_METRICS", "prepare"),
-    "rouge": ("rouge_l_matrix",),
-    "spice": ("spice_matrix",),
-    "tfidf": ("tfidf_matrix",),
-    "top_k": ("TopK", "read_top_k", "write_top_k"),
-    "tuples": ("Tuples", "read_tuples"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "batch_cider": ("BatchCider",),
+        "bleu": ("bleu_matrix",),
+        "cider": ("cider_matrix",),
+        "phi_file": ("read_phi", "read_phi_note", "write_phi"),
+        "registry": ("SEMANTIC_METRICS", "prepare"),
+        "rouge": ("rouge_l_matrix",),
+        "spice": ("spice_matrix",),
+        "tfidf": ("tfidf_matrix",),
+        "top_k": ("TopK", "read_top_k", "write_top_k"),
+        "tuples": ("Tuples", "read_tuples"),
+    },
+)

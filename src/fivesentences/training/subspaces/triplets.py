@@ -16,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
 from fivesentences.losses.scheduled_margin import (
     ScheduledAdaptiveMargin,
+    ScheduledMarginSpec,
     all_negatives,
     centroid_term,
     centroids,
@@ -24,7 +25,6 @@ from fivesentences.losses.scheduled_margin import (
     hinges_of,
     unit,
 )
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
 from fivesentences.metrics import category_map
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
