@@ -27,14 +27,14 @@ class Bar:
 
     Args:
         description: Text before the bar.
-        total: Number of items; None shows a spinner.
+        total: Number of items; 1 shows a spinner.
         done: Number of items that were done earlier.
         delay: Seconds before anything is shown, so that quick work shows nothing.
         in_logs: Whether to print lines where there is no terminal; if not, the bar also disappears at its end.
     """
 
     def __init__(
-        self, description: str, total: int | None, done: int = 0, *, delay: float = 0.0, in_logs: bool = True
+        self, description: str, total: int, done: int = 0, *, delay: float = 0.0, in_logs: bool = True
     ) -> None:
         self.description, self.total, self.done = visible(description), total, done
         self._delay, self._in_logs = delay, in_logs
@@ -54,14 +54,16 @@ class Bar:
         numbers = (progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
         self._rich = progress.Progress(
             progress.TextColumn("{task.description}"),
-            *((progress.SpinnerColumn(),) if self.total is None else numbers),
+            *((progress.SpinnerColumn(),) if self.total == 1 else numbers),
             progress.TimeElapsedColumn(),
             progress.TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
             transient=not self._in_logs,
         )
         self._rich.start()
-        self._task = self._rich.add_task(self.description, total=self.total, completed=self.done, note="")
+        self._task = self._rich.add_task(
+            self.description, total=None if self.total == 1 else self.total, completed=self.done, note=""
+        )
         return self._rich
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -90,7 +92,7 @@ def working(what: str, steps: int = 1) -> Iterator[Callable[[], None]]:
     Yields:
         A function to call after each step.
     """
-    with Bar(what, steps if steps > 1 else None, in_logs=False) as bar:
+    with Bar(what, max(steps, 1), in_logs=False) as bar:
         yield bar.advance
 
 

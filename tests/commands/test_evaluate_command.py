@@ -148,12 +148,6 @@ def test_instances_and_pairs_that_are_named_by_ids_are_scored(run, folder):
     assert content()["values"] == evaluate(np.load("sims.npy"), **options).values
 
 
-def test_eccv_is_refused_on_other_data(run, folder):
-    pytest.importorskip("eccv_caption")
-    said = run("evaluate", "sims.npy", "--eccv")
-    assert said.code == 1 and "leave --eccv out" in said.err and said.err.count("\n") == 1
-
-
 def test_the_mean_of_several_phi_is_scored_too(run, cider):
     given = ("--phi", "cider.npy", "--captions", "captions.txt", "--metric", "bleu2", "--mean")
     said = run("evaluate", "sims.npy", *given, "--json", "out.json")

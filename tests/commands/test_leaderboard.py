@@ -114,13 +114,6 @@ def test_the_figure_shows_what_its_table_holds(run, results):
     assert Path("fig.png").read_bytes() == first
 
 
-def test_order_and_reference_can_be_chosen(run, results):
-    files = [f"{name}={name}.parquet" for name in ("sims", "third", "other")]
-    assert run("leaderboard", *files, "--sort", "Rsum", "--against", "other", "--csv", "out.csv").code == 0
-    found = table()
-    assert set(found["against"].dropna()) == {"other"} and (found["difference"].dropna() > 0).all()
-
-
 # --- what is refused ---------------------------------------------------------------------------------------
 
 

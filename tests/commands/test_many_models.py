@@ -89,13 +89,6 @@ def test_how_many_pairs_are_tested_at_once_changes_nothing(models, monkeypatch):
     pd.testing.assert_frame_equal(compare_all(found, gallery.image_of_caption, resamples=50), wanted)
 
 
-def test_a_model_keeps_nothing_of_the_one_before_it(models):
-    scorer = Scorer(Gallery.of(np.load("sims.npy"), None, np.load("cider.npy")))
-    assert scorer.whole.similarity.strides == (0, 0)  # only the shape is kept
-    first, other = scorer(np.load("sims.npy")), scorer(np.load("other.npy"))
-    assert scorer(np.load("sims.npy")).values == first.values != other.values
-
-
 def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, models):
     said = run("evaluate", *models, "--markdown", "o.md", "--latex", "o.tex", "--json", "o.json")
     rows = [line.split("|")[1:-1] for line in Path("o.md").read_text().splitlines() if line.startswith("| R@k")][:3]

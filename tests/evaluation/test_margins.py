@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from fivesentences.config import Hyperparameters
 from fivesentences.corpus import Corpus, load_flickr8k, load_karpathy
@@ -72,25 +71,6 @@ def test_the_share_of_an_uncorrelated_negative_is_its_variance_over_that_of_the_
     positive, negative = (one.ravel() for one in np.meshgrid([1.0, 2.0, 4.0], [0.0, 0.5, 0.6]))
     shares = variance_shares(positive, negative, positive - negative, None)
     assert shares["negative"] == pytest.approx(negative.var() / (positive.var() + negative.var()))
-
-
-def test_margins_that_ignore_one_part_owe_everything_to_the_other():
-    values, constant = np.array([1.0, 2.0, 4.0]), np.full(3, 0.5)
-    assert variance_shares(values, constant, values - constant, None) == pytest.approx({"positive": 1, "negative": 0})
-    assert variance_shares(constant, values, constant - values, None) == pytest.approx({"positive": 0, "negative": 1})
-    assert np.isnan(list(variance_shares(constant, constant, constant - constant, None).values())).all()
-
-
-def test_moments_shares_and_correlations_are_those_of_scipy():
-    hinges = made_up(3, groups=20)
-    found = margin_numbers(hinges, bins=7)
-    assert found["margin"]["sd"] == pytest.approx(np.sqrt(stats.moment(hinges.margin, 2)))
-    for name in ("phi_positive", "phi_negative", "phi_own_negative"):
-        expected = stats.pearsonr(hinges.margin, getattr(hinges, name)).statistic
-        assert found["correlations"][name] == pytest.approx(expected)
-    assert found["negative_below"] == sum(value < 0.1 for value in hinges.phi_negative) / len(hinges)
-    assert sum(found["margin"]["counts"]) == found["hinges"] == len(hinges)
-    assert found["margin"]["quantiles"]["0.5"] == np.median(hinges.margin)
 
 
 def measured(corpus: Corpus, folder, fractions, losses):

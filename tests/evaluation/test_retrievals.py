@@ -78,12 +78,6 @@ def test_the_same_words_are_shown_once(corpus: Corpus, matrices) -> None:
     assert [one["outcome"] for one in found["chosen"]] == ["neither", "both"]
 
 
-def test_one_model_or_three_cannot_be_compared(corpus: Corpus, matrices) -> None:
-    similarities, phi = matrices
-    with pytest.raises(InputError, match="retrievals of 1 models cannot be compared; give two"):
-        compare_retrievals(corpus, {"a": similarities["a"]}, phi)
-
-
 def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, matrices, tmp_path: Path) -> None:
     similarities, _ = matrices
     write_phi("cider", corpus.captions, corpus.image_of_caption, tmp_path / "cider.npy")

@@ -128,33 +128,6 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
     pd.testing.assert_series_equal(whole, alone)
 
 
-def test_more_folds_than_images_are_refused(files: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="6 images, which are no 7 folds"):
-        evaluate(files, inferences=("naive, 7 folds",))
-    with pytest.raises(InputError, match="no way to read a similarity"):
-        evaluate(files, inferences=("guessing",))
-
-
-def test_the_json_says_protocol_gallery_tie_rule_and_phi(files: dict[str, Path]) -> None:
-    evaluate(files)
-    (content,) = read_json(files["out"])
-    assert (content["images"], content["captions"], content["main_phi"]) == (6, 15, "cider")
-    assert "index" in content["tie_rule"]
-    assert content["phi_made_of"]["cider"]["tokenisation"] == "whitespace"
-    assert content["labels"] is False
-    assert RunSpec.model_validate(content["spec"]) == SPEC
-
-
-def test_the_tidy_table_and_its_summary_are_written(files: dict[str, Path], tmp_path: Path) -> None:
-    evaluate(files)
-    tidy = collect([files["out"]], "tiny")
-    write_tidy(tidy, tmp_path / "tiny.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "tiny.parquet"), tidy, check_dtype=False)
-    sums = read_json(tmp_path / "tiny.json")
-    assert sums == summary(tidy)
-    assert set(sums[SPEC.name]) == {"Rsum", "Nsum", "Nsum without ground truth"}
-
-
 def test_a_tidy_table_is_read_back_and_a_cut_one_named(files: dict[str, Path], tmp_path: Path) -> None:
     evaluate(files)
     table = tidy_of(read_evaluations([files["out"]]), "tiny")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import (
-    HISTORY_COLUMNS,
     collect_histories,
     read_training_histories,
     write_table,
@@ -45,11 +43,6 @@ def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_w
     assert found["device"].tolist() == ["cuda x86_64"] * 2 + [""] and found["torch"].tolist() == ["2.15.0"] * 2 + [""]
 
 
-def test_a_scale_without_trainings_has_an_empty_table_of_the_same_columns(tmp_path):
-    write_table(collect_histories({}), tmp_path / "out.parquet")
-    assert read_training_histories(tmp_path / "out.parquet").columns.tolist() == list(HISTORY_COLUMNS)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -63,15 +56,3 @@ def test_a_damaged_history_is_named(tmp_path, text, said):
     with pytest.raises(InputError, match=said) as error:
         collect_histories({"run": folder})
     assert "history.csv" in str(error.value) and "train the run again" in str(error.value)
-
-
-@pytest.mark.parametrize("record", [[], {"made_from": 3}, {}])
-def test_a_strange_record_says_nothing(tmp_path, record):
-    folder = folder_of(tmp_path / "run", "epoch,learning_rate,loss,best\n1,0.1,2,1\n", record)
-    found = collect_histories({"run": folder})
-    assert found["device"].tolist() == [""] and pd.isna(found["dev_Rsum"]).all()
-
-
-def test_a_missing_history_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"history\.csv"):
-        collect_histories({"run": tmp_path})

@@ -155,13 +155,6 @@ def in_groups(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def catalogue_of(given: Path | None) -> Path:
-    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
-    from fivesentences.config import CATALOGUE, config_file
-
-    return given or config_file(CATALOGUE, Path("config"))
-
-
 @overload
 def numbers_of(text: str, option: str) -> tuple[int, ...]: ...
 @overload

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from fivesentences.commands import arguments as given
+from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, pip_install
 from fivesentences.machine import best_device, processors
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 OK, MISSING, WRONG, BROKEN = "ok", "optional", "WRONG", "BROKEN"
 # What each part of the installation is for, as it is shown.
 SERVES = {
-    "core": "evaluate, compare, rescore, phi, metrics",
+    "core": "evaluate, compare, phi, metrics",
     "extra train": "features, train, similarity, checkpoint import",
     "extra workflow": "Snakemake: every table and figure",
     "extra java": "SPICE of new captions, METEOR, PTB tokens",
@@ -95,7 +96,7 @@ def doctor(
     if scale is not None:
         outputs.write(*_of_scale(scale))
         return
-    findings = list(examine(data, mirror, given.catalogue_of(catalogue)))
+    findings = list(examine(data, mirror, catalogue_of(catalogue)))
     rows = [[one.part, one.name, one.state, one.found, one.cure] for one in findings]
     sheet = Sheet(["part", "what", "state", "found", "to do"], [], rows, notes=[_summary(findings)])
     outputs.write([sheet], None, {"findings": [asdict(finding) for finding in findings]})

@@ -12,6 +12,13 @@ from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, did_you_mean
 
 
+def catalogue_of(given: Path | None) -> Path:
+    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
+    from fivesentences.config import CATALOGUE, config_file
+
+    return given or config_file(CATALOGUE, Path("config"))
+
+
 def download(
     dataset: Annotated[str | None, typer.Argument(help="a dataset of the catalogue, such as flickr8k")] = None,
     files: Annotated[
@@ -47,7 +54,7 @@ def download(
     from fivesentences.corpus.download import fetch, find_mirror
 
     mirror = find_mirror(mirror)
-    catalogue = given.catalogue_of(catalogue)
+    catalogue = catalogue_of(catalogue)
     entries = read(Catalogue, catalogue).datasets
     if pointers:
         for path in write_pointers(pointers_of(read(Catalogue, catalogue), data, record=True)):

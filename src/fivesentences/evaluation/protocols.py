@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fivesentences.config.types import Direction
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives, QueryValues
 from fivesentences.metrics.result import about_of
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 from fivesentences.retrieval.rescoring import PER_DIRECTION, rescore
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 
 @dataclass(frozen=True)

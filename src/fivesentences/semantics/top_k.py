@@ -20,11 +20,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.console import Bar
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
-from fivesentences.semantics.scoring import LateBar, Scorer, ahead, new_array
+from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_indices, checked_pairs
 from fivesentences.storage import alone, write_json
@@ -187,7 +188,7 @@ def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
         print(f"{partial}: continuing after {done} of {len(groups)} blocks of captions", file=sys.stderr, flush=True)
     saved_at = time.monotonic()
     try:
-        with LateBar(str(note["phi"]), len(groups), done) as bar:
+        with Bar(str(note["phi"]), len(groups), done, delay=SECONDS_WITHOUT_BAR) as bar:
             for group, found in ahead(lambda group: best_of_rows(scorer.sparse(group), k), groups[done:]):
                 arrays["images"][group], arrays["scores"][group] = found
                 done += 1
