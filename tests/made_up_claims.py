@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from fivesentences.evaluation.per_image import SUMMED
+from fivesentences.evaluation.tidy import SUMMED
 from fivesentences.paper.claims.ledger import Numbers
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.plan import Plan

@@ -16,8 +16,8 @@ from fivesentences.corpus import Photographs, decode
 from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
 from fivesentences.paper.figures.canvas import COLOURS
+from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
-from fivesentences.paper.figures.writing import write_drawing
 
 NAMES = ("red", "red_too", "green", "green_too", "blue", "blue_too", "white")
 

@@ -204,7 +204,7 @@ def test_what_cannot_be_ranked_is_one_sentence(run, results, given, said):
 def test_the_dataset_of_clip_benchmark_follows_the_protocol(run, results, monkeypatch):
     from fivesentences.evaluation.protocols import PROTOCOLS, Protocol
 
-    monkeypatch.setitem(PROTOCOLS, "f30k", Protocol("f30k", 20, 100, 20, 1, "a small one"))
+    monkeypatch.setitem(PROTOCOLS, "f30k", Protocol("f30k", 20, 100, 20, 1, "a small one", "flickr30k"))
     given = ("sims.npy", "benchmark.csv", "--phi", "cider.npy", "--dataset", "f30k", "--csv", "out.csv")
     assert run("leaderboard", *given).code == 0
     with Path("out.csv").open() as file:

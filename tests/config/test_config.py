@@ -12,8 +12,8 @@ import yaml
 from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
-from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -62,15 +62,15 @@ RSUM = [{"metric": "Rsum"}]
             for content, said in (
                 (changed(sseds=[1]), "sseds .*Did you mean 'seeds'"),
                 (changed(training__learning_rat=0.1), r"training\.learning_rat .*Did you mean 'learning_rate'"),
-                (changed(training__batch_size="many"), r"training\.batch_size .*'many'.*whole number"),
-                (changed(training__drop_after=25), r"training\.drop_after .*25.*at most 1"),
+                (changed(training__batch_size="many"), r"training\.batch_size .*'many'"),
+                (changed(training__drop_after=25), r"training\.drop_after .*25.*0.25"),
                 (changed(roles={"flickr30k": "nothing"}), r"roles\.flickr30k .*'nothing'.*scenes"),
                 (changed(seeds=[1, 1]), r"seeds .*\[1, 1\]"),
                 (changed(seeds=[]), "seeds .*at least 1"),
                 (changed(datasets={"scenes": {"loader": "flickr9k"}}), r"datasets\.scenes.*flickr8k"),
                 (changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}), r"datasets\.scenes\.trian .*train"),
                 (changed(leave_out={"fractions": [25]}), "fractions.* 25"),
-                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is null"),
+                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is None"),
                 (except_for(loss="a", drop_after=2), r"exceptions\.0\.drop_after is 2"),
                 (except_for(loss="a", threads=2), "threads is not a known key"),
                 (except_for(epochs=1), "an exception names a model, a loss"),
@@ -81,16 +81,16 @@ RSUM = [{"metric": "Rsum"}]
                 (changed(evaluation_phi="a+b"), r"evaluation_phi is 'a\+b'"),
             )
         ),
-        (RunSpec, run(fraction=25), r"fraction is 25; a fraction lies in \(0, 1\]. Did you mean 0.25\?"),
+        (RunSpec, run(fraction=25), r"fraction is 25.*Did you mean 0.25\?"),
         (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
         *(
-            (PaperStudy, content, said)
+            (Study, content, said)
             for content, said in (
                 (
                     table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
                     r"t names the loss 'hardset', but losses has only: hardest",
                 ),
-                (figure("hubnes", rows=[ROW]), r"figures.f.kind is 'hubnes'; expected one of .*'hubness'"),
+                (figure("hubnes", rows=[ROW]), r"figures.f.*'hubnes'.*'hubness'"),
                 (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
                 (
                     figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
@@ -236,7 +236,7 @@ def test_the_wheel_holds_what_commands_look_for() -> None:
     project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     shipped = "fivesentences/config/shipped"
-    looked_for = ("claims", "datasets.yaml", "machines", "published", "studies")
+    looked_for = ("claims", "datasets.yaml", "published", "studies")
     assert forced == {f"config/{name}": f"{shipped}/{name}" for name in looked_for}
     assert all((CONFIG.parent / name).exists() for name in forced)
 

@@ -24,11 +24,10 @@ from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.evaluation.categories import read_subspace_table
-from fivesentences.evaluation.per_image import read_per_image
-from fivesentences.evaluation.tidy import read_evaluations
+from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 

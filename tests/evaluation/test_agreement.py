@@ -9,8 +9,8 @@ import pytest
 from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_flickr8k, load_judgements, load_karpathy
 from fivesentences.corpus.judgements import truth_as_judge
 from fivesentences.errors import InputError
-from fivesentences.evaluation import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.agreement import COLUMNS as KEYS
+from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.metrics import STATISTICS, correlation
 from fivesentences.scenes import generate
 from fivesentences.semantics import cider_matrix, read_tuples

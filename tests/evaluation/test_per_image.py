@@ -9,9 +9,8 @@ import pytest
 from fivesentences.config import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
-from fivesentences.evaluation import Evaluated, evaluate_runs
-from fivesentences.evaluation.per_image import SUMMED, contributions, frame_of_run, read_per_image, write_per_image
-from fivesentences.evaluation.run import RunEvaluator
+from fivesentences.evaluation.run import Evaluated, RunEvaluator, evaluate_runs
+from fivesentences.evaluation.tidy import SUMMED, contributions, frame_of_run, read_per_image, write_per_image
 from fivesentences.metrics import ncs, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec

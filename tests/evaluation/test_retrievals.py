@@ -10,7 +10,7 @@ import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.retrievals import compare_retrievals, read_retrievals, write_retrievals
+from fivesentences.evaluation.disagreements import compare_retrievals, read_retrievals, write_retrievals
 from fivesentences.semantics import write_phi
 
 K = 4

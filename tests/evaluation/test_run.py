@@ -14,9 +14,18 @@ from fivesentences.config import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
-from fivesentences.evaluation.run import kept_epoch, write_mean_similarity
-from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS, read_tidy, tidy_of
+from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
+from fivesentences.evaluation.tidy import (
+    GALLERY_COLUMNS,
+    RUN_COLUMNS,
+    VALUE_COLUMNS,
+    collect,
+    read_evaluations,
+    read_tidy,
+    summary,
+    tidy_of,
+    write_tidy,
+)
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec

@@ -11,7 +11,7 @@ from fivesentences.config.documents import SubspaceTraining
 from fivesentences.corpus.divisions import write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputError
-from fivesentences.evaluation.subspace_projection import projected, write_projection
+from fivesentences.evaluation.categories import projected, write_projection
 from fivesentences.models.subspaces.specs import CCA
 from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.training_histories import (
-    COLUMNS,
+from fivesentences.evaluation.tidy import (
+    HISTORY_COLUMNS,
     collect_histories,
     read_training_histories,
-    write_histories,
+    write_table,
 )
 from fivesentences.storage import write_json
 
@@ -34,7 +34,7 @@ def folders(tmp_path):
 
 
 def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_was_trained(folders, tmp_path):
-    write_histories(collect_histories(folders), tmp_path / "out.parquet")
+    write_table(collect_histories(folders), tmp_path / "out.parquet")
     found = read_training_histories(tmp_path / "out.parquet")
     assert found["run"].tolist() == ["b/seed=0", "b/seed=0", "a/seed=0"]
     assert found["epoch"].tolist() == [1, 2, 1] and found["best"].tolist() == [0, 1, 1]
@@ -46,8 +46,8 @@ def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_w
 
 
 def test_a_scale_without_trainings_has_an_empty_table_of_the_same_columns(tmp_path):
-    write_histories(collect_histories({}), tmp_path / "out.parquet")
-    assert read_training_histories(tmp_path / "out.parquet").columns.tolist() == list(COLUMNS)
+    write_table(collect_histories({}), tmp_path / "out.parquet")
+    assert read_training_histories(tmp_path / "out.parquet").columns.tolist() == list(HISTORY_COLUMNS)
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,8 @@ import pyarrow.parquet as pq
 
 from fivesentences.config import Scale, read
 from fivesentences.machine import cpu_kind
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parents[1] / "config"

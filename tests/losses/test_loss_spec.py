@@ -12,7 +12,7 @@ from fivesentences.config import check
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss, LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 from fivesentences.training.objective import Objective
 
 # Names of settings from before the controls come first: stored runs keep them.

@@ -20,8 +20,6 @@ from fivesentences.config.types import PhiName
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.studies import Study
 from fivesentences.training.objective import Objective
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -99,7 +97,7 @@ def test_the_study_of_the_page_weights_it_with_others_and_labels_it_as_the_page_
     value = Objective(given["both"])(TrainingScores(square(4)), np.arange(4))
     assert value.item() == pytest.approx(expected.item())
     # The rest of the study is right, too, with losses that the house has.
-    check(PaperStudy, content | {"losses": {name: {} for name in given}}, "mine.yaml")
+    check(Study, content | {"losses": {name: {} for name in given}}, "mine.yaml")
 
 
 def test_with_the_additions_of_the_page_it_reads_phi(page):

@@ -31,7 +31,7 @@ from fivesentences.losses.scheduled_margin import (
 )
 from fivesentences.metrics import category_map
 from fivesentences.metrics.category import CategoryReader, category_codes
-from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.metrics.ranking import read_rankings
 
 TOLERANCE = 1e-9  # of the largest entry, where that is above 1
 MODALITIES = ("image", "text")

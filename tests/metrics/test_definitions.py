@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import InputError
 from fivesentences.metrics import Evaluator, category_map, ncs, pick
 from fivesentences.metrics.category import DIVISORS
 from fivesentences.metrics.plausible_match import plausible_match
-from fivesentences.metrics.registry import METRICS, metric_of
 
 DIRECTIONS = ("i2t", "t2i")
 KS = (1, 2, 5, 10, 1000)  # 1000 is more than any gallery here

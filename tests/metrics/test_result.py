@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fivesentences.config.metrics import METRICS
 from fivesentences.errors import InputError
 from fivesentences.metrics import Evaluator, recall_at_k
-from fivesentences.metrics.registry import METRICS
 
 PAIRING = np.repeat(np.arange(9), [1, 7, 3, 5, 5, 2, 1, 4, 6])
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ from PIL import Image
 from scipy import stats
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.figures.drawing import write_drawing
+from fivesentences.study.study import Study
 
 FIGURE = "evidence_fractions/crossing"
 LOSSES = {"hardest": {}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}}
@@ -16,11 +16,11 @@ ROWS = [{"role": "flickr30k", "fraction": 0.1, "epochs": [15, 30, 60], "loss": l
 FOLDERS = {"hardest": "triplet=hardest,margin=0.2", "all": "triplet=all,margin=0.2"}
 
 
-def study_of(**settings) -> PaperStudy:
+def study_of(**settings) -> Study:
     """A study of one figure of curves over epochs."""
     figure = {"name": "f", "kind": "curves", "title": "T", "caption": "C", "over": "epochs", "rows": ROWS}
     figure |= {"columns": [{"metric": "Rsum"}]}
-    return PaperStudy.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
+    return Study.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
 
 
 def values_of(frame, loss, fraction, metric="Rsum"):

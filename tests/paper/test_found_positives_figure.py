@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fivesentences.paper.figures.found_positives import FoundPositivesFigure
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.context import Context
+from fivesentences.study.exhibits import FoundPositivesFigure
 
 FIGURE = "daa_supp/found_positives"
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"

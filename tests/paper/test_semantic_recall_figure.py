@@ -10,10 +10,10 @@ from PIL import Image
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines
-from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.plan.rows import runs_of_scale
 

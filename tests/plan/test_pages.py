@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fivesentences.config import Scale, read
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.pages import PageRules, every_output
+from fivesentences.plan.plan import plan_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 

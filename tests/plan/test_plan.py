@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended, read
+from fivesentences.config.metrics import METRICS, Metric
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
-from fivesentences.metrics.registry import METRICS, Metric
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
@@ -121,7 +120,7 @@ def test_the_target_complete_trains_what_the_default_trains_and_more(plans):
     complete, _ = jobs_for(plan, plan.targets["complete"])
     assert complete["train"] == len(plan.jobs) > usual["train"]
     made = Path("results/paper/demo-complete")
-    pages = ("index.html", "manifest.json", "runs/index.html", "provenance.html")
+    pages = ("index.html", "manifest.json", "runs/index.html")
     assert plan.targets["complete"] == [made / page for page in pages]
 
 

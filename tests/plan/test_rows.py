@@ -8,7 +8,6 @@ import pytest
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy as Study
 from fivesentences.plan.rows import (
     Row,
     ensembles_of_rows,
@@ -19,6 +18,7 @@ from fivesentences.plan.rows import (
     runs_of_rows,
     runs_of_scale,
 )
+from fivesentences.study.study import Study as Study
 
 
 @pytest.fixture

@@ -14,24 +14,22 @@ from safetensors.torch import load_file
 from fivesentences.config import Catalogue, Scale, read
 from fivesentences.config.files import project_folder
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.instances import read_instances
 from fivesentences.corpus.judgements import load_cxc
 from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.corpus.labels import read_instances
 from fivesentences.corpus.nus_wide import load_nus_wide
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
-from fivesentences.corpus.wikipedia import load_wikipedia
-from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
+from fivesentences.corpus.wikipedia import load_wikipedia, load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.paper.studies import plan_of
-from fivesentences.rehearsal import upstream
-from fivesentences.rehearsal.upstream import Sizes, write_upstream
-from fivesentences.rehearsal.weights import write_weights
+from fivesentences.plan.plan import plan_of
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
 from fivesentences.training.vocabulary import Vocabulary
+from rehearsal import upstream
+from rehearsal.upstream import Sizes, write_upstream, write_weights
 
 SIZES = Sizes(
     flickr30k={"train": 5, "val": 2, "test": 3},

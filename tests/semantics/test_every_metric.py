@@ -23,7 +23,7 @@ from fivesentences.semantics import (
     tfidf_matrix,
 )
 from fivesentences.semantics.bleu_daa import BleuDaaScorer
-from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.rouge import RougeDaaScorer
 from fivesentences.semantics.scoring import matrix_of
 
 EMOJI = "a \U0001f415 and a \U0001f468\u200d\U0001f469\u200d\U0001f467 !"

@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from fivesentences.errors import InputError
 from fivesentences.semantics import bleu_matrix, cider_matrix, prepare, tfidf_matrix
 from fivesentences.semantics.cider import CiderScorer
-from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.rouge import RougeDaaScorer
 from fivesentences.semantics.scoring import matrix_of
 from fivesentences.semantics.tokenisation import tokenise
 

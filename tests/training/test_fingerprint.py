@@ -24,7 +24,7 @@ ASK = """
 import json, sys
 from pathlib import Path
 from fivesentences.config import Scale, read
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 from fivesentences.plan.runs import FORMAT
 from fivesentences.training.fingerprint import code_of_run
 

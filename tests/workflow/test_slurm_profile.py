@@ -30,7 +30,6 @@ LIGHT |= {
     "judge_claims",
     "make_study_page",
     "make_page",
-    "show_provenance",
     "show_runs",
 }
 

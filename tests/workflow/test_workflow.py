@@ -19,8 +19,8 @@ from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
 from fivesentences.config import Scale, read
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import plan_of
 from random_networks import fresh
 
 PROJECT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stage
     plan = plan_of(read(Scale, PROJECT / "config" / "demo.yaml"), PROJECT / "config")
     count = jobs(output)
     assert count["train"] == len([job for job in plan.jobs if not job.startswith("complete/")])
-    # What `fivesentences plan` counts is what Snakemake would run.
+    # What the plan counts is what Snakemake would run.
     planned = Counter(job.rule for job in graph_of(plan, plan.targets["page"]).jobs)
     assert {rule: number for rule, number in count.items() if rule not in ("all", "total")} == planned
     # One rule per stage: so that -R train works, a profile can set resources for it, and array jobs can form.

@@ -5,7 +5,7 @@ from pathlib import Path
 from fivesentences.config import Scale, check
 from fivesentences.console import log_to
 from fivesentences.paper.document import write_document
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     studies = {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies}

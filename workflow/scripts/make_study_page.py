@@ -7,7 +7,7 @@ from fivesentences.console import log_to
 from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")

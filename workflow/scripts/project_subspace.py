@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.subspace_projection import write_projection
+from fivesentences.evaluation.categories import write_projection
 from fivesentences.plan.subspace_runs import PlacedRun
 
 with log_to(snakemake.log[0]):

@@ -7,7 +7,7 @@ from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     write_gallery(

@@ -12,6 +12,7 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
 from fivesentences.commands.captions import corpus_of
 from fivesentences.commands.sheets import quietly
+from fivesentences.console import working
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.machine import device_named
 
@@ -117,7 +118,7 @@ def embed(
         subject.check(photographs)
         settings = encoders.Settings(device_named(device.value), precision.value, prompt, max_length, revision)
         with quietly(quiet):
-            with given.working(f"load {encoder}"):
+            with working(f"load {encoder}"):
                 loaded = encoders.load_encoder(name, settings, sha256)
             folder = encoders.embed(
                 encoder, loaded, subject, photographs, out, settings, encoders.Run(batch_size, workers)

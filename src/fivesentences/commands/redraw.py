@@ -47,7 +47,7 @@ def redraw(
     from fivesentences.paper.comparing_manifests import check_as_pushed
     from fivesentences.paper.digests import CHECKSUMS, Digests
     from fivesentences.paper.manifest import drawn_of, graph_of_site, read_manifest
-    from fivesentences.paper.studies import plan_of, scale_of
+    from fivesentences.plan.plan import plan_of, scale_of
 
     need("snakemake", "workflow", "drawing")
     plan = plan_of(scale_of(_content(what, config or []), what), what.parent)

@@ -70,8 +70,8 @@ def train(
     """
     from fivesentences.config import Catalogue, check, extended
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.places import Places
+    from fivesentences.plan.plan import plan_of, scale_of
     from fivesentences.plan.runs import RunSpec
 
     if not list_only:

@@ -51,14 +51,6 @@ EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 # A name, or a pattern that several names fit: `small_*`.
 _NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
 NamePattern = Annotated[str, Field(pattern=_NAMES)]
-# What a text that does not match a pattern should have been.
-PATTERNS = {
-    _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
-    _NAMES: "a name, or a pattern such as small_*",
-    _SHA256: "64 hexadecimal digits in lower case",
-    rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
-    rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
-}
 # The dev score by which an epoch's weights are kept.
 DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]

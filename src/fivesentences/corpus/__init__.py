@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fivesentences.corpus.flickr8k import load_flickr8k
     from fivesentences.corpus.folder import load_folder
     from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
-    from fivesentences.corpus.instances import read_instances
     from fivesentences.corpus.judgements import (
         Judgements,
         load_cxc,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         truth_as_judge,
     )
     from fivesentences.corpus.karpathy import load_karpathy
+    from fivesentences.corpus.labels import read_instances
     from fivesentences.corpus.loading import load
     from fivesentences.corpus.photographs import Photographs
     from fivesentences.corpus.precomp import load_precomp
@@ -62,7 +62,7 @@ _MODULES = {
     "flickr8k": ("load_flickr8k",),
     "folder": ("load_folder",),
     "fractions": ("take_captions", "take_fraction", "training_part"),
-    "instances": ("read_instances",),
+    "labels": ("read_instances",),
     "judgements": (
         *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
         *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.documents import DivisionSpec
+from fivesentences.corpus.csv_rows import csv_rows
 from fivesentences.corpus.documents import Division, Documents
-from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -106,33 +106,17 @@ def read_division(path: Path, documents: Documents) -> Division:
         InputError: If it is no such CSV, a document is unknown, missing or named twice, a part is unknown, or no
             document is in one of them.
     """
-    text = io.StringIO(text_of(read_bytes(path), path), newline="")
-    reader = csv.reader(text, strict=True)
     row_of = {name: row for row, name in enumerate(documents.ids)}
     part_of: dict[int, str] = {}
-    try:
-        if tuple(next(reader, ())) != HEADER:
-            raise InputError(f"the header must be {','.join(HEADER)}", where=path, cure=_CURE)
-        for values in reader:
-            where = f"{path}, line {reader.line_num}"
-            if len(values) != len(HEADER):
-                raise InputError(f"{len(values)} values for {len(HEADER)} columns", where=where, cure=_CURE)
-            name, part = values
-            if name not in row_of:
-                raise InputError(f"there is no document '{name}'", where=where, cure=_CURE)
-            if part not in PARTS:
-                raise InputError(f"the part is '{part}'; a part is {', '.join(PARTS)}", where=where, cure=_CURE)
-            if row_of[name] in part_of:
-                raise InputError(f"document '{name}' is given a second time", where=where, cure=_CURE)
-            part_of[row_of[name]] = part
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num} is not CSV ({error}).") from None
+    for where, values in csv_rows(path, HEADER):
+        name, part = values["document"], values["part"]
+        if name not in row_of or row_of[name] in part_of or part not in PARTS:
+            what = f"document '{name}' in '{part}' is unknown or given a second time, or that is not a part"
+            raise InputError(what, where=where, cure=_CURE)
+        part_of[row_of[name]] = part
     if missing := [name for row, name in enumerate(documents.ids) if row not in part_of]:
-        raise InputError(
-            f"it lacks document '{missing[0]}' ({len(missing):,} of {len(documents):,} are missing)",
-            where=path,
-            cure=_CURE,
-        )
+        what = f"it lacks document '{missing[0]}' ({len(missing):,} of {len(documents):,} are missing)"
+        raise InputError(what, where=path, cure=_CURE)
     found = np.array([part_of[row] for row in range(len(documents))])
     parts = [np.flatnonzero(found == name).astype(np.int64) for name in PARTS]
     for name, rows in zip(PARTS, parts, strict=True):

@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.documents import Documents, LoadedDocuments, Part
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import check_file, read_bytes, text_of
+from fivesentences.documents import check_file, lines_of, read_bytes, text_of
 from fivesentences.errors import InputError
 
 _BLOCK = 20_000  # rows of a text file that are parsed at a time

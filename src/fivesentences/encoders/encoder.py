@@ -6,16 +6,19 @@ import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.config.types import Precision
+from fivesentences.encoders.naming import PLACE
 from fivesentences.errors import InputError, need
 
-PLACE = "{}"  # of the caption in a prompt
+if TYPE_CHECKING:
+    from fivesentences.encoders.spec import EncoderSpec
+
 EXTRA = "encoders"
 
 
@@ -51,6 +54,11 @@ class Settings:
             )
         if self.max_length is not None and self.max_length < 3:
             raise InputError(f"max_length is {self.max_length}; a caption with its special tokens has at least 3.")
+
+    @classmethod
+    def of(cls, spec: EncoderSpec, device: str) -> Settings:
+        """Settings of an encoder of a study on a device."""
+        return cls(device, spec.precision, spec.prompt, spec.max_length, spec.revision)
 
     def prompted(self, captions: Sequence[str]) -> list[str]:
         """Captions within the prompt."""

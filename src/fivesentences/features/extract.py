@@ -20,9 +20,9 @@ from fivesentences.config import Layout
 from fivesentences.config.types import Crops, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.assembly import check_image_id
 from fivesentences.corpus.decoding import words_of
 from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
 from fivesentences.features.describing import Chunk, Extractor, Task, describe_chunk, prepare_chunk

@@ -6,6 +6,7 @@ Everywhere ``similarity`` is ``[images, captions]`` and ``phi`` ``[captions, ima
 index, lower first (``TIE_RULE``).
 """
 
+from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
 from fivesentences.metrics.category import category_map, r_precision
 from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
@@ -16,7 +17,6 @@ from fivesentences.metrics.plausible_match import pmrp
 from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
 from fivesentences.metrics.ranking import TIE_RULE
 from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
-from fivesentences.metrics.registry import METRICS, Metric, metric_of
 from fivesentences.metrics.result import Evaluation
 from fivesentences.metrics.semantic_recall import semantic_recall
 from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, pick

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import QueryBlock
-from fivesentences.metrics.stable_order import parts
-from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.retrieval.arguments import checked_choice, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 

@@ -174,10 +174,7 @@ def _check_model(
     cure = Cure(f'pass name="{found}"', f"give --model {found}")
     if ambiguous:
         further = f", or, if it is a {there} that reads captions in one direction,"
-        cure = Cure(
-            f"{cure.python}{further} options={{'bidirectional': False}}",
-            f"{cure.shell}{further} --option bidirectional=false",
-        )
+        cure += Cure(f"{further} options={{'bidirectional': False}}", "--option bidirectional=false")
     why = f"by {by}" if by else "no weight is of another model"
     raise InputError(f"its weights look like those of {here} ({why}), not of {there}", where=path, cure=cure)
 

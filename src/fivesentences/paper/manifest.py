@@ -35,7 +35,7 @@ KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
 DRAWING = (
     *("make_table", "plot_figure", "judge_claims", "show_examples", "show_features"),
-    *("show_gallery", "make_study_page", "make_page", "show_runs", "show_provenance"),
+    *("show_gallery", "make_study_page", "make_page", "show_runs"),
 )
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
 

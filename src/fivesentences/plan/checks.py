@@ -10,9 +10,9 @@ from fivesentences.config import CellSpec, Scale, as_list
 from fivesentences.config.types import fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS
-from fivesentences.plan.phis import mistake_in
-from fivesentences.plan.studies import Study
 from fivesentences.plan.widths import check_widths
+from fivesentences.study.phis import mistake_in
+from fivesentences.study.study import Study
 
 
 @dataclass(frozen=True)

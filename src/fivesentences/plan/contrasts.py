@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from fivesentences.config import Scale
-from fivesentences.plan.exhibits import ContrastSpec
 from fivesentences.plan.rows import Row, expand_rows
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import ContrastSpec
+from fivesentences.study.study import Study
 
 
 class SeededRun(Protocol):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fivesentences.config import Scale
 from fivesentences.plan.contrasts import contrasts_of
-from fivesentences.plan.exhibits import GallerySpec
 from fivesentences.plan.rows import Row, expand_rows, gallery_spec_of
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import GallerySpec
+from fivesentences.study.study import Study
 
 
 @dataclass(frozen=True)

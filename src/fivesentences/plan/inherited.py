@@ -11,7 +11,7 @@ from typing import Any
 
 from fivesentences.config import Scale, as_list, check
 from fivesentences.plan.checks import Names, names_of
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 Settings = Mapping[str, Any]
 Known = Callable[[Any], Any]  # what the studies know of an entry, perhaps less than all; None: nothing

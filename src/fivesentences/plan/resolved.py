@@ -13,10 +13,9 @@ from fivesentences.config.scales import RIGHT
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, cells_of
+from fivesentences.plan.claimed import MethodCell, RunCell, cells_of
 from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.galleries import PlannedGallery, gallery_of
 from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
@@ -29,10 +28,10 @@ from fivesentences.plan.rows import (
     runs_of_rows,
 )
 from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_jobs import ResolvedSubspaces
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.study import PaperClaims, Study
 
-MINUTES_PER_EVALUATION = 15
 PAPERS_PHIS = ("cider", "spice")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
@@ -141,14 +140,6 @@ class Resolved:
     def per_image_of(self, runs: Iterable[str]) -> list[Path]:
         """Values per image of the jobs that evaluate these runs and ensembles, each once."""
         return list(dict.fromkeys(self.places.per_image(self.job_of(run).name) for run in runs))
-
-    def minutes_of(self, job: str) -> int:
-        """The time that a scheduler should grant a training job."""
-        return self.scale.training.minutes * len(self.jobs[job].runs)
-
-    def minutes_of_evaluation(self, job: str) -> int:
-        """The time that a scheduler should grant an evaluation job."""
-        return MINUTES_PER_EVALUATION * len(self.evaluations[job].runs)
 
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""

@@ -15,10 +15,10 @@ from fivesentences.models import ModelSpec, model_spec
 from fivesentences.plan.checks import check_scale
 from fivesentences.plan.encoded import EncodedRun, Scored, members_of
 from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun
-from fivesentences.plan.exhibits import AXES, Exhibit, GallerySpec, RowSpec
 from fivesentences.plan.readings import method_and_folds, reading_of
 from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import AXES, Exhibit, GallerySpec, RowSpec
+from fivesentences.study.study import Study
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]

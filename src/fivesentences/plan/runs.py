@@ -14,7 +14,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import AnyModelSpec
-from fivesentences.plan.phis import check_phi
+from fivesentences.study.phis import check_phi
 
 FORMAT = 2  # of run.yaml
 

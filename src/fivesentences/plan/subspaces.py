@@ -12,10 +12,9 @@ from fivesentences.config.documents import CategoryScale, Selection
 from fivesentences.errors import InputError
 from fivesentences.models.subspaces.specs import AnyMethod
 from fivesentences.plan.contrasts import Paired
-from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.studies import Study
 from fivesentences.plan.subspace_runs import SubspaceRun
-from fivesentences.plan.subspace_specs import SubspaceContrastSpec, SubspaceRowSpec
+from fivesentences.study.exhibits import Exhibit, SubspaceContrastSpec, SubspaceRowSpec
+from fivesentences.study.study import Study
 
 SubspaceLeftOut = Literal["role", "division", "method"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from fivesentences.config import Scale, as_list
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import widths_of
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 
 def check_widths(studies: Mapping[str, Study], scale: Scale) -> None:

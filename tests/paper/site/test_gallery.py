@@ -19,11 +19,11 @@ from fivesentences.errors import InputError
 from fivesentences.paper.manifest import drawn_of, graph_of_site
 from fivesentences.paper.site.gallery import LONGEST_SIDE, write_gallery, write_thumbnails
 from fivesentences.paper.site.shell import Site, SitePage
-from fivesentences.paper.studies import PaperStudy
 from fivesentences.plan.pages import GALLERY
 from fivesentences.plan.places import Places
 from fivesentences.plan.rows import expand_rows
 from fivesentences.storage import write_json
+from fivesentences.study.study import Study
 
 from .conftest import disagreements_of
 
@@ -91,7 +91,7 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture
-def study(studies: dict[str, PaperStudy]) -> PaperStudy:
+def study(studies: dict[str, Study]) -> Study:
     return studies["five_sentences"]
 
 
@@ -101,7 +101,7 @@ def scale(make_scale) -> Scale:
 
 
 @pytest.fixture
-def made_up(corpus: Corpus, study: PaperStudy, scale: Scale) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def made_up(corpus: Corpus, study: Study, scale: Scale) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     assert study.gallery is not None
     runs = [row.runs[0].name for row in expand_rows(study.gallery.rows, study, scale) if row.runs]
     assert len(runs) > 1
@@ -128,7 +128,7 @@ def photographs(tmp_path: Path, corpus: Corpus) -> Photographs:
 
 
 @pytest.fixture
-def folder(found: dict[str, Any], study: PaperStudy, scale: Scale, photographs: Photographs, tmp_path: Path) -> Path:
+def folder(found: dict[str, Any], study: Study, scale: Scale, photographs: Photographs, tmp_path: Path) -> Path:
     """The folder of the gallery, written."""
     write_json(tmp_path / "found.json", found)
     page = write_gallery(SITE, scale, study, tmp_path / "found.json", photographs, tmp_path / "site")
@@ -259,13 +259,13 @@ def test_thumbnails_of_earlier_queries_are_removed_and_names_never_leave_the_fol
         Image.new("RGB", (40, 500)).save(tmp_path / "in" / name)
     photographs, folder = Photographs(tmp_path / "in"), tmp_path / "thumbnails"
     made = write_thumbnails(names, photographs, folder)
-    assert [(one.width, one.height) for one in made.values()] == [(16, 200)] * 3
+    assert [(one["width"], one["height"]) for one in made.values()] == [(16, 200)] * 3
     made = write_thumbnails(names[:1], photographs, folder)
-    assert [path.name for path in folder.iterdir()] == ["0001.jpg"] == [Path(made[names[0]].path).name]
+    assert [path.name for path in folder.iterdir()] == ["0001.jpg"] == [Path(made[names[0]]["path"]).name]
 
 
 def test_a_run_of_another_gallery_and_a_study_without_one_are_refused(
-    found: dict[str, Any], study: PaperStudy, studies, scale: Scale, photographs: Photographs, tmp_path: Path
+    found: dict[str, Any], study: Study, studies, scale: Scale, photographs: Photographs, tmp_path: Path
 ) -> None:
     write_json(tmp_path / "f.json", found | {"models": ["another/run", *found["models"][1:]]})
     with pytest.raises(InputError, match=r"f\.json: the run 'another/run' is in no row of the gallery"):

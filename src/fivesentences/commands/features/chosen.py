@@ -37,7 +37,7 @@ def images_of(photographs: Photographs, corpus: Path | None) -> pd.DataFrame:
         from fivesentences.corpus import Corpus
 
         return Corpus.read(corpus).images
-    from fivesentences.corpus.assembly import check_image_id
+    from fivesentences.corpus.table import check_image_id
 
     names = photographs.names()
     for name in names:  # before pandas, which fails at a name that is not UTF-8

@@ -68,8 +68,8 @@ def show(
     from fivesentences.corpus import Photographs
     from fivesentences.features.formats.known import format_of
     from fivesentences.features.neighbours import rows_of
+    from fivesentences.paper.figures.drawing import write_drawing
     from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
-    from fivesentences.paper.figures.writing import write_drawing
 
     there = Photographs(*photographs)
     with format_of(path).read(path) as features:

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
+from fivesentences.documents import lines_of, read_bytes, text_of
 from fivesentences.errors import InputError
 from fivesentences.features.formats.hdf5_rows import Hdf5File, Hdf5Rows, writing_hdf5
 from fivesentences.features.formats.npy_rows import SUFFIX, NpyRows, writing_npy

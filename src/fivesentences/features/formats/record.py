@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.corpus.assembly import check_image_id
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError
 from fivesentences.features.regions import BOX, Regions
 

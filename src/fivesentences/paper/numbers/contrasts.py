@@ -9,7 +9,7 @@ from pathlib import Path
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
 from fivesentences.plan.contrasts import Contrast
-from fivesentences.plan.exhibits import Summed
+from fivesentences.study.exhibits import Summed
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fivesentences.errors import InputError
 from fivesentences.evaluation.margins import read_margins
 from fivesentences.losses import LossSpec
 from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 Numbers = Mapping[str, Any]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fivesentences.config import Scale
+from fivesentences.config.metrics import metric_of
 from fivesentences.errors import InputError
-from fivesentences.metrics.registry import metric_of
-from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.study.exhibits import ColumnSpec
 
 TEXTS = (
     *("run", "split", "tie_rule", "inference"),
