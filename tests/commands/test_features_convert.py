@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from drawn_features import assert_equal, drawn, read, write
-from fivesentences.commands.features.convert import FormatName
-from fivesentences.features.formats.known import FORMATS
+from fivesentences.commands.features import FormatName
+from fivesentences.features.formats import FORMATS
 
 BOXED = ("boxes", "sizes")
 
@@ -53,4 +55,4 @@ def test_mistakes_are_one_sentence(tsv, run):
 
 
 def test_the_formats_of_the_command_are_all_there_are():
-    assert list(FormatName) == list(FORMATS)
+    assert list(get_args(FormatName)) == list(FORMATS)

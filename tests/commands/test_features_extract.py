@@ -62,7 +62,7 @@ def test_parts_join_to_the_whole(pictures, run):
     assert run("features", "convert", "1.npy", "2.npy", "3.npy", "joined.npy").code == 0
     np.testing.assert_array_equal(np.load("joined.npy"), np.load("whole.npy"))
     said = run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "x.npy", "--part", "1/8")
-    assert said.err == "Error: --part is 1/8, but there are 7 images; give fewer parts.\n"
+    assert said.err == "Error: 8 parts of 7 images are too many; give fewer parts.\n"
 
 
 def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):

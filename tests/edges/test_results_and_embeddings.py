@@ -226,10 +226,9 @@ ENCODERS = [
 FEATURES = [
     *(refused(features(**content), *said, name=f"features {list(content)}") for content, said in (
         ({"extractor": "../x"}, ("extractor", "../x")),
-        ({"extractor": "resnet18", "layout": "regions"}, ("proposals not given",)),
-        ({"extractor": "bottom_up", "layout": "regions", "proposals": "tiles"}, ("proposals tiles",)),
-        ({"extractor": "resnet18", "proposals": "tiles"}, ("layout: global does not have",)),
-        ({"extractor": "resnet18", "layout": "regions", "proposals": "boxes"}, ("proposals is 'boxes'",)),
+        ({"extractor": "resnet18", "layout": "regions"}, ("only bottom_up and faster_rcnn",)),
+        ({"extractor": "bottom_up", "layout": "regions", "proposals": "tiles"}, ("proposals",)),
+        ({"extractor": "resnet18", "short": 9}, ("layout: global does not have",)),
         ({"extractor": "resnet18", "layout": "grid", "regions": 7}, ("regions is 7",)),
         ({"extractor": "resnet18", "parts": 0}, ("parts is 0",)),
         ({"extractor": "resnet18", "crops": "ten", "layout": "grid"}, ("crops is 'ten'",)),

@@ -20,6 +20,7 @@ from fivesentences.config.types import PhiName
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores
+from fivesentences.study.study import Study
 from fivesentences.training.objective import Objective
 
 DOCS = Path(__file__).parents[2] / "docs"

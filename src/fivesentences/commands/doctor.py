@@ -35,7 +35,6 @@ SERVES = {
     "extra eccv": "evaluate --eccv and --cxc",
     "extra encoders": "embed: CLIP, SigLIP, BLIP",
     "extra hdf5": "features in HDF5, such as DAA's",
-    "extra proposals": "selective search: regions without a detector",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }

@@ -24,7 +24,6 @@ FlavourName = Literal["d2", "caffe"]
 SelectionRule = Literal["per_class", "class_agnostic"]
 # opencv: the Caffe code and its port to detectron2; pillow: AIRSPLAY's fork; torch: Hugging Face's single file.
 ResizeRule = Literal["opencv", "pillow", "torch"]
-ProposalRule = Literal["selective_search", "tiles"]
 # A number of things: epochs, captions of a batch, minutes. Nobody has a million of them, but a typing error soon has.
 # Strict, since Python counts true as 1: `epochs: yes` is a mistake.
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]

@@ -360,8 +360,8 @@ class _Megabytes:
     """A progress bar in MB to which bytes are added."""
 
     def __init__(self, description: str, total: int, done: int = 0):
-        self._bytes, self._shown = done, done // 10**6
-        self._bar = Bar(f"{description} [MB]", max(1, -(-total // 10**6)), self._shown)
+        self._bytes, self._shown, self._total = done, done // 10**6, max(1, -(-total // 10**6))
+        self._bar = Bar(f"{description} [MB]", self._total, self._shown)
 
     def __enter__(self) -> _Megabytes:
         self._bar.__enter__()
@@ -376,5 +376,5 @@ class _Megabytes:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:  # everything has arrived; count the last, incomplete megabyte too
-            self._bar.advance(max(0, self._bar.total - self._shown))
+            self._bar.advance(max(0, self._total - self._shown))
         self._bar.__exit__(None, None, None)

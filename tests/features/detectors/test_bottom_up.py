@@ -14,9 +14,8 @@ from PIL import Image
 
 from fivesentences.errors import InputError
 from fivesentences.features.detectors import detect
-from fivesentences.features.detectors.bottom_up import BottomUpAttention, Settings
-from fivesentences.features.detectors.flavours import FLAVOURS
-from fivesentences.features.detectors.network import BoxPredictor, Widths
+from fivesentences.features.detectors.bottom_up import BottomUpAttention
+from fivesentences.features.detectors.network import FLAVOURS, BoxPredictor, Widths
 
 pytestmark = pytest.mark.parity  # the weights are made as those of the fixtures
 
@@ -247,17 +246,3 @@ def test_images_of_different_sizes_are_no_batch(small):
     images = [small.resize(np.asarray(photograph(7, width))) for width in (150, 140)]
     with pytest.raises(InputError, match="images of different sizes cannot be one batch"):
         small.find(images)
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"selection": "max_nms"}, "selection is 'max_nms'; it must be per_class or class_agnostic"),
-        ({"proposals": 0}, "proposals is 0; it must be at least 1"),
-        ({"least": 40, "most": 36}, "least is 40 and most 36"),
-        ({"thresholds": (0.3, 0.5)}, r"thresholds are \[0.3, 0.5\]; per_class has one"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, sentence):
-    with pytest.raises(InputError, match=sentence):
-        Settings(**settings)

@@ -139,19 +139,6 @@ def test_weights_of_another_network_are_refused(tmp_path):
         FasterRCNN(tmp_path / "weights.pth")
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"short": 0}, "short is 0; it must be at least 1"),
-        ({"least": 40}, "least is 40 and most 36"),
-        ({"thresholds": ()}, "thresholds are empty"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, sentence):
-    with pytest.raises(InputError, match=sentence):
-        FasterRCNNSettings(**settings)
-
-
 @pytest.mark.parametrize("size", [(1, 1), (300, 2), (2, 300)])
 def test_odd_images_have_regions_inside_them(size, detector):
     regions = detect(Image.new("RGB", size, (9, 200, 30)), detector)

@@ -13,7 +13,7 @@ from torchvision.ops import roi_pool
 
 from fivesentences.corpus import decode
 from fivesentences.errors import InputError
-from fivesentences.features.detectors import anchors, boxes, resizing
+from fivesentences.features.detectors import boxes, resizing
 from fivesentences.features.detectors.selection import confidence, select_class_agnostic, select_per_class
 
 RULES = {"opencv": "caffe", "torch": "d2_float", "pillow": "airsplay_pil_uint8"}
@@ -33,10 +33,10 @@ def tensor(values: np.ndarray, dtype: torch.dtype | None = None) -> torch.Tensor
 def test_anchors(pieces):
     height, width = (int(side) for side in pieces["anchors/grid_hw"])
     for flavour in ("d2", "caffe"):
-        table = anchors.cell_anchors(flavour)
+        table = boxes.cell_anchors(flavour)
         np.testing.assert_allclose(table, pieces[f"anchors/{flavour}/table"], rtol=0, atol=1e-12)
         stored = pieces.get(f"anchors/{flavour}/table_float32", pieces[f"anchors/{flavour}/table"])
-        np.testing.assert_array_equal(anchors.grid(stored, height, width), pieces[f"anchors/{flavour}/grid"])
+        np.testing.assert_array_equal(boxes.grid(stored, height, width), pieces[f"anchors/{flavour}/grid"])
 
 
 @pytest.mark.parity
@@ -94,7 +94,7 @@ def test_suppression(dtype, pieces):
 def test_pooling_of_the_installed_torchvision(pieces):
     maps, rois = tensor(pieces["roipool/map"])[None], tensor(pieces["roipool/rois"])
     for size in (14, 3):
-        ours = roi_pool(maps, [rois], output_size=size, spatial_scale=1 / anchors.STRIDE)
+        ours = roi_pool(maps, [rois], output_size=size, spatial_scale=1 / boxes.STRIDE)
         np.testing.assert_array_equal(ours, pieces[f"roipool/out{size}"])
 
 

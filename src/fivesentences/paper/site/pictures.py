@@ -11,7 +11,7 @@ import numpy as np
 from fivesentences.corpus import Corpus, Photographs, decode
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.features.formats.known import format_of
+from fivesentences.features.formats import open_features
 from fivesentences.paper.figures.drawing import read_texts, write_drawing
 from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 from fivesentences.paper.site.notes import NO_NOTES, Notes, in_few_lines
@@ -127,7 +127,7 @@ def write_features_sheet(corpus: Corpus, photographs: Photographs, features: Pat
     Raises:
         InputError: If an image has no features, or its photograph is missing or cannot be decoded.
     """
-    with format_of(features).read(features) as source:
+    with open_features(features) as source:
         place = {image_id: row for row, image_id in enumerate(source.outline.ids)}
         rows = sorted(place[str(image_id)] for image_id in corpus.images["image_id"])
         some = [rows[len(rows) * number // IMAGES] for number in range(min(IMAGES, len(rows)))]

@@ -6,21 +6,22 @@ names the images, one line per image or per row; without it, ``<split>_caps.txt`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fivesentences.documents import lines_of, read_bytes, text_of
-from fivesentences.errors import InputError
-from fivesentences.features.formats.hdf5_rows import Hdf5File, Hdf5Rows, writing_hdf5
-from fivesentences.features.formats.npy_rows import SUFFIX, NpyRows, writing_npy
-from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_count, check_ids, checked
-from fivesentences.features.precomp import DATASET
+from fivesentences.errors import InputError, need
+from fivesentences.features.files import DATASET, open_array, open_hdf5, writing_npy
+from fivesentences.features.formats.record import ImageFeatures, Outline, Source, check_ids, checked
 from fivesentences.storage import replacing, write_lines
 
+SUFFIX = "_ims"  # at the end of the name of an array
 REPEATED = 5  # captions per image, and rows of an image in the releases
 LONGEST_LIST = 1 << 30  # bytes of ids
 
@@ -34,13 +35,7 @@ class PrecompArray(Source):
 
     def __init__(self, path: Path):
         self.path = path
-        self._hdf5: Hdf5File | None = None
-        self._rows: NpyRows | Hdf5Rows
-        if path.suffix == ".npy":
-            self._rows = NpyRows(path)
-        else:
-            self._hdf5 = Hdf5File(path)
-            self._rows = self._hdf5.features(DATASET)
+        self._rows: Any = open_array(path) if path.suffix == ".npy" else open_hdf5(path)
         try:
             ids, self._stride = _images(path, self._rows)
         except BaseException:
@@ -51,58 +46,58 @@ class PrecompArray(Source):
         self.outline = Outline(ids, counts, shape[-1], self._rows.dtype, frozenset())
 
     def read(self, row: int) -> ImageFeatures:
-        """The features of one image, after checking that all its rows are equal."""
-        rows = self._rows.read(row * self._stride, self._stride)
-        image_id = self.outline.ids[row]
+        """Read the features of one image, after checking that all its rows are equal."""
+        start, image_id = row * self._stride, self.outline.ids[row]
+        rows = _read(self._rows, start, self._stride, self.path)
         if (rows != rows[:1]).any() and np.isfinite(rows).all():
             raise InputError(
-                f"rows {row * self._stride} to {(row + 1) * self._stride - 1} should all be of image '{image_id}', but "
-                "differ",
+                f"rows {start} to {start + self._stride - 1} should all be of image '{image_id}', but differ",
                 where=self.path,
                 cure=f"is {ids_beside(self.path).name} of the same release?",
             )
         return checked(ImageFeatures(image_id, rows[0]), self.outline, row, self.path)
 
     def files(self) -> list[Path]:
-        """The array and the lists beside it."""
+        """Return the array and the list beside it."""
         return [path for path in (self.path, ids_beside(self.path)) if path.exists()]
 
     def close(self) -> None:
-        """Close the file."""
-        if self._hdf5 is not None:
-            self._hdf5.close()
-        elif isinstance(self._rows, NpyRows):
-            self._rows.close()
+        """Close an HDF5 file."""
+        if not isinstance(self._rows, np.ndarray):
+            self._rows.file.close()
 
 
 def ids_beside(path: Path) -> Path:
-    """Where the ids of an array are: ``train_ids.txt`` of ``train_ims.npy`` and of ``train.h5``."""
+    """Path of the ids of an array: ``train_ids.txt`` of ``train_ims.npy`` and of ``train.h5``."""
     return path.with_name(f"{path.stem.removesuffix(SUFFIX)}_ids.txt")
 
 
 def read_ids(path: Path) -> list[str]:
-    """Ids of images, one per line.
+    """Read ids of images, one per line; an id that stands several times in a row counts once.
 
     Raises:
         InputError: If it is no such list.
     """
     ids = [line.strip() for line in lines_of(text_of(read_bytes(path, LONGEST_LIST), path))]
-    if "" in ids:
-        raise InputError(f"line {ids.index('') + 1} is empty; it must be an image id.", where=path)
-    return ids
+    once = [image_id for image_id, _ in itertools.groupby(ids)]
+    check_ids(once, path)
+    return once
 
 
-def once(ids: Sequence[str]) -> list[str]:
-    """A list in which each id stands once, from one in which each may stand several times in a row."""
-    return [image_id for place, image_id in enumerate(ids) if not place or image_id != ids[place - 1]]
+def _read(rows: Any, start: int, count: int, path: Path) -> NDArray[Any]:
+    try:
+        return np.asarray(rows[start : start + count])
+    except Exception as error:  # a damaged HDF5 file fails anywhere in the library
+        raise InputError(
+            f"row {start} cannot be read ({str(error)[:200]})", where=path, cure="fetch it again"
+        ) from None
 
 
-def _images(path: Path, rows: NpyRows | Hdf5Rows) -> tuple[list[str], int]:
-    """The ids of the images, and the rows of each."""
+def _images(path: Path, rows: Any) -> tuple[list[str], int]:
+    """Return the ids of the images, and the rows of each."""
     beside, n = ids_beside(path), len(rows)
     if beside.exists():
-        ids = once(read_ids(beside))
-        check_ids(ids, beside)
+        ids = read_ids(beside)
         if n not in (len(ids), REPEATED * len(ids)):
             raise InputError(
                 f"it has {n:,} rows, but {beside.name} names {len(ids):,} images; there must be one row per image, or "
@@ -112,16 +107,14 @@ def _images(path: Path, rows: NpyRows | Hdf5Rows) -> tuple[list[str], int]:
         return ids, n // len(ids)
     split = path.stem.removesuffix(SUFFIX)
     stride = _stride(path, split, rows)
-    check_count(n // stride, path)
     ids = [f"{split}-{image}" for image in range(n // stride)]
     check_ids(ids, path)
     return ids, stride
 
 
-def _stride(path: Path, split: str, rows: NpyRows | Hdf5Rows) -> int:
-    """Rows per image where there is no list of ids."""
-    captions = path.with_name(f"{split}_caps.txt")
-    n = len(rows)
+def _stride(path: Path, split: str, rows: Any) -> int:
+    """Return the rows per image where there is no list of ids."""
+    captions, n = path.with_name(f"{split}_caps.txt"), len(rows)
     if captions.exists():
         n_captions = len(lines_of(text_of(read_bytes(captions, LONGEST_LIST), captions)))
         if n == n_captions and not n % REPEATED:
@@ -135,41 +128,58 @@ def _stride(path: Path, split: str, rows: NpyRows | Hdf5Rows) -> int:
         )
     if n % REPEATED:
         return 1
-    first = rows.read(0, REPEATED)
+    first = _read(rows, 0, REPEATED, path)
     return REPEATED if (first == first[:1]).all() else 1
 
 
-class RowWriter:
+class PrecompWriter:
     """Appends each image's row as often as asked for. Made by ``writing_precomp``."""
 
-    def __init__(self, rows: Any, repeat: int):
-        self._rows, self._repeat = rows, repeat
+    def __init__(self, append: Callable[[NDArray[Any]], None], shape: tuple[int, ...], repeat: int):
+        self._append, self._shape, self._repeat = append, shape, repeat
 
     def add(self, record: ImageFeatures) -> None:
         """Append one image."""
+        row = padded(record.features, self._shape)
         for _ in range(self._repeat):
-            self._rows.add(record.features)
+            self._append(row)
+
+
+def padded(features: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Fill an image with fewer regions than ``shape`` up with rows of zeros."""
+    if features.shape == shape:
+        return features
+    whole = np.zeros(shape, features.dtype)
+    whole[: len(features)] = features
+    return whole
 
 
 @contextmanager
-def writing_precomp(out: Path, outline: Outline, repeat: int = 1) -> Iterator[RowWriter]:
-    """A writer of an array and of the list of ids beside it, which appear when the block ends without an error.
+def writing_precomp(out: Path, outline: Outline, repeat: int = 1) -> Iterator[PrecompWriter]:
+    """Yield a writer of an array and of the list of ids beside it, which appear when the block ends without an error.
 
     Args:
         out: ``<split>_ims.npy``, or ``.h5`` for DAA's layout.
-        outline: Of the images that will be added, in that order.
+        outline: The outline of the images that will be added, in that order.
         repeat: Rows per image, and lines per image in the list.
 
     Raises:
         InputError: If a file cannot be written.
     """
     shape = (len(outline) * repeat, *outline.shape)
+    writing = writing_npy if out.suffix == ".npy" else _writing_hdf5
     with replacing(out) as temporary:
-        if out.suffix == ".npy":
-            with writing_npy(temporary, shape, outline.dtype) as rows:
-                yield RowWriter(rows, repeat)
-        else:
-            with writing_hdf5(temporary) as file:
-                yield RowWriter(file.rows(DATASET, shape, outline.dtype), repeat)
+        with writing(temporary, shape, outline.dtype) as append:
+            yield PrecompWriter(append, outline.shape, repeat)
         out.unlink(missing_ok=True)  # no older array lies beside a newer list
         write_lines(ids_beside(out), np.repeat(np.array(outline.ids, object), repeat))
+
+
+@contextmanager
+def _writing_hdf5(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[Callable[[NDArray[Any]], None]]:
+    need("h5py", "hdf5", "an HDF5 file")
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        dataset, places = file.create_dataset(DATASET, shape, dtype), itertools.count()
+        yield lambda row: dataset.__setitem__(next(places), row)

@@ -15,13 +15,12 @@ from fivesentences.config import FeatureSpec, check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features
-from fivesentences.features.by_spec import extract_as_configured, part_of
 from fivesentences.features.detectors import bottom_up, faster_rcnn
+from fivesentences.features.extract import extract_as_configured, part_of
 from fivesentences.features.formats import convert
 from random_networks import fresh
 
 BOTTOM_UP = {"extractor": "bottom_up", "layout": "regions"}
-TILES = {"extractor": "resnet50", "layout": "regions", "proposals": "tiles"}
 
 
 def spec(**keys: Any) -> FeatureSpec:
@@ -42,7 +41,11 @@ def spec(**keys: Any) -> FeatureSpec:
             "",
         ),
         (BOTTOM_UP | {"selection": "per_class", "resize": "opencv", "flavour": "d2"}, "bottom_up-regions36", ""),
-        (TILES | {"short": 320, "dimensions": 110}, "resnet50-regions36-tiles-320", "-110d"),
+        (
+            {"extractor": "faster_rcnn", "layout": "regions", "short": 320, "dimensions": 9},
+            "faster_rcnn-regions36-320",
+            "-9d",
+        ),
     ],
 )
 def test_files_are_named_by_what_features_depend_on(keys, source, reduced):
@@ -53,19 +56,7 @@ def test_files_are_named_by_what_features_depend_on(keys, source, reduced):
 @pytest.mark.parametrize(
     "keys, said",
     [
-        (
-            {"extractor": "resnet152", "layout": "regions"},
-            "'resnet152' and proposals not given; of regions, bottom_up and",
-        ),
-        (
-            BOTTOM_UP | {"proposals": "tiles"},
-            "'bottom_up' and proposals tiles; of regions, bottom_up and faster_rcnn find",
-        ),
-        (TILES | {"selection": "per_class"}, "selection is 'per_class', which only bottom_up has"),
-        (
-            {"extractor": "vgg19", "layout": "grid", "proposals": "tiles"},
-            "proposals is 'tiles', which layout: grid does",
-        ),
+        ({"extractor": "resnet152", "layout": "regions"}, "'resnet152', but only bottom_up and faster_rcnn"),
         ({"extractor": "vgg19", "flavour": "d2"}, "flavour is 'd2', which layout: global does not have"),
         ({"extractor": "faster_rcnn", "layout": "regions", "flavour": "d2"}, "which only bottom_up has"),
         (
@@ -146,14 +137,3 @@ def test_bottom_up_gets_its_rules(archive, images, tmp_path, monkeypatch):
     weights, flavour, settings, _ = asked
     assert (weights, flavour) == (Path("w.pkl"), "d2")
     assert (settings.selection, settings.resize, settings.most) == ("class_agnostic", "pillow", 36)
-
-
-def test_a_network_is_told_where_to_look(archive, images, tmp_path):
-    _, weights = fresh("test_resnet", tmp_path)
-    there, some = Photographs(archive), images.iloc[:4]
-    asked = spec(**TILES | {"extractor": "test_resnet", "regions": 4, "short": 64})
-    extract_as_configured(asked, there, some, tmp_path / "t.npy", workers=0, weights=weights)
-    assert np.load(tmp_path / "t.npy").shape[:2] == (4, 4)
-    boxes = pd.read_parquet(tmp_path / "t.regions.parquet")
-    assert len(boxes) == 16 and (boxes.x1 < boxes.x2).all()
-    assert json.loads((tmp_path / "t.source.json").read_text())["proposals"] == "tiles"
