@@ -33,7 +33,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.console import Bar
 from fivesentences.corpus import Photographs, decode
 from fivesentences.features import extract_features

@@ -28,8 +28,8 @@ import numpy as np
 import torch
 
 from captions import machine
-from fivesentences.config import check
 from fivesentences.config.documents import SubspaceTraining
+from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.features.document_inputs import Inputs

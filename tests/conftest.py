@@ -14,7 +14,7 @@ from fivesentences.machine import find_a_cache
 from host import running_host
 
 if TYPE_CHECKING:
-    from fivesentences.config import Scale
+    from fivesentences.config.scales import Scale
     from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +54,7 @@ def studies() -> dict[str, Study]:
 @pytest.fixture(scope="session")
 def make_scale() -> Callable[..., Scale]:
     """A tiny scale, some of whose keys may be changed."""
-    from fivesentences.config import Scale
+    from fivesentences.config.scales import Scale
 
     # Enough rows for most tests, and few enough to make results up quickly.
     losses = ["hardest", "all", "knn3", "max", "sum", "knn5", "knn10", "sam_paper_random", "sam_released_random"]

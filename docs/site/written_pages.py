@@ -14,8 +14,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticUndefined
 
-from fivesentences.config import Catalogue, Hyperparameters, Scale
 from fivesentences.config.cluster import Cluster
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.documents import (
     AnyDocuments,
     CategoryScale,
@@ -23,7 +23,9 @@ from fivesentences.config.documents import (
     OtherCategorySeeds,
     SubspaceTraining,
 )
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.metrics import metrics_table
+from fivesentences.config.scales import Scale
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin import ScheduledMarginSpec

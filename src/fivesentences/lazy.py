@@ -8,14 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def lazily(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+def _listed(offered: str | Sequence[str]) -> Sequence[str]:
+    return offered.split() if isinstance(offered, str) else offered
+
+
+def lazily(package: str, names: Mapping[str, str | Sequence[str]]) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package.
 
     Args:
         package: Its ``__name__``.
-        names: The names that each of its modules offers.
+        names: Names that each of its modules offers, in a list or separated by spaces.
     """
-    module_of = {name: module for module, offered in names.items() for name in offered}
+    module_of = {name: module for module, offered in names.items() for name in _listed(offered)}
 
     def found(name: str) -> Any:
         if name not in module_of:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from fivesentences.config import Scale, check, config_file, read, study_file
+from fivesentences.config.files import config_file, study_file
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.study.runs import RunFile, RunSpec

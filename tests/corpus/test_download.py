@@ -11,7 +11,7 @@ import pytest
 import requests
 import trustme
 
-from fivesentences.config import CatalogueEntry, CatalogueFile
+from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.corpus import download, fetch, find_mirror
 from fivesentences.errors import InputError
 from kill import Program
@@ -125,7 +125,7 @@ def test_an_interrupted_download_resumes_where_it_stopped(host, tmp_path, monkey
 def test_a_killed_download_leaves_only_a_part_and_the_next_resumes_there(host, tmp_path):
     host.hang_up_after = 1_000_000
     host.keeps_waiting.set()  # the connection stays open without a byte, so the kill comes in its midst
-    code = "import sys; from pathlib import Path; from fivesentences.config import CatalogueEntry; "
+    code = "import sys; from pathlib import Path; from fivesentences.config.datasets import CatalogueEntry; "
     code += "from fivesentences.corpus import fetch; entry = CatalogueEntry.model_validate_json(sys.argv[1]); "
     code += "fetch(entry, 'mine', 'archive', Path(sys.argv[2]), None)"
     with Program(code, entry(host.url, SHA).model_dump_json(), tmp_path) as program:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.plan.plan import Plan, plan_of
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ import pytest
 from PIL import Image
 
 from edge_cases import ids, refused, right
-from fivesentences.config import FolderData
+from fivesentences.config.datasets import FolderData
 from fivesentences.corpus import COLUMNS, Corpus, Photographs, decode, load, load_folder
 from fivesentences.semantics import cider_matrix
 

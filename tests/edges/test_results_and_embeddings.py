@@ -18,8 +18,8 @@ import torch
 from PIL import Image
 
 from edge_cases import ids, refused, right
-from fivesentences.config import check
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec

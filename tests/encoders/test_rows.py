@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.plan import plan_of
 from fivesentences.study.study import Study

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
 from fivesentences.errors import InputError
 from fivesentences.evaluation.benchmark_captions import SOURCES, benchmark_split
 from fivesentences.evaluation.protocols import PROTOCOLS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.config import Hyperparameters
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus, load_flickr8k, load_karpathy
 from fivesentences.errors import InputError
 from fivesentences.evaluation.margins import (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.evaluation.run import Evaluated, RunEvaluator, evaluate_runs

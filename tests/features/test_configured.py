@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec, check
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import check
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features

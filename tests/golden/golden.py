@@ -26,7 +26,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.machine import cpu_kind
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan, plan_of

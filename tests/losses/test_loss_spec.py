@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.losses import Loss, LossSpec, TripletLoss
 from fivesentences.models.matching import TrainingScores

@@ -15,7 +15,7 @@ import torch
 import yaml
 from pydantic import create_model
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.config.types import PhiName
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, TripletLoss

@@ -12,7 +12,8 @@ import torch
 import yaml
 
 from fivesentences import models
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, build_model, from_released, specs

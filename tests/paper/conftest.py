@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.config import Catalogue, Scale, as_list, read
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.metrics import METRICS
-from fivesentences.config.scales import JUDGED_LOADER, LABELS
+from fivesentences.config.reading import read
+from fivesentences.config.scales import JUDGED_LOADER, LABELS, Scale
+from fivesentences.config.types import as_list
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of

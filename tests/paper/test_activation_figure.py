@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.paper.context import Context
 from fivesentences.paper.rendering import drawing_of
 from fivesentences.study.exhibits import ActivationFigure

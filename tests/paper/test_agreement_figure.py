@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import Judge
 from fivesentences.config.scales import JUDGED_LOADER
+from fivesentences.config.types import Judge
 from fivesentences.errors import InputError
 from fivesentences.paper.figures.agreement import BINS, bin_pairs
 

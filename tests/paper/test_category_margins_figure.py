@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.lines import looks_of_categories

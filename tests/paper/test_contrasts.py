@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
 from fivesentences.evaluation.tidy import read_per_image

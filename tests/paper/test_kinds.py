@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from pydantic import Field
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import collect
 from fivesentences.paper import rendering
 from fivesentences.paper.context import Context

@@ -8,7 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.context import Context

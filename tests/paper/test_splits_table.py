@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.paper.context import Context
 from fivesentences.paper.rendering import table_of

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.study.study import Study
 

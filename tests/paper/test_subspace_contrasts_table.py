@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.paper import rendering

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_subspace_table
 from fivesentences.paper import rendering

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Scale, check, read
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
 from fivesentences.plan.claimed import MethodCell, RunCell, run_cells

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Catalogue, check, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import check, read
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
 from fivesentences.study.exhibits import ContrastSpec, rows_of_contrasts

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.pages import GALLERY, PageRules

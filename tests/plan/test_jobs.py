@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
 from fivesentences.plan.jobs import ensemble_jobs, training_jobs
 from fivesentences.study.runs import EnsembleRun, RunSpec

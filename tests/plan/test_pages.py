@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.plan.pages import PageRules, every_output
 from fivesentences.plan.plan import plan_of
 

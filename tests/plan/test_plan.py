@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, FeatureSpec, Scale, check, extended, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.features import FeatureSpec
 from fivesentences.config.metrics import METRICS, Metric
+from fivesentences.config.reading import check, extended, read
+from fivesentences.config.scales import Scale
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin

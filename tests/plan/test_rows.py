@@ -6,7 +6,8 @@ import functools
 
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.study.expand import (
     Row,

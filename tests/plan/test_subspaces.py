@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Catalogue, Scale, check, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.places import Places

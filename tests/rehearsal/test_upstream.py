@@ -11,8 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import project_folder
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.judgements import load_cxc
 from fivesentences.corpus.karpathy import load_karpathy

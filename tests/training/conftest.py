@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec, Hyperparameters
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec

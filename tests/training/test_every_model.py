@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable

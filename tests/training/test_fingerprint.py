@@ -23,7 +23,8 @@ CLIP = "    gradient_clip: float = Field(default="
 ASK = """
 import json, sys
 from pathlib import Path
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.plan.plan import plan_of
 from fivesentences.study.runs import FORMAT
 from fivesentences.training.fingerprint import code_of_run

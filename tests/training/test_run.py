@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from fivesentences.corpus import Corpus, take_fraction
-from fivesentences.errors import InputError, install
+from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
 from fivesentences.losses import LossSpec
 from fivesentences.models import model_spec
@@ -147,13 +147,6 @@ def test_a_split_without_images_is_named(inputs, spec_of, tmp_path, missing):
     Corpus("tiny", table[table["split"] != missing]).write(tmp_path / "corpus.parquet")
     with pytest.raises(InputError, match=f"'{missing}'"):
         train_run(spec_of(), tmp_path / "corpus.parquet", inputs.features, tmp_path / "run")
-
-
-@pytest.mark.parametrize("device", ["tpu", "cuda"])
-def test_a_device_that_is_not_there_is_named(inputs, spec_of, tmp_path, monkeypatch, device):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=f"device is '{device}'"):
-        train_run(spec_of(), *inputs, tmp_path, device=device)
 
 
 def test_weights_that_are_damaged_or_foreign_are_refused(inputs, spec_of, tmp_path):
@@ -305,16 +298,6 @@ def test_one_run_that_fails_does_not_keep_the_others_from_finishing(inputs, thre
     del trained[:]
     train_runs(three)
     assert trained == [three[1].spec.name]
-
-
-def test_mistakes_of_several_runs_are_told_together(three, monkeypatch):
-    def refuse(spec, *arguments, **named):
-        raise InputError(f"seed {spec.seed} lacks torch", cure=install("train"))
-
-    monkeypatch.setattr(run_module, "train_run", refuse)
-    with pytest.raises(InputError) as error:
-        train_runs([three[0], three[2]])
-    assert [line.split(" lacks")[0] for line in str(error.value).splitlines()] == ["seed 0", "seed 1"]
 
 
 @pytest.mark.parametrize("name", [RECORD, "similarity_test.npy"])

@@ -11,8 +11,9 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from fivesentences.config import Scale, read
 from fivesentences.config.documents import AnyDocuments
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus.divisions import divide, write_division
 from fivesentences.corpus.loading_documents import load_documents
 from fivesentences.plan.places import Places

@@ -17,7 +17,8 @@ import torch
 import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import plan_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.io import strip_wildcard_constraints
 
-from fivesentences.config import nearby
+from fivesentences.config.files import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.storage import remove_leftovers

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.encoders import CaptionedImages, Run, Settings, embed, load_encoder, parse_encoder

@@ -1,6 +1,6 @@
 """One dual encoder, in the cache of the library that downloads it."""
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.encoders import Settings, load_encoder, parse_encoder
 from fivesentences.encoders.spec import EncoderSpec

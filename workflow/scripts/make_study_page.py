@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.shell import Site

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.context import Context
 from fivesentences.paper.rendering import write_exhibit

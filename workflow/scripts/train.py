@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.study.runs import RunSpec
 from fivesentences.training import Run, train_runs

@@ -89,7 +89,8 @@ def corpus_of(dataset: str, split: str, data: Path, mirror: Path | None, catalog
 
 
 def _of_benchmark(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path) -> Corpus:
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import read
     from fivesentences.evaluation.benchmark_captions import benchmark_split
 
     folders = [data] if mirror is None else [data, mirror]

@@ -183,7 +183,8 @@ def java_findings(mirror: Path | None) -> Iterator[Finding]:
 
 def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
     """Look for the files of each dataset; an excerpt stands in for its whole file."""
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import read
     from fivesentences.corpus.catalogue import at_hand
 
     if mirror is None:
@@ -298,7 +299,7 @@ def _kept(plan: Plan, job: PlannedJob) -> int:
 
 def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
     """Images and captions of each split, as the scale or the catalogue says."""
-    from fivesentences.config import ScenesData
+    from fivesentences.config.datasets import ScenesData
 
     data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
     if isinstance(data, ScenesData):

@@ -14,7 +14,7 @@ from fivesentences.errors import InputError, did_you_mean
 
 def catalogue_of(given: Path | None) -> Path:
     """The list of downloads: the given one, or that of the current folder, or else the project's own."""
-    from fivesentences.config import CATALOGUE, config_file
+    from fivesentences.config.files import CATALOGUE, config_file
 
     return given or config_file(CATALOGUE, Path("config"))
 
@@ -49,8 +49,9 @@ def download(
 
         fivesentences download --pointers
     """
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config.datasets import Catalogue
     from fivesentences.config.pointers import pointers_of, write_pointers
+    from fivesentences.config.reading import read
     from fivesentences.corpus.download import fetch, find_mirror
 
     mirror = find_mirror(mirror)

@@ -67,7 +67,8 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Catalogue, check, extended
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import check, extended
     from fivesentences.documents import read_yaml
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import plan_of, scale_of

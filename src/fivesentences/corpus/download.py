@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from fivesentences.config import CatalogueEntry, CatalogueFile
+from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors

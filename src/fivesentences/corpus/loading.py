@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, PrecompData
+from fivesentences.config.datasets import CatalogueData, CatalogueLoader, FolderData, PrecompData
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.karpathy import load_karpathy

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.config import Catalogue, CatalogueData
-from fivesentences.config.datasets import CatalogueLoader
+from fivesentences.config.datasets import Catalogue, CatalogueData, CatalogueLoader
 from fivesentences.corpus import Corpus, load, take_captions
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.errors import Cure, InputError

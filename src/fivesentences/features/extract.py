@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences import machine
-from fivesentences.config import FeatureSpec, Layout
-from fivesentences.config.features import REGIONS, RULES
-from fivesentences.config.types import Crops, Precision
+from fivesentences.config.features import REGIONS, RULES, FeatureSpec
+from fivesentences.config.types import Crops, Layout, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
 from fivesentences.corpus.photographs import Photographs

@@ -29,8 +29,7 @@ from fivesentences.features.exactness import exact, on_one_thread
 from fivesentences.storage import sha256_of
 
 if TYPE_CHECKING:
-    from fivesentences.config import Layout
-    from fivesentences.config.types import Crops, Precision
+    from fivesentences.config.types import Crops, Layout, Precision
 
 # Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8, 32 with
 # 32). Both are fixed, not tuned at run time, because the last digits of sums depend on them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.numbers.published import PublishedRow, read_published
 from fivesentences.study.exhibits import Exhibit

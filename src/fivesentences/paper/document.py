@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.metrics.latex import escape_latex
 from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.tables.table import Table

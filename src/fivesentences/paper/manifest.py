@@ -16,7 +16,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from fivesentences.config import Scale, as_list
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.documents import read_formatted
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fivesentences.config import Inference, Scale, as_list
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import Inference, as_list
 from fivesentences.losses import LossSpec
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed

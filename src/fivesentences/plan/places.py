@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.losses import LossSpec
 from fivesentences.semantics.registry import parse_name
 from fivesentences.study.runs import RunSpec

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import CATALOGUE, Catalogue, Scale, check, config_file, extended, read, study_file
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.files import CATALOGUE, config_file, study_file
+from fivesentences.config.reading import check, extended, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.pages import PageRules, every_output
 from fivesentences.plan.places import Places

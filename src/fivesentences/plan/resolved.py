@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Catalogue, FeatureSpec, References, Scale
-from fivesentences.config.datasets import PrecompData, ReleasedRegions
-from fivesentences.config.scales import RIGHT
+from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.scales import RIGHT, Scale
+from fivesentences.config.types import References
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec

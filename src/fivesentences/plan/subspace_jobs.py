@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.places import Places
 from fivesentences.study.expand import rows_shown, subspace_runs_of

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fivesentences.config import CellSpec, Scale, as_list
-from fivesentences.config.types import fits
+from fivesentences.config.scales import CellSpec, Scale
+from fivesentences.config.types import as_list, fits
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.models import MODELS, widths_of
 from fivesentences.study.phis import mistake_in

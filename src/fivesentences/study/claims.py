@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config import Direction, Fraction, Inference, Name, PhiName, Strict, as_list
-from fivesentences.config.types import Count
+from fivesentences.config.types import Count, Direction, Fraction, Inference, Name, PhiName, Strict, as_list
 from fivesentences.study.exhibits import ColumnSpec
 
 Expect = Literal["more", "less", "same", "not_less"]

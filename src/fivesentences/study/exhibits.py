@@ -11,25 +11,27 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from fivesentences.config import (
+from fivesentences.config.documents import Selection
+from fivesentences.config.metrics import METRICS, metric_of, pattern_of
+from fivesentences.config.scales import JudgeSpec
+from fivesentences.config.types import (
     CaptionsPerImage,
+    Count,
     Direction,
     EvaluationPhi,
     Fraction,
     Inference,
     Judge,
-    JudgeSpec,
     Name,
     PhiName,
+    Positive,
     References,
+    Share,
     Statistic,
     Strict,
     Variant,
     as_list,
 )
-from fivesentences.config.documents import Selection
-from fivesentences.config.metrics import METRICS, metric_of, pattern_of
-from fivesentences.config.types import Count, Positive, Share
 
 Folds = Annotated[int, Field(strict=True, ge=2, le=100)]
 ReadFolds = Folds | Literal["first of 5"]

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from fivesentences.config import INFERENCES, FeatureSpec, Hyperparameters, Inference, Scale, as_list
 from fivesentences.config.documents import CategoryScale, Selection
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import Hyperparameters
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import INFERENCES, Inference, as_list
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import ModelSpec, model_spec

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from fivesentences.config import Scale, as_list, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.study.checks import Names, names_of
 from fivesentences.study.study import Study
 

@@ -10,12 +10,21 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, ValidationError, model_validator
 
-from fivesentences.config import INFERENCES, Inference
 from fivesentences.config.documents import Prepare, SubspaceTraining
 from fivesentences.config.features import FeatureSpec
 from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.config.reading import check
-from fivesentences.config.types import CaptionsPerImage, Count, Fraction, Name, RunSeed, Seed, Strict
+from fivesentences.config.types import (
+    INFERENCES,
+    CaptionsPerImage,
+    Count,
+    Fraction,
+    Inference,
+    Name,
+    RunSeed,
+    Seed,
+    Strict,
+)
 from fivesentences.documents import read_yaml
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from fivesentences.config import EvaluationPhi, Name, Scale, Strict, as_list, claims_files, read, study_file
+from fivesentences.config.files import claims_files, study_file
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec

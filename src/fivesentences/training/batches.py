@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import Hyperparameters
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.errors import InputError
 from fivesentences.training.vocabulary import PAD, Vocabulary
 

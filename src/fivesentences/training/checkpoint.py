@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation

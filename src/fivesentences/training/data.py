@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import Layout
+from fivesentences.config.types import Layout
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows

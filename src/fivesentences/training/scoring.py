@@ -10,10 +10,11 @@ import torch
 from fivesentences.config.types import DevSelection
 from fivesentences.console import Bar
 from fivesentences.corpus import Corpus
-from fivesentences.metrics import nsum, rsum
+from fivesentences.metrics.ncs import nsum
+from fivesentences.metrics.recall import rsum
 from fivesentences.models import Matcher
 from fivesentences.models.matching import concatenate
-from fivesentences.semantics import cider_matrix
+from fivesentences.semantics.cider import cider_matrix
 from fivesentences.training.batches import batches_by_length
 from fivesentences.training.data import Split
 

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims

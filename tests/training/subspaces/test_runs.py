@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputErrors

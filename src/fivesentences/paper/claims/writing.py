@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.documents import read_formatted
 from fivesentences.paper.claims.ledger import Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict

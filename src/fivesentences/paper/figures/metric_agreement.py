@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at

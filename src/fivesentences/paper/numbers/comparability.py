@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivesentences.config import as_list
+from fivesentences.config.types import as_list
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.study.exhibits import PublishedSetting
 from fivesentences.study.expand import Row

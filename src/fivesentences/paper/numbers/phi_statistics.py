@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.phi_statistics import read_statistics
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from fivesentences.config import Scale
 from fivesentences.config.metrics import metric_of
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.study.exhibits import ColumnSpec
 

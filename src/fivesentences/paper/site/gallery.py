@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from PIL import Image
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.disagreements import CLOSE, FOUND, read_disagreements

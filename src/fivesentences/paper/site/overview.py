@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of, words_for

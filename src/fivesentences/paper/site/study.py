@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.paper.claims.writing import Stored, counted
 from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes

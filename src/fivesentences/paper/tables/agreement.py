@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fivesentences.config import JudgeSpec
+from fivesentences.config.scales import JudgeSpec
 from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.agreements import Agreement, Agreements, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow, published_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import JudgeSpec, Scale
+from fivesentences.config.scales import JudgeSpec, Scale
 from fivesentences.paper.numbers.agreements import Agreement, Agreements
 from fivesentences.paper.text.names import unique
 from fivesentences.study.exhibits import OTHER_IMAGES

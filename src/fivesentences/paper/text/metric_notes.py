@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import Scale, as_list
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.paper.numbers.results import Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, phi_in_words, unique

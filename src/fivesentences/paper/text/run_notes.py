@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.encoders.naming import PLACE
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import loss_in_words

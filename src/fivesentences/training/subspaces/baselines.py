@@ -21,7 +21,6 @@ from torch.nn import functional
 from fivesentences.config.documents import SubspaceTraining
 from fivesentences.features.document_inputs import Inputs, Vectors
 from fivesentences.losses.scheduled_margin import all_negatives, different_category, hinges_of
-from fivesentences.models.subspaces.correlations import LinearProjector, canonical
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
 from fivesentences.training.subspaces.autograd_training import Batch, SubspaceModule, perceptron
@@ -104,6 +103,8 @@ class DeepCCANetworks(SubspaceModule):
 
     def projector(self, train: Batch) -> Projector:
         """Combine the networks and linear CCA of their outputs for the training documents."""
+        from fivesentences.models.subspaces.correlations import canonical  # needs the extra subspaces
+
         networks = super().projector(train)
         images, texts = networks(train.images.numpy(), train.texts.numpy())
         return DeepCCAProjector(networks, canonical(images, texts))
@@ -114,7 +115,7 @@ class DeepCCAProjector:
     """Networks, and canonical directions of their outputs."""
 
     networks: Projector
-    directions: LinearProjector
+    directions: Projector
 
     def __call__(self, images: Vectors, texts: Vectors) -> tuple[Vectors, Vectors]:
         """``[documents, dimensions]`` of each modality."""

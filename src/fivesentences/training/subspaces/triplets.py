@@ -25,7 +25,7 @@ from fivesentences.losses.scheduled_margin import (
     hinges_of,
     unit,
 )
-from fivesentences.metrics import category_map
+from fivesentences.metrics.category import category_map
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents
