@@ -70,7 +70,7 @@ def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
     start = ("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
     said = run(*start)
     assert said.code == 1
-    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png' cannot be decoded")
+    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png': cannot be decoded")
     assert not Path("f.npy").exists()
     said = run(*start, "--on-corrupt", "skip")
     assert said.out == "f.npy: 6 images, 1,199 numbers (float32)\n"

@@ -181,7 +181,7 @@ def test_a_corrupt_image_is_named_and_what_is_done_is_kept(run, files, clip, pho
     Path("copy/5.png").write_bytes(whole[: len(whole) // 2])
     given = ("embed", f"transformers:{clip}", "--images", "copy", *OF_FILES, "-o", "out", "--device", "cpu")
     said = run(*given)
-    assert said.code == 1 and "photograph '5.png' cannot be decoded" in said.err and "Traceback" not in said.err
+    assert said.code == 1 and "photograph '5.png': cannot be decoded" in said.err and "Traceback" not in said.err
     assert len(list(Path("out").glob(".images.unfinished/*/[!.]*.npz"))) == 2
     Path("copy/5.png").write_bytes(whole)
     assert run(*given).code == 0

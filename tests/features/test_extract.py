@@ -214,8 +214,8 @@ def test_truncated_photographs_are_named_at_the_end_and_finished_work_stays(arch
     with pytest.raises(InputError) as caught:
         extract_features(Photographs(broken), images, "grid_descriptors", "global", out, workers=2, chunk_size=4)
     first, second = str(caught.value).split("\n")
-    assert first.startswith(f"{broken}: photograph '7.png' cannot be decoded")
-    assert second.startswith(f"{broken}: photograph '43.png' cannot be decoded")
+    assert first.startswith(f"{broken}: photograph '7.png': cannot be decoded")
+    assert second.startswith(f"{broken}: photograph '43.png': cannot be decoded")
     assert len(finished(out)) == 11
     assert out.read_bytes() == b"an earlier result"
     # With whole photographs in their place only these are described.
@@ -246,12 +246,12 @@ def test_corrupt_photographs_can_be_skipped_or_become_zeros(archive, images, tmp
         assert json.loads(out.with_suffix(".corrupt.json").read_text())["images"].keys() == done.corrupt.keys()
     said = capsys.readouterr().err
     assert "3 of 44 photographs cannot be read and have no row (see features.corrupt.json):" in said
-    assert "photograph '20.png' cannot be decoded" in said
+    assert "photograph '20.png': cannot be decoded" in said
     extract_features(Photographs(archive), images, *arguments[2:], **options)
     assert not out.with_suffix(".corrupt.json").exists()
 
     hopeless = with_other_bytes(archive, tmp_path / "hopeless.zip", lambda name, data: data[:40])
-    with pytest.raises(InputError, match=r"photograph '0\.png' cannot be decoded"):
+    with pytest.raises(InputError, match=r"photograph '0\.png': cannot be decoded"):
         extract_features(Photographs(hopeless), images, *arguments[2:], **options, on_corrupt="skip")
 
 

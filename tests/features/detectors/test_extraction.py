@@ -146,7 +146,7 @@ def test_broken_photographs_are_named_at_the_end(small, folder, tmp_path):
     (folder / "3.png").write_bytes(whole)
     done = extracted(folder, small, out, on_corrupt="skip")
     assert (done.images, len(done.corrupt)) == (4, 1)
-    assert "'1.png' cannot be decoded" in done.corrupt[0]
+    assert "'1.png': cannot be decoded" in done.corrupt[0]
     assert read_source(out)["skipped"] == ["1.png"]
     with Table(out) as table:
         assert list(table.outline.ids) == ["0", "2", "3", "4"]
