@@ -29,8 +29,8 @@ from fivesentences.losses import LossSpec, TripletLoss
 from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
 from fivesentences.models import MODELS, ModelSpec
 from fivesentences.models.subspaces.specs import AnyMethod
-from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.study.claims import Claims
+from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
 
 FILES: dict[str, Any] = {

@@ -12,7 +12,7 @@ import yaml
 from fivesentences.config import Scale, check, config_file, read, study_file
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
-from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -14,8 +14,8 @@ from fivesentences.evaluation.tidy import SUMMED, contributions, frame_of_run, r
 from fivesentences.metrics import ncs, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
-from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics import write_phi
+from fivesentences.study.runs import RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 SIZES = {"equal numbers": [5] * 12, "different numbers": [1, 2, 7, 3, 1, 1, 4, 2, 2, 5, 1, 9]}

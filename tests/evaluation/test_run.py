@@ -29,10 +29,9 @@ from fivesentences.evaluation.tidy import (
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.runs import RunSpec
 from fivesentences.retrieval import Gallery, rescore
 from fivesentences.semantics import write_phi
+from fivesentences.study.runs import EnsembleRun, RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]

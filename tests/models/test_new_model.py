@@ -17,7 +17,7 @@ from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
 from fivesentences.models import MODELS, build_model, from_released, specs
 from fivesentences.models.matching import TrainingScores, concatenate
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.study.expand import runs_of_scale
 from fivesentences.study.study import Study as Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"

@@ -48,13 +48,11 @@ from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.rendering import OF_RESULTS, drawing_of, write_exhibit
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.storage import write_json
 from fivesentences.study.exhibits import OTHER_IMAGES
+from fivesentences.study.runs import EnsembleRun, RunSpec, SubspaceRun
 from fivesentences.study.study import Study, read_study
 from fivesentences.study.study import read_claims as claims_of_papers
 from fivesentences.training.hinges import HingeValues

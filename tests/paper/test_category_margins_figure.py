@@ -10,7 +10,7 @@ from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.lines import looks_of_categories
 from fivesentences.paper.rendering import drawing_of
-from fivesentences.plan.subspaces import subspace_rows
+from fivesentences.study.expand import subspace_rows
 from fivesentences.study.study import Study
 from many_categories import PASCAL, category_margins
 

@@ -13,8 +13,8 @@ from fivesentences.evaluation.tidy import read_per_image
 from fivesentences.paper import rendering
 from fivesentences.paper.context import Context
 from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words
-from fivesentences.plan.contrasts import contrasts_of
 from fivesentences.storage import write_json
+from fivesentences.study.expand import contrasts_of
 from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}

@@ -15,7 +15,7 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines
 from fivesentences.paper.text.labels import line_labels
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.study.expand import runs_of_scale
 
 FIGURE = "five_sentences/figure3"
 

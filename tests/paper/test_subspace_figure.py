@@ -11,7 +11,7 @@ from fivesentences.paper.context import Context
 from fivesentences.paper.figures.subspace import margins_at
 from fivesentences.paper.numbers.published import COLUMNS
 from fivesentences.paper.rendering import drawing_of
-from fivesentences.plan.subspaces import subspace_rows
+from fivesentences.study.expand import subspace_rows
 from fivesentences.study.study import Study
 from many_categories import PASCAL, category_margins, projection
 

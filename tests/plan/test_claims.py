@@ -13,9 +13,9 @@ from fivesentences.paper.numbers.published import read_published
 from fivesentences.plan.claimed import MethodCell, RunCell, run_cells
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.runs import RunSpec
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
+from fivesentences.study.expand import expand_rows
+from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import PaperClaims, read_claims
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -8,11 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from fivesentences.config import Catalogue, check, read
-from fivesentences.plan.contrasts import contrasts_of
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
 from fivesentences.study.exhibits import ContrastSpec, rows_of_contrasts
+from fivesentences.study.expand import contrasts_of, expand_rows
 from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,8 @@ import pytest
 
 from fivesentences.config import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.jobs import ensemble_jobs, training_jobs
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import EnsembleRun, RunSpec
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:

@@ -8,7 +8,7 @@ import pytest
 
 from fivesentences.config import Scale, read
 from fivesentences.errors import InputError
-from fivesentences.plan.rows import (
+from fivesentences.study.expand import (
     Row,
     ensembles_of_rows,
     evaluated_of_rows,

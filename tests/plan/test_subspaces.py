@@ -17,9 +17,9 @@ from fivesentences.errors import InputError
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.subspace_runs import PlacedRun
-from fivesentences.plan.subspaces import subspace_contrasts, subspace_rows
 from fivesentences.study.exhibits import Exhibit, Source, SubspaceContrastSpec, SubspaceRowSpec
+from fivesentences.study.expand import subspace_contrasts, subspace_rows
+from fivesentences.study.runs import PlacedRun
 from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -13,7 +13,7 @@ from fivesentences.config import FeatureSpec, Hyperparameters
 from fivesentences.corpus import Corpus
 from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training import train_run
 from fivesentences.training.fingerprint import OUTPUTS, RECORD
 from fivesentences.training.loop import Training

@@ -25,7 +25,7 @@ import json, sys
 from pathlib import Path
 from fivesentences.config import Scale, read
 from fivesentences.plan.plan import plan_of
-from fivesentences.plan.runs import FORMAT
+from fivesentences.study.runs import FORMAT
 from fivesentences.training.fingerprint import code_of_run
 
 config = Path(sys.argv[1])

@@ -18,8 +18,7 @@ from fivesentences.storage import check_writable
 if TYPE_CHECKING:
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import Plan
-    from fivesentences.plan.runs import RunSpec
-    from fivesentences.plan.subspace_runs import PlacedRun
+    from fivesentences.study.runs import PlacedRun, RunSpec
 
 
 def train(
@@ -72,7 +71,7 @@ def train(
     from fivesentences.documents import read_yaml
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import plan_of, scale_of
-    from fivesentences.plan.runs import RunSpec
+    from fivesentences.study.runs import RunSpec
 
     if not list_only:
         need("torch", "train", "training")
@@ -108,7 +107,7 @@ def train(
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
     if isinstance(content, dict) and "run" in content:
-        from fivesentences.plan.runs import RunFile
+        from fivesentences.study.runs import RunFile
 
         noted = check(RunFile, content, str(what))
         spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)

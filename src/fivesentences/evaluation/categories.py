@@ -22,7 +22,7 @@ from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_tabl
 from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
 from fivesentences.metrics.chance import expected_average_precision
 from fivesentences.metrics.ranking import QueryBlock, read_rankings
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 
 DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
 CHANCE = "mAP by chance"

@@ -20,13 +20,11 @@ from fivesentences.evaluation.tidy import contributions, frame_of_run, read_reco
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.encoded import EncodedRun, Scored
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.readings import method_and_folds
 from fivesentences.retrieval import hubness
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
+from fivesentences.study.runs import EncodedRun, EnsembleRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -48,7 +46,7 @@ class Evaluated:
         spec: Its settings.
         similarity: ``[images, captions]`` of the split, as ``.npy``.
         inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds; see
-            ``plan.readings``.
+            ``study.runs``.
     """
 
     spec: Scored

@@ -10,9 +10,8 @@ from typing import Literal
 from fivesentences.config import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.paper.numbers.published import PublishedRow, read_published
-from fivesentences.plan.rows import Row, expand_rows
-from fivesentences.plan.subspaces import SubspaceRow, subspace_rows
 from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import Row, SubspaceRow, expand_rows, subspace_rows
 from fivesentences.study.study import Study
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from fivesentences.config import Inference, Scale, as_list
 from fivesentences.losses import LossSpec
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
 from fivesentences.study.exhibits import ColumnSpec, Summed
+from fivesentences.study.runs import RunSpec, SubspaceRun
 from fivesentences.study.study import Study
 
 BEGINNING = 5  # epochs: a study that names fewer looks at the beginning of a run

@@ -8,8 +8,8 @@ from typing import Literal
 
 from fivesentences.config import FeatureSpec
 from fivesentences.losses import LossSpec
-from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics.registry import parse_name
+from fivesentences.study.runs import RunSpec
 
 ALL_CAPTIONS = "fraction=1"  # what ``captions_of`` calls the whole training split
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from fivesentences.config import CATALOGUE, Catalogue, Scale, check, config_file, extended, read, study_file
 from fivesentences.errors import InputError
-from fivesentences.plan.inherited import inheriting
 from fivesentences.plan.pages import PageRules, every_output
 from fivesentences.plan.places import Places
 from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rules import SETTINGS_OF_CONTENT
 from fivesentences.plan.steps import Files
+from fivesentences.study.inherited import inheriting
 from fivesentences.study.study import Study, read_claims, read_study
 
 

@@ -14,12 +14,12 @@ from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.plan.claimed import MethodCell, RunCell, cells_of
-from fivesentences.plan.encoded import EncodedRun
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.galleries import PlannedGallery, gallery_of
 from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
-from fivesentences.plan.rows import (
+from fivesentences.plan.subspace_jobs import ResolvedSubspaces
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import (
     encoded_of_rows,
     ensembles_of_rows,
     expand_rows,
@@ -27,9 +27,7 @@ from fivesentences.plan.rows import (
     rows_of_scale,
     runs_of_rows,
 )
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_jobs import ResolvedSubspaces
-from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec
 from fivesentences.study.study import PaperClaims, Study
 
 PAPERS_PHIS = ("cider", "spice")

@@ -18,17 +18,14 @@ from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.errors import InputError, did_you_mean
-from fivesentences.plan.contrasts import Contrast, contrasts_of
-from fivesentences.plan.encoded import EncodedRun, Scored, members_of
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
-from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
-from fivesentences.plan.runs import RunSpec, recorded_run
 from fivesentences.plan.steps import Files, Step, one_of
 from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
 from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import Contrast, Row, compared_rows, contrasts_of, evaluated_of_rows, expand_rows
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec, Scored, members_of, recorded_run
 
 TEST = "test"
 ON_DISK = {"features": ".npy", "images": ".images.parquet", "source": ".source.json"}  # of features, by their suffixes

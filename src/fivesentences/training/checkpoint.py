@@ -18,8 +18,8 @@ from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
-from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.storage import replacing
+from fivesentences.study.runs import RunFile, RunSpec
 from fivesentences.training.data import extras_of
 from fivesentences.training.fingerprint import check_record, differences
 from fivesentences.training.vocabulary import Vocabulary

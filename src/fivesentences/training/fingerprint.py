@@ -20,8 +20,8 @@ from fivesentences.errors import InputError
 from fivesentences.features.precomp import read_precomp
 from fivesentences.losses import Loss
 from fivesentences.models import MODELS
-from fivesentences.plan.runs import RunSpec
 from fivesentences.storage import sha256_of, write_json
+from fivesentences.study.runs import RunSpec
 
 PACKAGE = Path(fivesentences.__file__).parent
 # Code that affects how runs are trained.

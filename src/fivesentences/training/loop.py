@@ -24,7 +24,7 @@ from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW, Treatment
 from fivesentences.models.recurrence import GRU
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, training_order

@@ -18,8 +18,8 @@ from fivesentences.config.reading import check
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError, install
 from fivesentences.machine import device_named
-from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import remove_leftovers, replacing
+from fivesentences.study.runs import FORMAT, RunFile, RunSpec
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
 from fivesentences.training.fingerprint import begin, fingerprint, finish, finished_outputs

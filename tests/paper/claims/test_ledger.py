@@ -21,7 +21,7 @@ from fivesentences.paper.claims.writing import counted, counts_of, read_claims, 
 from fivesentences.paper.site.shell import Site
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan, plan_of
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 
 CONFIG = Path(__file__).parents[3] / "config"

@@ -18,8 +18,8 @@ from fivesentences.paper.site.gallery import LONGEST_SIDE, write_gallery, write_
 from fivesentences.paper.site.shell import Site, SitePage
 from fivesentences.plan.pages import GALLERY
 from fivesentences.plan.places import Places
-from fivesentences.plan.rows import expand_rows
 from fivesentences.storage import write_json
+from fivesentences.study.expand import expand_rows
 
 from .conftest import disagreements_of
 

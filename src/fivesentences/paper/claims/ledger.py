@@ -27,8 +27,6 @@ from fivesentences.paper.headline import kind_of
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
-from fivesentences.plan.subspaces import rows_shown
 from fivesentences.study.claims import (
     AnyTest,
     Claim,
@@ -40,6 +38,7 @@ from fivesentences.study.claims import (
     RunsTest,
 )
 from fivesentences.study.exhibits import ColumnSpec
+from fivesentences.study.expand import expand_rows, rows_shown
 from fivesentences.study.study import PaperClaims
 
 NO_PEOPLE = "scenes_truth"  # a judge that knows what was drawn: claims are about what people say

@@ -28,7 +28,7 @@ LEFT, ABOVE, PANEL, HEIGHT, BELOW, BESIDE = 0.5, 0.14, 4.3, 2.1, 0.46, 0.22
 
 
 def activation_figure(spec: ActivationFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Calculate the curves; see ``FigureSpec``. A scale without category retrieval has no use for them."""
+    """Calculate the curves. A scale without category retrieval has no use for them."""
     if context.scale.categories is None:
         return Drawing(pd.DataFrame(columns=COLUMNS), spec.notes, None)
     data = activation_curves([(curve.start, curve.steepness) for curve in spec.curves], spec.epochs)

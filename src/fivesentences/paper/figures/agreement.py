@@ -79,7 +79,7 @@ LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24
 
 
 def agreement_figure(spec: AgreementFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations; see ``FigureSpec``."""
+    """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations."""
     scale = context.scale
     agreements = read_agreements(path.with_suffix(".json") for path in numbers)
     files = zip(scale.judges, numbers, strict=True)

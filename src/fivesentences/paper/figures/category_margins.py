@@ -17,8 +17,8 @@ from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, 
 from fivesentences.paper.numbers.histories import of_run, read_category_margins
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import CategoryMarginsFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -32,7 +32,7 @@ ROOM = 0.17  # share of a panel's height, above and below its lines, for these n
 
 
 def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the margins between categories; see ``FigureSpec``.
+    """Collect the margins between categories.
 
     Raises:
         InputError: If a run recorded none.

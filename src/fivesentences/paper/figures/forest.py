@@ -24,8 +24,8 @@ from fivesentences.paper.text.contrast_notes import (
 from fivesentences.paper.text.names import listed
 from fivesentences.paper.text.numbers import MINUS, number, signed
 from fivesentences.paper.text.run_notes import notes_on_missing
-from fivesentences.plan.contrasts import contrasts_of
 from fivesentences.study.exhibits import ForestFigure, Summed
+from fivesentences.study.expand import contrasts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -39,7 +39,7 @@ SIZE, CHARACTERS = 7.2, 18.5
 
 
 def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the differences of its runs; see ``FigureSpec``."""
+    """Collect the differences of its runs."""
     study, scale = context.study, context.scale
     contrasts = contrasts_of(spec.contrasts, study, scale)
     found = measured_contrasts(contrasts, numbers, context.where(spec))

@@ -42,7 +42,7 @@ HOW_TO_READ = (
 
 
 def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the steps of each order; see ``FigureSpec``."""
+    """Collect the steps of each order."""
     shown = {*(phi for phi in spec.phis if context.scale.shows(phi)), LABELS}
     steps = [_steps(read_frame(path, "search for the pairs again", MEASURED), shown) for path in numbers]
     printed = context.published_rows(spec)

@@ -22,9 +22,9 @@ from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.rows import Row
 from fivesentences.study.exhibits import ColumnSpec, FrontFigure
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from fivesentences.paper.text.labels import Part, labels_of_settings
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, INFERENCES, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.rows import Row
 from fivesentences.study.exhibits import HubnessFigure
+from fivesentences.study.expand import Row
 from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ HOW_TO_READ = [
 
 
 def hubness_figure(spec: HubnessFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the hubs from the metrics of its runs; see ``FigureSpec``."""
+    """Collect the hubs from the metrics of its runs."""
     study, scale, rows = context.study, context.scale, context.rows(spec)
     evaluated = read_evaluations(numbers)
     data = _tidy(rows, {one["run"]: one for one in evaluated})

@@ -18,8 +18,8 @@ from fivesentences.paper.figures.lines import DASHES, LineEnd, Look, draw_labels
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import MarginByEpochFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -37,7 +37,7 @@ WRAPPED = 30
 
 
 def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect what was recorded of every epoch; see ``FigureSpec``.
+    """Collect what was recorded of every epoch.
 
     Raises:
         InputError: If a run has no triplets.

@@ -40,7 +40,7 @@ LOOKS = tuple(Look(COLOURS[colour], dashes) for colour, dashes in zip((5, 2, 4, 
 
 
 def margins_figure(spec: MarginsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect what was measured of the scale's datasets; see ``FigureSpec``."""
+    """Collect what was measured of the scale's datasets."""
     blocks = list(_blocks(spec, context, read_all_margins(numbers)))
     lines = [line for block in blocks for line in block.tidy()]
     notes = [*(_notes() if blocks else []), *spec.notes]

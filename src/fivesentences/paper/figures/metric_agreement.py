@@ -20,8 +20,8 @@ from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
-from fivesentences.plan.runs import RunSpec
 from fivesentences.study.exhibits import ColumnSpec, MetricAgreementFigure
+from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LABELS, CELL, GAP, TOP = 1.62, 0.34, 0.3, 0.55  # inches
 
 
 def metric_agreement_figure(spec: MetricAgreementFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the values of every run; see ``FigureSpec``."""
+    """Collect the values of every run."""
     evaluated = read_evaluations(numbers)
     runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
     data = _tidy(spec, context, runs, Results(tidy_of(evaluated, context.scale.scale)))

@@ -42,7 +42,7 @@ TITLE, VALUE = 0.2, 0.3
 
 
 def retrievals_figure(spec: RetrievalsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Show the retrievals that the evaluation chose; see ``FigureSpec``."""
+    """Show the retrievals that the evaluation chose."""
     study, rows = context.study, context.rows(spec)
     missing = [*notes_on_missing(study, context.scale, rows), *spec.notes]
     if not numbers:

@@ -21,8 +21,8 @@ from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.rows import Row
 from fivesentences.study.exhibits import SemanticRecallFigure
+from fivesentences.study.expand import Row
 from fivesentences.study.study import Study
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_lab
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
 from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, notes_on_left_out, place_of
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import StartAndShareFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -42,7 +42,7 @@ BASELINE = 5  # its colour, which no curve has
 
 
 def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the metric of its runs; see ``FigureSpec``.
+    """Collect the metric of its runs.
 
     Raises:
         InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).

@@ -20,8 +20,8 @@ from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed
 from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import SubspaceFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -37,7 +37,7 @@ SMALL, LEAST = 0.15, 0.22  # inches: a cell this wide has its number in small, o
 
 
 def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
-    """Collect the margins and the projection of one run; see ``FigureSpec``.
+    """Collect the margins and the projection of one run.
 
     Raises:
         InputError: If the run recorded no margins between categories, or a file has other columns.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fivesentences.config import as_list
 from fivesentences.paper.numbers.results import Measure, Results
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.readings import galleries_of
-from fivesentences.plan.rows import Row
 from fivesentences.study.exhibits import PublishedSetting
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import galleries_of, members_of
 
 
 def differing_settings(

@@ -10,8 +10,8 @@ from typing import Any
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
 from fivesentences.metrics.crossed import CrossedDifference
-from fivesentences.plan.contrasts import Contrast
 from fivesentences.study.exhibits import Summed
+from fivesentences.study.expand import Contrast
 
 
 @dataclass(frozen=True, kw_only=True)

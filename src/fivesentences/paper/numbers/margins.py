@@ -12,7 +12,7 @@ from fivesentences.config import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.margins import read_margins
 from fivesentences.losses import LossSpec
-from fivesentences.plan.rows import Row
+from fivesentences.study.expand import Row
 from fivesentences.study.study import Study
 
 Numbers = Mapping[str, Any]

@@ -14,8 +14,8 @@ from fivesentences.evaluation.categories import CHANCE, read_subspace_table
 from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
 from fivesentences.paper.numbers.contrasts import Difference, one_of
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
 from fivesentences.study.exhibits import SubspaceMeasure
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
 from fivesentences.paper.text.numbers import number, signed
-from fivesentences.plan.rows import Row, expand_rows
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.exhibits import GallerySpec
+from fivesentences.study.expand import Row, expand_rows
 from fivesentences.study.study import Study
 
 FORMAT = "fivesentences.gallery 1"

@@ -35,17 +35,17 @@ DECIMALS = 3
 
 
 def agreement_table(spec: AgreementTable, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill the table with the correlations of the scale's judges; see ``TableSpec``."""
+    """Fill the table with the correlations of the scale's judges."""
     return table_of_agreements(spec, context, read_agreements(numbers))
 
 
 def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agreements) -> Table:
     """Fill a table with correlations that were read."""
-    return _Filling(spec, context, agreements, context.published_rows(spec)).table
+    return _AgreementTableMaker(spec, context, agreements, context.published_rows(spec)).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _AgreementTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: AgreementTable

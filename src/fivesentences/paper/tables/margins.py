@@ -12,9 +12,9 @@ from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, mean_
 from fivesentences.paper.tables.table import Cell, Column, Group, Keys, Table, TableRow
 from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.paper.text.numbers import UNDEFINED
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.rows import Row
 from fivesentences.study.exhibits import MarginsTable
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import members_of
 
 CSV = (
     *((key, "") for key in ("dataset", "fraction", "loss", "row", "quantity", "epochs")),
@@ -76,12 +76,12 @@ QUANTITIES = (
 
 
 def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill the table with what was measured of the scale's datasets; see ``TableSpec``."""
-    return _Filling(spec, context, context.rows(spec), read_all_margins(numbers)).table
+    """Fill the table with what was measured of the scale's datasets."""
+    return _MarginsTableMaker(spec, context, context.rows(spec), read_all_margins(numbers)).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _MarginsTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: MarginsTable

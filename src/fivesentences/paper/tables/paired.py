@@ -22,10 +22,8 @@ from fivesentences.paper.text.contrast_notes import (
 )
 from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import notes_on_missing
-from fivesentences.plan.contrasts import Contrast, contrasts_of
-from fivesentences.plan.rows import Row
-from fivesentences.plan.subspaces import SubspaceContrast, subspace_contrasts
 from fivesentences.study.exhibits import SETTINGS, PairedTable, SubspaceContrastTable
+from fivesentences.study.expand import Contrast, Row, SubspaceContrast, contrasts_of, subspace_contrasts
 
 COLUMNS = (
     Column(("means", "A"), "A", {"statistic": "mean_a"}),

@@ -26,12 +26,12 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.published_notes import note_on_published_only, notes_on_beside
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
-from fivesentences.plan.rows import NO_TIME, Row
 from fivesentences.study.exhibits import (
     ColumnSpec,
     RunTable,
     inferences_of,
 )
+from fivesentences.study.expand import NO_TIME, Row
 from fivesentences.study.study import Study
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
@@ -52,7 +52,7 @@ DECIMALS = 1
 def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
     """Fill a table from the tidy table of results, one row per value; see ``Results``."""
     published = context.published_rows(spec, spec.published_rows)
-    return _Filling(spec, context, context.rows(spec), Results(frame), published).table
+    return _RunTableMaker(spec, context, context.rows(spec), Results(frame), published).table
 
 
 class GroupKey(NamedTuple):
@@ -94,7 +94,7 @@ class GroupKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _RunTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: RunTable

@@ -23,7 +23,7 @@ CSV = (
 
 
 def splits_table(spec: SplitsTable, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill the table with the sizes of the scale's corpora; see ``TableSpec``."""
+    """Fill the table with the sizes of the scale's corpora."""
     sizes = {path.stem: CorpusSizes.read(path) for path in numbers}
     published = context.published_rows(spec)
     columns = tuple(

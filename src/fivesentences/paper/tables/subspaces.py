@@ -24,8 +24,8 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_subspace_seeds,
     place_of,
 )
-from fivesentences.plan.subspaces import SubspaceRow
 from fivesentences.study.exhibits import SubspaceTable
+from fivesentences.study.expand import SubspaceRow
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
@@ -44,14 +44,14 @@ SIDES = DIRECTIONS | {"mean": "mean"}
 
 
 def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Path]) -> Table:
-    """Fill the table from the metrics of its runs; see ``TableSpec``."""
-    return _Filling(
+    """Fill the table from the metrics of its runs."""
+    return _SubspaceTableMaker(
         spec, context, context.subspace_rows(spec), SubspaceResults(numbers), context.published_rows(spec)
     ).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _SubspaceTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: SubspaceTable

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fivesentences.paper.text.names import INFERENCES, phi_in_words
-from fivesentences.plan.rows import Row
+from fivesentences.study.expand import Row
 from fivesentences.study.study import Study
 
 Part = Literal["dataset", "model", "loss", "fraction", "inference"]

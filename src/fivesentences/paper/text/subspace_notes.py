@@ -10,8 +10,8 @@ from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, SubspaceRes
 from fivesentences.paper.text.contrast_notes import FEW, notes_on_paired_seeds
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS, number
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow
 from fivesentences.study.study import Study
 
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}

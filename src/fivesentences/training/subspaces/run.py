@@ -22,8 +22,8 @@ from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs, Vectors, inputs_of
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
 from fivesentences.storage import replacing, write_json
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 from fivesentences.training.fingerprint import SETTINGS, begin, code_of, content_of, finish, finished_outputs
 from fivesentences.training.jobs import Hashes, Stop, Task, train_tasks
 from fivesentences.training.loop import reproducible

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from fivesentences.config import Scale, as_list, check
-from fivesentences.plan.checks import Names, names_of
+from fivesentences.study.checks import Names, names_of
 from fivesentences.study.study import Study
 
 Settings = Mapping[str, Any]

@@ -1,30 +1,47 @@
-"""Rows of a study at a scale: which dataset, model, loss and runs stand behind a line of a table."""
+"""Rows and contrasts of a study at a scale: which dataset, model, loss and runs stand behind a line of a table."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from fivesentences.config import INFERENCES, FeatureSpec, Hyperparameters, Inference, Scale, as_list
+from fivesentences.config.documents import CategoryScale, Selection
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
 from fivesentences.models import ModelSpec, model_spec
-from fivesentences.plan.checks import check_scale
-from fivesentences.plan.encoded import EncodedRun, Scored, members_of
-from fivesentences.plan.ensembles import SEED_STEP, EnsembleRun
-from fivesentences.plan.readings import method_and_folds, reading_of
-from fivesentences.plan.runs import RunSpec
-from fivesentences.study.exhibits import AXES, Exhibit, GallerySpec, RowSpec
+from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.study.checks import check_scale
+from fivesentences.study.exhibits import (
+    AXES,
+    ContrastSpec,
+    Exhibit,
+    GallerySpec,
+    RowSpec,
+    SubspaceContrastSpec,
+    SubspaceRowSpec,
+)
+from fivesentences.study.runs import (
+    SEED_STEP,
+    EncodedRun,
+    EnsembleRun,
+    RunSpec,
+    Scored,
+    SubspaceRun,
+    members_of,
+    method_and_folds,
+    reading_of,
+)
 from fivesentences.study.study import Study
 
 Setting = TypeVar("Setting", int, list[int])
 LeftOut = Literal["role", "features", "loss", "fraction", "inference", "cell"]
 # Why a line is left out that another scale, or the target `complete`, makes: the published value is shown in its place.
 NO_TIME = ("cell", "loss", "features")
-Named = TypeVar("Named", bound=Scored)
+Named = TypeVar("Named", bound=Scored | SubspaceRun)
 
 
 @dataclass(frozen=True)
@@ -305,3 +322,203 @@ def _of_fraction(scale: Scale, key: str, setting: Setting | dict[float, Setting]
             "add one, or give a single value for all."
         )
     return setting[fraction]
+
+
+class SeededRun(Protocol):
+    """A run or an ensemble, as far as pairing needs it."""
+
+    @property
+    def name(self) -> str:
+        """Its folder, and what records call it."""
+
+    @property
+    def seed(self) -> int:
+        """By which it is paired."""
+
+
+class Line(Protocol):
+    """A row with its runs, one per seed."""
+
+    @property
+    def runs(self) -> Sequence[SeededRun]:
+        """One per seed."""
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
+@dataclass(frozen=True)
+class Paired(Generic[AnyLine]):
+    """Two rows that are compared seed by seed.
+
+    Attributes:
+        a: The first side; the difference is a - b.
+        b: The second.
+        question: What the difference tells; may be empty.
+    """
+
+    a: AnyLine
+    b: AnyLine
+    question: str = ""
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that both sides have, in the order of the first."""
+        others = {run.seed for run in self.b.runs}
+        return [run.seed for run in self.a.runs if run.seed in others]
+
+    @property
+    def runs(self) -> tuple[list[str], list[str]]:
+        """Names of the runs or ensembles of both sides, one for each of ``seeds``."""
+        first, second = ({run.seed: run.name for run in row.runs} for row in (self.a, self.b))
+        return [first[seed] for seed in self.seeds], [second[seed] for seed in self.seeds]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the scale makes both sides, with at least one seed in common."""
+        return bool(self.seeds)
+
+
+class Contrast(Paired[Row]):
+    """Two rows of image-text matching that are compared seed by seed."""
+
+
+def contrasts_of(specs: Iterable[ContrastSpec], study: Study, scale: Scale) -> list[Contrast]:
+    """Multiply out contrasts; those of which the scale leaves out a side stay in, without runs.
+
+    Raises:
+        InputError: As ``expand_rows``.
+    """
+    found = []
+    for spec in specs:
+        for pair in spec.pairs():
+            a, b = expand_rows(pair, study, scale)
+            found.append(Contrast(a, b, spec.question))
+    return found
+
+
+SubspaceLeftOut = Literal["role", "division", "method"]
+
+
+@dataclass(frozen=True)
+class SubspaceRow:
+    """One line of a table or figure of category retrieval, resolved at a scale.
+
+    Attributes:
+        role: As the study names it.
+        documents: Which documents play it; None if nobody does.
+        division: How they are divided.
+        method: Its name in the study.
+        spec: The method with its settings.
+        label: What tables call it.
+        selection: Which epoch's weights are read; ``last`` for a method without epochs.
+        runs: One per seed, in the order of the scale's seeds; empty if the scale does not make the line.
+        published: Value of the column ``row`` in the published table.
+        left_out: Why it has no runs: nobody plays the role, its documents have no such division, or the scale makes
+            other methods only.
+    """
+
+    role: str
+    documents: str | None
+    division: str
+    method: str
+    spec: AnyMethod
+    label: str
+    selection: Selection
+    runs: tuple[SubspaceRun, ...]
+    published: str | None = None
+    left_out: SubspaceLeftOut | None = None
+
+
+class SubspaceContrast(Paired[SubspaceRow]):
+    """Two lines of category retrieval that are compared seed by seed."""
+
+
+def subspace_rows(specs: Iterable[SubspaceRowSpec], study: Study, scale: Scale) -> list[SubspaceRow]:
+    """Multiply out rows in the order that ``SubspaceRowSpec`` says; those that the scale does not make stay in.
+
+    A method without epochs has one line, whatever selections are asked for.
+    """
+    rows: list[SubspaceRow] = []
+    for spec in specs:
+        made: list[SubspaceRow] = []
+        for division, method, selection in itertools.product(
+            as_list(spec.division), as_list(spec.method), as_list(spec.selection)
+        ):
+            row = _row(spec, division, method, selection, study, scale)
+            if row not in made:
+                made.append(row)
+        rows += made
+    return rows
+
+
+def subspace_contrasts(specs: Iterable[SubspaceContrastSpec], study: Study, scale: Scale) -> list[SubspaceContrast]:
+    """Multiply out contrasts; those of which the scale leaves out a side stay in, without runs."""
+    found = []
+    for spec in specs:
+        for pair in spec.pairs():
+            a, b = subspace_rows(pair, study, scale)
+            found.append(SubspaceContrast(a, b, spec.question))
+    return found
+
+
+def rows_shown(exhibit: Exhibit, study: Study, scale: Scale) -> list[SubspaceRow]:
+    """Every line of category retrieval of a table or figure: its rows, then both sides of its contrasts."""
+    return subspace_rows(exhibit.every_subspace_row(), study, scale)
+
+
+def subspace_runs_of(rows: Iterable[SubspaceRow]) -> dict[str, SubspaceRun]:
+    """Runs of the given rows by name; a shared run appears once.
+
+    Raises:
+        InputError: If two different runs would have one name.
+    """
+    return _union(run for row in rows for run in row.runs)
+
+
+def _row(
+    spec: SubspaceRowSpec, division: str, method: str, selection: Selection, study: Study, scale: Scale
+) -> SubspaceRow:
+    categories, settings = scale.categories, study.methods[method]
+    documents = None if categories is None else categories.roles.get(spec.role)
+    left_out: SubspaceLeftOut | None = None
+    runs: tuple[SubspaceRun, ...] = ()
+    if categories is None or documents is None:
+        left_out = "role"
+    elif division not in categories.documents[documents].divisions:
+        left_out = "division"
+    elif not categories.makes(method):
+        left_out = "method"
+    else:
+        runs = _runs(categories, documents, division, method, settings)
+    return SubspaceRow(
+        role=spec.role,
+        documents=documents,
+        division=division,
+        method=method,
+        spec=settings,
+        label=study.label_of(method),
+        selection=selection if settings.iterative else "last",
+        runs=runs,
+        published=spec.published,
+        left_out=left_out,
+    )
+
+
+def _runs(
+    categories: CategoryScale, documents: str, division: str, name: str, method: AnyMethod
+) -> tuple[SubspaceRun, ...]:
+    data = categories.documents[documents]
+    return tuple(
+        SubspaceRun(
+            documents=documents,
+            division=division,
+            method=method,
+            seed=seed,
+            image=method.inputs or data.image,
+            text=method.inputs or data.text,
+            words=data.words,
+            training=categories.training,
+        )
+        for seed in categories.seeds_of(name, division)
+    )
