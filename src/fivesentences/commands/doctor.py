@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OK, MISSING, WRONG, BROKEN = "ok", "optional", "WRONG", "BROKEN"
 # What each part of the installation is for, as it is shown.
 SERVES = {
-    "core": "evaluate, compare, rescore, phi, metrics",
+    "core": "evaluate, compare, phi, metrics",
     "extra train": "features, train, similarity, checkpoint import",
     "extra workflow": "Snakemake: every table and figure",
     "extra java": "SPICE of new captions, METEOR, PTB tokens",
