@@ -25,7 +25,7 @@ PREPARATIONS = """
 preparations:
   scores:
     needs: [made/sims.npy]
-    commands: [fivesentences rescore results/made/sims.npy --method csls -k 2 -o csls.npy]
+    commands: ["fivesentences evaluate results/made/sims.npy --inference csls,k=2 --rescored csls.npy"]
 """
 EVALUATE = "fivesentences evaluate csls.npy"
 
