@@ -6,7 +6,6 @@ and the truth scores of the drawn scenes in the same form.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,18 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import plain_array, read_npy
 from fivesentences.corpus.archives import open_zip
+from fivesentences.corpus.cxc import CXC_ORIGINAL, cxc_ratings, fields_of, score_of
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
-from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
 
-CXC_COLUMNS = ("caption", "image", "agg_score", "sampling_method")
-CXC_ORIGINAL = "c2i_original"  # the sampling method that pairs a caption with the image it was written for
 EXPERTS = "ExpertAnnotations.txt"
 CROWD = "CrowdFlowerAnnotations.txt"
 
-_CXC_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
-_CXC_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
+
 _AGAIN = "generate the scenes again"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
 
@@ -97,46 +93,6 @@ def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
     return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
 
 
-@dataclass(frozen=True)
-class CxcRating:
-    """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was sampled."""
-
-    where: str
-    image: int
-    caption: int
-    score: float
-    method: str
-
-
-def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Iterator[CxcRating]:
-    """The lines of a SITS file of Crisscrossed Captions, in file order.
-
-    Args:
-        path: The CSV.
-        columns: The columns that it must have, at least the first three; if it lacks the fourth, ``method`` is empty.
-
-    Raises:
-        InputError: If the file is missing or is not such a table, a line is malformed, or a score is not in 0 to 5.
-    """
-    lines = read_lines(path)
-    header = [column.strip() for column in lines[0].split(",")] if lines else []
-    if missing := [column for column in columns if column not in header]:
-        what = f"line 1 lacks the column '{missing[0]}'; is it a SITS file of Crisscrossed Captions?"
-        raise InputError(what, where=path)
-    places = [header.index(column) for column in CXC_COLUMNS if column in header]
-    for number, line in enumerate(lines[1:], 2):
-        where = f"{Path(path).name}, line {number}"
-        fields = _fields(where, line, ",", len(header))
-        caption, image, score, *method = (fields[place].strip() for place in places)
-        found, shown = _CXC_CAPTION.fullmatch(caption), _CXC_IMAGE.fullmatch(image)
-        if found is None or shown is None:
-            what = f"it is about '{caption[:60]}' and '{image[:60]}'"
-            cure = "expected COCO_val2014:sentid:<number> and COCO_val2014_<12 digits>.jpg"
-            raise InputError(what, where=where, cure=cure)
-        rating = _number(score, where, "agg_score", 5.0)
-        yield CxcRating(where, int(shown[1]), int(found[1]), rating, "".join(method))
-
-
 def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:
     """The judgements of three experts in Flickr8k's text archive: 5,822 pairs of the test split.
 
@@ -186,7 +142,7 @@ def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgement
         if (
             min(counts) < 0
             or sum(counts) == 0
-            or abs(_number(share, where, "the share of yes", 1.0) - counts[0] / sum(counts)) > 1e-6
+            or abs(score_of(share, where, "the share of yes", 1.0) - counts[0] / sum(counts)) > 1e-6
         ):
             what = f"the share of yes is '{share[:60]}' but there are {yes[:60]} yes and {no[:60]} no."
             raise InputError(what, where=where)
@@ -309,25 +265,8 @@ def _places(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(chosen, np.cumsum(chosen) - 1, -1)
 
 
-def _fields(where: str, line: str, separator: str, count: int) -> list[str]:
-    fields = line.removesuffix("\r").split(separator)
-    if len(fields) != count:
-        raise InputError(f"it has {len(fields)} fields; expected {count}", where=where, cure="fetch the file again")
-    return fields
-
-
-def _number(text: str, where: str, what: str, highest: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value <= highest:
-        raise InputError(f"{where}: {what} is '{text[:60]}'; it must be a number from 0 to {highest:g}.")
-    return value
-
-
 def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the place and the five fields of each line of a file of Flickr8k's text archive."""
     with open_zip(text_zip) as archive:
         for where, line in lines_in(archive, file):
-            yield where, _fields(where, line, "\t", 5)
+            yield where, fields_of(where, line, "\t", 5)

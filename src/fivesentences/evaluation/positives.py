@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fivesentences.corpus.judgements import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
+from fivesentences.corpus.cxc import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
 from fivesentences.documents import check_file, read_json
 from fivesentences.errors import Cure, InputError, install
 from fivesentences.metrics.positives import Positives, find_hits
