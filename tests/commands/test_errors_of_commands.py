@@ -89,7 +89,7 @@ def files(folder):
         ("evaluate uneven.npy", "--image-of-caption FILE"),
         (
             "evaluate tall.npy",
-            "tall.npy is [97, 20], but rows are images, columns captions, and every image has a caption; give",
+            "tall.npy is [97, 20], but rows are images, columns captions, and every image has a caption",
         ),
         ("evaluate sims.npy --phi fine.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan (image 4, caption 3)"),
         ("compare sims.npy sims.npy --phi phinan.npy", "phinan.npy: phi[3, 4] is nan"),
