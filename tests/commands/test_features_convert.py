@@ -51,7 +51,7 @@ def test_mistakes_are_one_sentence(tsv, run):
     said = run("features", "convert", "trainval.tvs", "b.npy")
     assert said.err == "Error: trainval.tvs: there is no such file; did you mean 'trainval.tsv'?\n"
     said = run("features", "convert", "trainval.tsv", "b.npy", "--repeat", "-1")
-    assert said.err == "Error: --repeat is -1; it must be from 1 to 1,000.\n"
+    assert said.err == "Error: repeat is -1; it must be from 1 to 1,000.\n"
 
 
 def test_the_formats_of_the_command_are_all_there_are():

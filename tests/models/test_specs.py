@@ -49,7 +49,7 @@ def test_a_scales_widths_reach_the_models_that_have_them():
     assert model_spec("sgr").with_widths(given).similarity_dim == 4
     assert model_spec("vsrn").with_widths({}).embedding == 2048
     assert widths_of({"vsepp"}) == {"embedding", "word"} < widths_of({"sgr", "vsrn"}) < widths_of()
-    with pytest.raises(InputError, match=r"widths of CVSE: embedding is 9; .*multiple of 2"):
+    with pytest.raises(InputError, match=r"widths of CVSE: embedding is 9: .*multiple of 2"):
         model_spec("cvse").with_widths({"embedding": 9})
 
 
@@ -63,9 +63,9 @@ def test_a_scales_widths_reach_the_models_that_have_them():
             {"xyz": 1},
             "it has: layers, measure, normalise_images, use_abs, initialisation, pooling, embedding, word",
         ),
-        ("vsepp", {"measure": "euclidean"}, "VSE++: measure is 'euclidean'; expected 'cosine' or 'order'"),
+        ("vsepp", {"measure": "euclidean"}, "VSE++: measure is 'euclidean'"),
         ("vsrn", {"captioning": -1.0}, "captioning is -1.0"),
-        ("cvse", {"loss_weights": [1, 2]}, "loss_weights is [1, 2]; expected at least 4 entries"),
+        ("cvse", {"loss_weights": [1, 2]}, "loss_weights is [1, 2]"),
         ("saf", {"embedding": 0}, "embedding is 0"),
     ],
 )

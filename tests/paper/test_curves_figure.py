@@ -7,6 +7,7 @@ from PIL import Image
 from scipy import stats
 
 from fivesentences.errors import InputError
+from fivesentences.paper.figures import curves
 from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.study.study import Study
 
@@ -124,7 +125,7 @@ def test_a_missing_value_is_named(build, scale):
 def test_no_two_lines_look_alike_and_only_the_reference_is_dark():
     figure = study_of(relative_to="hardest").figures[0]
     data = pd.DataFrame({"label": [f"l{line}" for line in range(9)], "loss": ["hardest", *"abcdefgh"]})
-    looks = figure._looks(data)
+    looks = curves._looks(figure, data)
     assert len({tuple(map(str, look.values())) for look in looks.values()}) == 9
     assert [look["color"] for look in looks.values()].count(looks["l0"]["color"]) == 1
 

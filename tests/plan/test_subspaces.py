@@ -376,7 +376,7 @@ def test_a_division_that_no_row_names_would_be_drawn_for_nothing() -> None:
         ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; every seed may occur only once"),
         ({"other_seeds": [{"method": "sam", "seeds": [3, 3]}]}, r"seeds is \[3, 3\]"),
         ({"other_seeds": [{"seeds": [3]}]}, "other_seeds name a method or a division"),
-        ({"methods": ["a b"]}, "a name, or a pattern such as small_*"),
+        ({"methods": ["a b"]}, "categories.methods.0 is 'a b'"),
     ],
 )
 def test_mistakes_in_the_block_are_told_with_a_cure(changes: dict[str, Any], message: str) -> None:

@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.documents import read_formatted
+from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
@@ -136,7 +137,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     Raises:
         InputError: If it is missing or is no manifest.
     """
-    return read_formatted(path / "manifest.json" if path.is_dir() else path, FORMAT, CURE)
+    path = path / "manifest.json" if path.is_dir() else path
+    if not path.is_file():
+        raise InputError("there is no such file", where=path, cure=CURE)
+    return read_formatted(path, FORMAT, CURE)
 
 
 def differences_from(manifest: Mapping[str, Any], scale: Scale) -> list[str]:

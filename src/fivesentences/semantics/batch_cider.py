@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -135,6 +135,8 @@ class BatchCider:
         for key, value in made_of.items():
             if note.get(key) != value:
                 raise InputError(f"{path}: {key} is {note.get(key)}, but here it is {value}; recreate the file.")
+        if not _are_whole(arrays, np.asarray(image_of_caption)):
+            raise InputError("its arrays do not fit together", where=path, cure="recreate the file")
         prepared = cls.__new__(cls)
         prepared._made_of = made_of
         for name, attribute in STORED.items():
@@ -198,6 +200,34 @@ class BatchCider:
         """Positions of the captions' entries, one caption after the other, and the number of entries of each."""
         count = self._start[captions + 1] - self._start[captions]
         return ranges(self._start[captions], count), count
+
+
+def _are_whole(arrays: Mapping[str, NDArray[Any]], image_of_caption: NDArray[Any]) -> bool:
+    """Whether arrays of a file are such as ``write`` writes for these captions."""
+    floats = {"penalty", "own", "candidate", "reference"}
+    for name, array in arrays.items():
+        if array.ndim != 1 or array.dtype.kind != ("f" if name in floats else "i"):
+            return False
+        if name in floats and not np.isfinite(array).all():
+            return False
+    n_entries, n_captions = len(arrays["column"]), len(image_of_caption)
+    n_references = np.bincount(image_of_caption.astype(np.int64))
+    start, length = arrays["start"], arrays["length"]
+    return (
+        len(length) == len(arrays["own"]) == n_captions
+        and len(arrays["candidate"]) == len(arrays["reference"]) == n_entries
+        and len(start) == n_captions + 1
+        and start[0] == 0
+        and start[-1] == n_entries
+        and bool((np.diff(start) >= 0).all())
+        and int(length.min()) >= 0
+        and int(length.max()) < len(arrays["penalty"])
+        and (n_entries == 0 or 0 <= int(arrays["column"].min()) <= int(arrays["column"].max()) < n_entries)
+        and np.array_equal(arrays["image_of_caption"], image_of_caption)
+        and np.array_equal(arrays["n_references"], n_references)
+        and np.array_equal(arrays["first_of_image"], np.cumsum(n_references) - n_references)
+        and np.array_equal(arrays["captions_by_image"], np.argsort(image_of_caption, kind="stable"))
+    )
 
 
 def _made_of(captions: Sequence[str], image_of_caption: ArrayLike, tokenize: str) -> dict[str, str]:

@@ -119,6 +119,10 @@ def parse_captions(
         ):
             packed.write(_line(made_by=made_by(), captions=len(texts)))
             packed.writelines(_line(caption=text, tuples=found[text]) for text in texts)
+    except InputError:
+        if journal.is_file() and journal.read_bytes().strip() == _line(made_by=made_by()).strip():
+            journal.unlink()  # no caption is in it
+        raise
     except OSError as error:
         raise InputError(
             f"{out} cannot be written ({error.strerror or error}); make room and run again: what was parsed is kept in "
