@@ -57,7 +57,7 @@ class ModelSpec(Strict):
 
     A specification is in a file beside its model's class, and is the one place for the model's settings, their
     defaults and their ranges. Configuration files are checked against it, folders of runs are named by it, the class
-    is built from it, and ``docs/options.md`` is written from it.
+    is built from it, and the page of options is written from it.
 
     Attributes:
         implementation: The model's class, as module and name; text, since importing it takes torch.
