@@ -5,7 +5,8 @@
 
 A golden file is a table of ``file``, ``key`` and ``value``, all text: a line of the CSV of a table, figure or claim; a
 number of the evaluation, written so that it reads back as the same float; the SHA-256 of a run's epochs, and of its
-values per image or query. ``plans.parquet`` has the settings and the job of every run of every scale, which pytest compares.
+values per image or query. ``plans.parquet`` has the settings and the job of every run of every scale, which pytest
+compares.
 
 Training on another kind of processor gives other last digits. A golden file names the kind that made it; on another one
 everything but numbers is compared, and the program says so. It ends with exit code 1 if anything differs.
