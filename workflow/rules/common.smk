@@ -1,18 +1,16 @@
-# What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
+# What the other files here share: the plan of the scale, and what several rules ask it. See CONTRIBUTING.md.
 import shlex
 import sys
-from contextlib import ExitStack
-from functools import wraps
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import strip_wildcard_constraints
 
 from fivesentences.config import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
+from fivesentences.metrics.registry import METRICS
 from fivesentences.paper.studies import plan_of, scale_of
-from fivesentences.workflow_lock import occupied
+from fivesentences.plan.plan import one_of
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
@@ -20,46 +18,96 @@ sys.executable = shlex.quote(sys.executable)
 DEMO = Path(str(workflow.current_basedir)).parents[1] / "config" / "demo.yaml"
 CONFIG = nearby(workflow.overwrite_configfiles[-1] if workflow.overwrite_configfiles else DEMO)
 
-
-def ask(question):
-    """An answer of the plan; what is wrong with the configuration ends Snakemake with its sentence alone."""
-    try:
-        return question()
-    except InputError as error:
-        raise WorkflowError(f"{error}") from None
-
-
-# Snakemake has read these files already, and takes the last of two equal keys.
-for file in workflow.overwrite_configfiles or [DEMO]:
-    ask(lambda: read_yaml(nearby(file)))
-PLAN = ask(lambda: plan_of(scale_of(dict(config), CONFIG), CONFIG.parent))
-ask(PLAN.check_own)
-made_by = PLAN.outputs_of
+try:
+    # Snakemake has read these files already, and takes the last of two equal keys: reading again tells of them.
+    for file in workflow.overwrite_configfiles or [DEMO]:
+        read_yaml(nearby(file))
+    PLAN = plan_of(scale_of(dict(config), CONFIG), CONFIG.parent)
+    PLAN.check()
+except InputError as error:
+    raise WorkflowError(f"{error}") from None
+SCALE = PLAN.scale
+MIRROR = None if PLAN.mirror is None else str(PLAN.mirror)
 
 
-def read_by(rule):
-    """The input function of a rule, to be unpacked."""
-
-    def files(wildcards):
-        known = dict(wildcards.items())
-        by_content = ask(lambda: PLAN.by_content(rule, **known))
-        inputs = ask(lambda: PLAN.inputs_of(rule, **known))
-        return {
-            name: ancient([str(path) for path in paths]) if name in by_content else paths
-            for name, paths in inputs.items()
-        }
-
-    return files
+wildcard_constraints:
+    dataset=one_of(SCALE.datasets),
+    documents=one_of(PLAN.documents),
+    scale=one_of(PLAN.scales),
+    split="train|dev|test",
+    phi="[a-z0-9_]+(-[a-z]+)?",
+    captions="fraction=[^/]+",
+    encoder=one_of(run.model for run in PLAN.all_encoded.values()),
+    judge=one_of(spec.judge for spec in SCALE.judges),
+    extracted=one_of(PLAN.extracted_features),
+    figure=one_of(PLAN.figures),
 
 
-def param(rule, name):
-    """The function that gives one parameter of a rule its value."""
-    return lambda wildcards: ask(lambda: PLAN.params_of(rule, **dict(wildcards.items()))[name])
+def job_of(wildcards):
+    """The name of a job of training or evaluation."""
+    return f"{wildcards.dataset}/{wildcards.job}"
 
 
-def content(rule):
-    """Parameters that tell the content of a user's own photographs; none at other scales."""
-    return {name: param(rule, name) for name in PLAN.settings_of_content(rule)}
+def documents_job_of(wildcards):
+    """The name of a job of category retrieval."""
+    return f"{wildcards.documents}/{wildcards.job}"
+
+
+# A user's own photographs change without a rule that makes them: their content is a parameter of the rules that read
+# them, and their times count for nothing.
+
+
+def unless_own(dataset):
+    """The photographs of a dataset: files whose times count, or a user's own folder."""
+    files = [] if dataset is None else [str(path) for path in PLAN.photographs_of(dataset)]
+    return ancient(files) if dataset in PLAN.own else files
+
+
+def photographs(wildcards):
+    return unless_own(wildcards.dataset)
+
+
+def content_of_photographs(wildcards):
+    return PLAN.own_content(wildcards.dataset)
+
+
+def photographs_of_gallery(wildcards):
+    return unless_own(PLAN.gallery_of(wildcards.scale).dataset)
+
+
+def pictured_photographs(wildcards):
+    return unless_own(PLAN.pictured(wildcards.scale, wildcards.figure))
+
+
+def labels(wildcards):
+    """Which objects are in the test images of a dataset, where that is known and something asks for it."""
+    return PLAN.labels_of(wildcards.dataset)
+
+
+def part_of_training(wildcards):
+    """Which training captions a name such as `fraction=0.1` means."""
+    return PLAN.training_part(wildcards.dataset, wildcards.captions)
+
+
+def settings_of_features(wildcards):
+    return PLAN.extracted_features[wildcards.extracted].model_dump(mode="json", exclude_defaults=True)
+
+
+def settings_of_encoder(wildcards):
+    return PLAN.encoder(wildcards.encoder).model_dump(mode="json")
+
+
+def settings_of_scale(wildcards):
+    return PLAN.settings(wildcards.scale)
+
+
+def names_of_metrics():
+    return sorted(metric.name for metric in METRICS.values() if metric.of_runs)
+
+
+def site(wildcards):
+    """The navigation of the site, which every page is given: titles and paths of all pages."""
+    return PLAN.site(wildcards.scale)
 
 
 def reported(file, subcategory):
@@ -77,32 +125,3 @@ def reported(file, subcategory):
         labels=lambda wildcards, params: {name: text(params, name) for name in ("name", "title")}
         | {"scale": wildcards.scale},
     )
-
-
-def benchmarks():
-    """Where each rule that was declared before leaves its seconds."""
-    return {rule.name: strip_wildcard_constraints(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark}
-
-
-wildcard_constraints:
-    **PLAN.constraints,
-
-
-def alone_in_folder(execute):
-    """Snakemake's ``execute``, which first takes this folder for this workflow, unless it only shows what would run."""
-
-    @wraps(execute)
-    def taking(executor_plugin, *settings, **named):
-        how, folder = executor_plugin.common_settings, ExitStack()
-        if workflow.is_main_process and workflow.execution_settings.lock and not how.dryrun_exec:
-            cluster = "" if how.local_exec else executor_plugin.name
-            written = [PLAN.places.results, Path("logs")]
-            ask(lambda: folder.enter_context(occupied(Path(".snakemake"), cluster=cluster, written=written)))
-        with folder:
-            return execute(executor_plugin, *settings, **named)
-
-    return taking
-
-
-# Here nobody knows yet whether this is a dry run, and an onstart handler is called when Snakemake has its lock, or failed.
-workflow.execute = alone_in_folder(workflow.execute)

@@ -5,31 +5,35 @@
 # What is trained in one job is evaluated in one: to read phi and start Python takes longer than the numbers of a run.
 rule evaluate:
     input:
-        unpack(read_by("evaluate")),
+        corpus="results/corpus/{dataset}.parquet",
+        made=lambda wildcards: PLAN.made_of(PLAN.evaluations[job_of(wildcards)].runs),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.single_phis),
+        labels=labels,
     output:
-        **made_by("evaluate"),
+        metrics="results/evaluation/jobs/{dataset}/{job}.json",
+        per_image="results/evaluation/jobs/{dataset}/{job}.per_image.parquet",
     log:
-        "logs/evaluation/{job}.log",
+        "logs/evaluation/{dataset}/{job}.log",
     benchmark:
-        "logs/benchmarks/evaluation/{job}.tsv"
+        "logs/benchmarks/evaluation/{dataset}/{job}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
-        runtime=lambda wildcards: PLAN.minutes_of_evaluation(wildcards.job),
+        runtime=lambda wildcards: 15 * len(PLAN.evaluations[job_of(wildcards)].runs),
     params:
-        runs=param("evaluate", "runs"),
-        phis=param("evaluate", "phis"),
-        metrics=param("evaluate", "metrics"),  # not read: runs are evaluated again when there is another metric
+        runs=lambda wildcards: PLAN.settings_to_evaluate(job_of(wildcards)),
+        phis=SCALE.phis,
+        metrics=names_of_metrics(),  # not read: runs are evaluated again when there is another metric
     message:
-        "Evaluate {wildcards.job}"
+        "Evaluate {wildcards.job} on {wildcards.dataset}"
     script:
         "../scripts/evaluate.py"
 
 
 rule collect_metrics:
     input:
-        unpack(read_by("collect_metrics")),
+        metrics=lambda wildcards: PLAN.metrics_of(PLAN.evaluated_at(wildcards.scale)),
     output:
-        **made_by("collect_metrics"),
+        table="results/evaluation/{scale}.parquet",
     log:
         "logs/evaluation/{scale}.log",
     benchmark:
@@ -46,9 +50,9 @@ rule collect_metrics:
 
 rule collect_histories:
     input:
-        unpack(read_by("collect_histories")),
+        records=lambda wildcards: PLAN.records_of(PLAN.trained_at(wildcards.scale)),
     output:
-        **made_by("collect_histories"),
+        histories="results/evaluation/{scale}.histories.parquet",
     log:
         "logs/evaluation/{scale}.histories.log",
     benchmark:
@@ -58,7 +62,7 @@ rule collect_histories:
         mem_mb=1000,
         runtime="10m",
     params:
-        folders=param("collect_histories", "folders"),
+        folders=lambda wildcards: PLAN.folders_of(PLAN.trained_at(wildcards.scale)),
     message:
         "Collect the epochs of all trainings of scale {wildcards.scale} in one table"
     script:
@@ -67,9 +71,11 @@ rule collect_histories:
 
 rule compare_retrievals:
     input:
-        unpack(read_by("compare_retrievals")),
+        corpus=lambda wildcards: PLAN.retrieved(wildcards.scale, wildcards.figure).corpus,
+        records=lambda wildcards: PLAN.retrieved(wildcards.scale, wildcards.figure).made,
+        phi=lambda wildcards: PLAN.retrieved(wildcards.scale, wildcards.figure).phis.values(),
     output:
-        **made_by("compare_retrievals"),
+        retrievals="results/evaluation/retrievals/{scale}/{figure}.json",
     log:
         "logs/evaluation/retrievals/{scale}/{figure}.log",
     benchmark:
@@ -78,8 +84,8 @@ rule compare_retrievals:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=param("compare_retrievals", "similarities"),
-        options=param("compare_retrievals", "options"),
+        similarities=lambda wildcards: PLAN.retrieved(wildcards.scale, wildcards.figure).similarities,
+        options=lambda wildcards: PLAN.figures[wildcards.figure].model_dump(include={"k", "directions", "queries"}),
     message:
         "Find queries of {wildcards.figure} that recall calls equal and phi does not"
     script:
@@ -88,9 +94,11 @@ rule compare_retrievals:
 
 rule find_disagreements:
     input:
-        unpack(read_by("find_disagreements")),
+        corpus=lambda wildcards: PLAN.gallery_of(wildcards.scale).corpus,
+        records=lambda wildcards: PLAN.gallery_of(wildcards.scale).made,
+        phi=lambda wildcards: PLAN.gallery_of(wildcards.scale).phis.values(),
     output:
-        **made_by("find_disagreements"),
+        disagreements="results/evaluation/disagreements/{scale}.json",
     log:
         "logs/evaluation/disagreements/{scale}.log",
     benchmark:
@@ -99,9 +107,9 @@ rule find_disagreements:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
     params:
-        similarities=param("find_disagreements", "similarities"),
-        phis=param("find_disagreements", "phis"),
-        options=param("find_disagreements", "options"),
+        similarities=lambda wildcards: PLAN.gallery_of(wildcards.scale).similarities,
+        phis=lambda wildcards: PLAN.gallery_of(wildcards.scale).phis,
+        options=lambda wildcards: PLAN.gallery_of(wildcards.scale).options,
     message:
         "Find queries on which recall and semantics, or models, disagree"
     script:
@@ -110,19 +118,21 @@ rule find_disagreements:
 
 rule contrast_runs:
     input:
-        unpack(read_by("contrast_runs")),
+        per_image=lambda wildcards: PLAN.per_image_of_contrasts(wildcards.scale, wildcards.exhibit),
     output:
-        **made_by("contrast_runs"),
+        contrasts="results/evaluation/contrasts/{scale}/{exhibit}.json",
     log:
         "logs/evaluation/contrasts/{scale}/{exhibit}.log",
     benchmark:
         "logs/benchmarks/evaluation/contrasts/{scale}/{exhibit}.tsv"
+    wildcard_constraints:
+        exhibit=one_of(PLAN.reading("contrasts")),
     resources:
         mem_mb=1000,
         runtime="15m",
     params:
-        pairs=param("contrast_runs", "pairs"),
-        phi=param("contrast_runs", "phi"),
+        pairs=lambda wildcards: PLAN.paired_runs(wildcards.scale, wildcards.exhibit),
+        phi=SCALE.evaluation_phi,
     message:
         "Differences of the runs of {wildcards.exhibit}, paired by seed, with intervals over seeds and images"
     script:
@@ -131,9 +141,12 @@ rule contrast_runs:
 
 rule ask_judge:
     input:
-        unpack(read_by("ask_judge")),
+        corpus="results/corpus/{dataset}.parquet",
+        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, [phi for phi, _ in PLAN.judged], "test"),
     output:
-        **made_by("ask_judge"),
+        pairs="results/evaluation/agreement/{scale}/{dataset}/{judge}.parquet",
+        numbers="results/evaluation/agreement/{scale}/{dataset}/{judge}.json",
     log:
         "logs/evaluation/agreement/{scale}/{dataset}/{judge}.log",
     benchmark:
@@ -143,7 +156,7 @@ rule ask_judge:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        phis=param("ask_judge", "phis"),
+        phis=PLAN.judged,
     message:
         "How well each phi of {wildcards.dataset} agrees with {wildcards.judge}"
     script:
@@ -152,9 +165,12 @@ rule ask_judge:
 
 rule find_positives:
     input:
-        unpack(read_by("find_positives")),
+        corpus="results/corpus/{dataset}.parquet",
+        judgements=lambda wildcards: PLAN.judgements_of(wildcards.dataset, wildcards.judge),
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("found_positives")),
+        labels=labels,
     output:
-        **made_by("find_positives"),
+        found="results/evaluation/found_positives/{scale}/{dataset}/{judge}.parquet",
     log:
         "logs/evaluation/found_positives/{scale}/{dataset}/{judge}.log",
     benchmark:
@@ -170,9 +186,11 @@ rule find_positives:
 
 rule measure_phi:
     input:
-        unpack(read_by("measure_phi")),
+        corpus="results/corpus/{dataset}.parquet",
+        phi=expand("results/semantics/{{dataset}}/test/{phi}.npy", phi=PLAN.phis_read("phi_statistics")),
+        tuples=lambda wildcards: PLAN.tuples_of(wildcards.dataset, PLAN.phis_read("phi_statistics"), "test"),
     output:
-        **made_by("measure_phi"),
+        statistics="results/evaluation/meaning/{dataset}.json",
     log:
         "logs/evaluation/meaning/{dataset}.log",
     benchmark:
@@ -188,9 +206,12 @@ rule measure_phi:
 
 rule measure_margins:
     input:
-        unpack(read_by("measure_margins")),
+        corpus="results/corpus/{dataset}.parquet",
+        phi=lambda wildcards: PLAN.phi_of_margins(wildcards.scale, wildcards.dataset),
+        features=lambda wildcards: PLAN.features_of_margins(wildcards.scale, wildcards.dataset),
+        records=lambda wildcards: PLAN.records_of_margins(wildcards.scale, wildcards.dataset),
     output:
-        **made_by("measure_margins"),
+        margins="results/evaluation/margins/{scale}/{dataset}.json",
     log:
         "logs/evaluation/margins/{scale}/{dataset}.log",
     benchmark:
@@ -199,9 +220,9 @@ rule measure_margins:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="30m",
     params:
-        sets=param("measure_margins", "sets"),
-        runs=param("measure_margins", "runs"),
-        settings=param("measure_margins", "settings"),
+        sets=lambda wildcards: PLAN.captions_with_margins(wildcards.dataset),
+        runs=lambda wildcards: PLAN.settings_of_margins(wildcards.scale, wildcards.dataset),
+        settings=SCALE.training.model_dump(mode="json", include={"batch_size", "draw", "one_caption_per_image"}),
     message:
         "What the margins of training captions of {wildcards.dataset} are made of"
     script:

@@ -3,9 +3,11 @@
 
 rule show_examples:
     input:
-        unpack(read_by("show_examples")),
+        corpus="results/corpus/{dataset}.parquet",
+        photographs=photographs,
     output:
-        **made_by("show_examples"),
+        captions="results/paper/{scale}/examples/{dataset}.json",
+        sheet="results/paper/{scale}/examples/{dataset}.png",
     log:
         "logs/paper/{scale}/examples/{dataset}.log",
     benchmark:
@@ -15,7 +17,7 @@ rule show_examples:
         mem_mb=1000,
         runtime="10m",
     params:
-        **content("show_examples"),
+        photographs=content_of_photographs,
     message:
         "Some photographs of {wildcards.dataset} with their captions"
     script:
@@ -24,20 +26,23 @@ rule show_examples:
 
 rule show_features:
     input:
-        unpack(read_by("show_features")),
+        corpus="results/corpus/{dataset}.parquet",
+        features="results/features/{dataset}/{extracted}.npy",
+        photographs=photographs,
     output:
-        **made_by("show_features"),
+        texts="results/paper/{scale}/features/{dataset}/{extracted}.json",
+        data="results/paper/{scale}/features/{dataset}/{extracted}.csv",
+        pdf="results/paper/{scale}/features/{dataset}/{extracted}.pdf",
+        png="results/paper/{scale}/features/{dataset}/{extracted}.png",
     log:
         "logs/paper/{scale}/features/{dataset}/{extracted}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/features/{dataset}/{extracted}.tsv"
-    wildcard_constraints:
-        **PLAN.constraints_of("show_features"),
     resources:
         mem_mb=2000,
         runtime="30m",
     params:
-        **content("show_features"),
+        photographs=content_of_photographs,
     message:
         "What {wildcards.extracted} sees in images of {wildcards.dataset}"
     script:
@@ -46,9 +51,14 @@ rule show_features:
 
 rule show_gallery:
     input:
-        unpack(read_by("show_gallery")),
+        disagreements="results/evaluation/disagreements/{scale}.json",
+        photographs=photographs_of_gallery,
+        study=lambda wildcards: PLAN.study_file(PLAN.gallery_of(wildcards.scale).study),
     output:
-        **made_by("show_gallery") | {"thumbnails": directory(made_by("show_gallery")["thumbnails"])},
+        data="results/paper/{scale}/gallery/gallery.json",
+        csv="results/paper/{scale}/gallery/gallery.csv",
+        thumbnails=directory("results/paper/{scale}/gallery/thumbnails"),
+        page="results/paper/{scale}/gallery/index.html",
     log:
         "logs/paper/{scale}/gallery.log",
     benchmark:
@@ -57,9 +67,9 @@ rule show_gallery:
         mem_mb=2000,
         runtime="30m",
     params:
-        **content("show_gallery"),
-        scale=param("show_gallery", "scale"),
-        site=param("show_gallery", "site"),
+        photographs=lambda wildcards: PLAN.own_content(PLAN.gallery_of(wildcards.scale).dataset),
+        scale=settings_of_scale,
+        site=site,
     message:
         "The gallery of scale {wildcards.scale}: queries with what models retrieve for them"
     script:
@@ -68,20 +78,25 @@ rule show_gallery:
 
 rule make_study_page:
     input:
-        unpack(read_by("make_study_page")),
+        tables=lambda wildcards: PLAN.exhibits_of(wildcards.scale, wildcards.study, "tables", "json"),
+        figures=lambda wildcards: PLAN.exhibits_of(wildcards.scale, wildcards.study, "figures", "png"),
+        claims="results/paper/{scale}/claims/claims.json",
+        study=lambda wildcards: PLAN.study_file(wildcards.study),
     output:
-        **made_by("make_study_page"),
+        page="results/paper/{scale}/{study}/index.html",
     log:
         "logs/paper/{scale}/pages/{study}.log",
     benchmark:
         "logs/benchmarks/paper/{scale}/pages/{study}.tsv"
+    wildcard_constraints:
+        study=one_of(PLAN.studies),
     localrule: True
     resources:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("make_study_page", "scale"),
-        site=param("make_study_page", "site"),
+        scale=settings_of_scale,
+        site=site,
     message:
         "The page of {wildcards.study} at scale {wildcards.scale}"
     script:
@@ -90,9 +105,18 @@ rule make_study_page:
 
 rule make_page:
     input:
-        unpack(read_by("make_page")),
+        papers=lambda wildcards: expand("results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)),
+        tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
+        figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
+        claims="results/paper/{scale}/claims/claims.json",
+        examples=expand("results/paper/{{scale}}/examples/{dataset}.json", dataset=PLAN.datasets_of_runs),
+        features=lambda wildcards: PLAN.pictured_features(wildcards.scale),
+        corpora=expand("results/corpus/{dataset}.parquet", dataset=PLAN.datasets_of_runs),
+        gallery=lambda wildcards: PLAN.gallery_page(wildcards.scale),
+        tidy="results/evaluation/{scale}.parquet" if PLAN.all_runs else [],
+        studies=PLAN.study_files,
     output:
-        **made_by("make_page"),
+        page="results/paper/{scale}/index.html",
     log:
         "logs/paper/{scale}/page.log",
     benchmark:
@@ -102,9 +126,9 @@ rule make_page:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("make_page", "scale"),
-        site=param("make_page", "site"),
-        trained=param("make_page", "trained"),
+        scale=settings_of_scale,
+        site=site,
+        trained=lambda wildcards: PLAN.trained(wildcards.scale),
     message:
         "The overview of scale {wildcards.scale}"
     script:
@@ -113,9 +137,14 @@ rule make_page:
 
 rule write_manifest:
     input:
-        unpack(read_by("write_manifest")),
+        numbers=lambda wildcards: PLAN.every_number(wildcards.scale),
+        studies=PLAN.study_files,
+        published=PLAN.every_published,
+        page="results/paper/{scale}/index.html",
     output:
-        **made_by("write_manifest"),
+        manifest="results/paper/{scale}/manifest.json",
+        headline="results/paper/{scale}/headline.json",
+        settings="results/paper/{scale}/settings.json",
     log:
         "logs/paper/{scale}/manifest.log",
     benchmark:
@@ -124,56 +153,9 @@ rule write_manifest:
         mem_mb=2000,
         runtime="1h",
     params:
-        scale=param("write_manifest", "scale"),
-        config=param("write_manifest", "config"),
-        benchmarks=benchmarks(),
+        scale=PLAN.settings(SCALE.scale),
+        config=str(PLAN.config),
     message:
         "What the numbers of scale {wildcards.scale} were made of"
     script:
         "../scripts/write_manifest.py"
-
-
-rule show_runs:
-    input:
-        unpack(read_by("show_runs")),
-    output:
-        **made_by("show_runs"),
-    log:
-        "logs/paper/{scale}/runs.log",
-    benchmark:
-        "logs/benchmarks/paper/{scale}/runs.tsv"
-    localrule: True
-    resources:
-        mem_mb=1000,
-        runtime="10m",
-    params:
-        scale=param("show_runs", "scale"),
-        config=param("show_runs", "config"),
-        site=param("show_runs", "site"),
-    message:
-        "The page of every run of scale {wildcards.scale}"
-    script:
-        "../scripts/show_runs.py"
-
-
-rule show_provenance:
-    input:
-        unpack(read_by("show_provenance")),
-    output:
-        **made_by("show_provenance"),
-    log:
-        "logs/paper/{scale}/provenance.log",
-    benchmark:
-        "logs/benchmarks/paper/{scale}/provenance.tsv"
-    localrule: True
-    resources:
-        mem_mb=1000,
-        runtime="10m",
-    params:
-        scale=param("show_provenance", "scale"),
-        config=param("show_provenance", "config"),
-        site=param("show_provenance", "site"),
-    message:
-        "The page of what the numbers were made of at scale {wildcards.scale}"
-    script:
-        "../scripts/show_provenance.py"

@@ -11,7 +11,7 @@ from fivesentences.plan.encoded import EncodedRun
 from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.runs import RunSpec
 
-COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
+COMPLETE = "complete/"  # in the names of jobs that only the target `complete` needs: scenes/complete/vsepp/2
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, begin: str = "
     Args:
         runs: Settings of each run, by its name.
         runs_per_job: The most runs of a job, at least 1.
-        begin: What the names of the jobs begin with.
+        begin: What stands before the model in the names of the jobs.
 
     Returns:
         Jobs by name: ``scenes/vsepp/2`` is the second of the dataset and model.
@@ -49,7 +49,7 @@ def training_jobs(runs: Mapping[str, RunSpec], runs_per_job: int, begin: str = "
     jobs, count = {}, Counter[str]()
     for (dataset, _, model), names in kinds.items():
         parts = math.ceil(len(names) / runs_per_job)
-        kind = f"{begin}{dataset}/{model}"
+        kind = f"{dataset}/{begin}{model}"
         for part in range(parts):
             count[kind] += 1
             chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
@@ -72,5 +72,5 @@ def _by_dataset(runs: Iterable[EnsembleRun | EncodedRun], kind: str, begin: str)
     names: dict[str, list[str]] = {}
     for run in runs:
         names.setdefault(run.dataset, []).append(run.name)
-    jobs = (Job(f"{begin}{dataset}/{kind}", dataset, tuple(found)) for dataset, found in names.items())
+    jobs = (Job(f"{dataset}/{begin}{kind}", dataset, tuple(found)) for dataset, found in names.items())
     return {job.name: job for job in jobs}

@@ -87,7 +87,7 @@ class Resolved:
         self.places, self.config, self.claims = places or Places(), config, tuple(claims)
         self.mirror = mirror or scale.mirror or _environment_mirror()
         self.identities: dict[str, Identity] = {}  # of the photographs of `own` datasets, as far as asked for
-        self.settings: dict[str, dict[str, Any]] = {}  # of runs as plain data, by name, as far as asked for
+        self.settings_of_runs: dict[str, dict[str, Any]] = {}  # of runs as plain data, by name, as far as asked for
         self.scales = {one.scale: one for one in (scale, scale.complete)}
         rows, all_rows = rows_of_scale(studies, scale), rows_of_scale(studies, scale.complete)
         self.runs: dict[str, RunSpec] = runs_of_rows(rows)

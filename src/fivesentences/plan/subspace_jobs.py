@@ -91,7 +91,7 @@ def subspace_jobs(runs: Mapping[str, SubspaceRun], runs_per_job: int, begin: str
     Args:
         runs: Settings of each run, by its name.
         runs_per_job: The most runs of a job, at least 1.
-        begin: What the names of the jobs begin with.
+        begin: What stands before the division in the names of the jobs.
     """
     kinds: dict[tuple[str, str], list[SubspaceRun]] = {}
     for run in runs.values():
@@ -102,6 +102,6 @@ def subspace_jobs(runs: Mapping[str, SubspaceRun], runs_per_job: int, begin: str
         parts = math.ceil(len(names) / runs_per_job)
         for part in range(parts):
             chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
-            job = SubspaceJob(f"{begin}{documents}/{division}/{part + 1}", documents, division, tuple(chosen))
+            job = SubspaceJob(f"{documents}/{begin}{division}/{part + 1}", documents, division, tuple(chosen))
             jobs[job.name] = job
     return jobs
