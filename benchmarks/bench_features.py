@@ -33,11 +33,11 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.console import Bar
 from fivesentences.corpus import Photographs, decode
 from fivesentences.features import extract_features
-from fivesentences.features.by_spec import extract_as_configured
+from fivesentences.features.extract import extract_as_configured
 from fivesentences.features.networks import CPU_BATCH, Network
 
 ALL = 8091  # photographs of Flickr8k
@@ -45,10 +45,6 @@ BATCH = 32
 KINDS = {
     "one vector": FeatureSpec(extractor="mobilenetv2_100"),
     "7 x 7 grid": FeatureSpec(extractor="mobilenetv2_100", layout="grid"),
-    "36 tiles": FeatureSpec(extractor="mobilenetv2_100", layout="regions", proposals="tiles"),
-    "36 regions of selective search": FeatureSpec(
-        extractor="mobilenetv2_100", layout="regions", proposals="selective_search"
-    ),
 }
 
 

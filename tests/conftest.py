@@ -14,8 +14,8 @@ from fivesentences.machine import find_a_cache
 from host import running_host
 
 if TYPE_CHECKING:
-    from fivesentences.config import Scale
-    from fivesentences.paper.studies import PaperStudy
+    from fivesentences.config.scales import Scale
+    from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 # Markers whose cases are counted, and the variable that demands them.
@@ -44,18 +44,17 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def studies() -> dict[str, PaperStudy]:
+def studies() -> dict[str, Study]:
     """The studies of the repository."""
-    from fivesentences.paper.studies import read_studies
+    from fivesentences.study.study import read_study
 
-    folder = ROOT / "config" / "studies"
-    return read_studies(sorted(path.stem for path in folder.glob("*.yaml")), folder)
+    return {path.stem: read_study(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
 
 @pytest.fixture(scope="session")
 def make_scale() -> Callable[..., Scale]:
     """A tiny scale, some of whose keys may be changed."""
-    from fivesentences.config import Scale
+    from fivesentences.config.scales import Scale
 
     # Enough rows for most tests, and few enough to make results up quickly.
     losses = ["hardest", "all", "knn3", "max", "sum", "knn5", "knn10", "sam_paper_random", "sam_released_random"]
@@ -152,7 +151,7 @@ def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         "metrics.ranking.ELEMENTS_PER_BLOCK": 1,
         "metrics.ranking.QUERIES_PER_BLOCK": 3,
         "metrics.relevance.ELEMENTS_PER_BLOCK": 20,
-        "metrics.stable_order.ELEMENTS_AT_ONCE": 60,
+        "metrics.ranking.ELEMENTS_AT_ONCE": 60,
     }.items():
         monkeypatch.setattr(f"fivesentences.{name}", size)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from fivesentences.features.formats.known import format_of, named
-from fivesentences.features.formats.record import RECOGNISED, ImageFeatures, Outline
+from fivesentences.features.formats import FORMATS, ImageFeatures, Outline, open_features
+from fivesentences.features.formats.record import RECOGNISED
 
 Records = list[ImageFeatures]
 
@@ -55,20 +54,20 @@ def outline_of(records: Records) -> Outline:
     facts = {name for name in ("boxes", *RECOGNISED) if getattr(first, name) is not None}
     facts |= {"sizes"} if first.width is not None else set()
     facts |= {"filenames"} if first.filename is not None else set()
-    counts = None if first.regions is None else np.array([record.regions for record in records])
+    counts = None if first.features.ndim == 1 else np.array([len(record.features) for record in records])
     dim = first.features.shape[-1]
     return Outline([record.image_id for record in records], counts, dim, first.features.dtype, frozenset(facts))
 
 
 def write(records: Records, path: Path, name: str, repeat: int = 1) -> Path:
-    with named(name).write(path, outline_of(records), {"made_by": "a test"}, repeat) as writer:
+    with FORMATS[name].write(path, outline_of(records), {"made_by": "a test"}, repeat) as writer:
         for record in records:
             writer.add(record)
     return path
 
 
 def read(path: Path) -> Records:
-    with closing(format_of(path).read(path)) as source:
+    with open_features(path) as source:
         return [source.read(row) for row in range(len(source.outline))]
 
 

@@ -66,6 +66,11 @@ def ids(case: Case) -> str:
     return str(case)[:100]
 
 
+def _without_dashes(text: str) -> str:
+    """Spell options as the arguments of Python: ``--image-ids`` as ``image_ids``."""
+    return re.sub(r"(?<![\w-])--?(?=[a-z])", "", text).replace("-", "_")
+
+
 def perform(case: Case, folder: Path, run: Callable[..., Any]) -> None:
     """Carry out a case in ``folder`` and check everything that must hold.
 
@@ -100,7 +105,7 @@ def perform(case: Case, folder: Path, run: Callable[..., Any]) -> None:
         assert sentence is None, f"{case}: refused: {sentence}"
     text = output if sentence is None else sentence
     for part in case.says:
-        assert part in text, f"{case}: '{part}' is not in: {text}"
+        assert _without_dashes(part) in _without_dashes(text), f"{case}: '{part}' is not in: {text}"
     for part in NEVER:
         assert part not in text, f"{case}: '{part}' is in: {text}"
 

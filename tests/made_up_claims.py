@@ -10,11 +10,11 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from fivesentences.evaluation.per_image import SUMMED
+from fivesentences.evaluation.tidy import SUMMED
 from fivesentences.paper.claims.ledger import Numbers
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 
 IMAGES = [f"i{image}" for image in range(60)]
 Gain = Callable[[RunSpec], float]

@@ -23,6 +23,9 @@ PLAIN = st.recursive(
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 30)
 )
+MERGED_BOMB = "a0: &a0 {x: 1, y: 2}\n" + "".join(
+    f"a{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 9)}]}}\n" for level in range(1, 30)
+)
 
 
 @given(PLAIN)
@@ -39,11 +42,12 @@ def test_our_own_yaml_is_read_as_the_standard_reader_does(path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (BOMB, r"line 7: with every alias replaced it holds more than 1,000,000 values"),
-        ("a: &a [*a]", r"line 1: \*a stands within itself"),
-        ("a: &a {b: &b [*a]}", r"\*a stands within itself"),
-        ("a: 1\nb: 2\na: 3", r"line 3: the key 'a' is given twice \(first in line 1\)"),
-        ("a: {b: 1, b: 2}", "line 1: the key 'b' is given twice"),
+        (BOMB, "line 7 is not YAML .*more than 1,000,000 values"),
+        (MERGED_BOMB, "more than 1,000,000 values"),
+        ("a: &a [*a]", "nested more than 100 levels"),
+        ("a: &a {b: &b [*a]}", "nested more than 100 levels"),
+        ("a: 1\nb: 2\na: 3", "line 3 .*the key 'a' is given twice"),
+        ("a: {0.1: 1, 0.10: 2}", "the key '0.1' is given twice"),
         ("[" * 5000, "nested more than 100 levels"),
         ("- " * 5000 + "a", "nested more than 100 levels"),
         ("a: " + "1" * 5000, "a number of more than 308 digits"),

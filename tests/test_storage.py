@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import hashlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -22,7 +22,6 @@ from fivesentences.storage import (
     locked,
     remove_leftovers,
     replacing,
-    sha256_of,
     write_json,
 )
 from kill import Program
@@ -50,16 +49,7 @@ def test_the_temporary_file_keeps_the_suffix_and_the_folder(tmp_path: Path) -> N
 def test_a_name_that_would_leave_its_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="refused"):
         inside(tmp_path, name)
-
-
-def test_a_name_inside_is_joined(tmp_path: Path) -> None:
     assert inside(tmp_path, "a/b.jpg") == tmp_path / "a" / "b.jpg"
-
-
-def test_sha256_is_that_of_hashlib(tmp_path: Path) -> None:
-    data = bytes(range(256)) * 9000
-    (tmp_path / "f").write_bytes(data)
-    assert sha256_of(tmp_path / "f") == hashlib.sha256(data).hexdigest()
 
 
 def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
@@ -70,24 +60,11 @@ def test_json_goes_round_and_refuses_nan(tmp_path: Path) -> None:
     assert read_json(tmp_path / "a.json") == {"b": [1, 2.5, "é"]}
 
 
-def test_broken_json_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{\n"a": }')
-    with pytest.raises(InputError, match=r"a\.json: line 2, column 6 is not JSON"):
-        read_json(tmp_path / "a.json")
-
-
 def test_a_lock_is_refused_while_another_holds_it_and_had_when_it_is_closed(tmp_path):
     with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
         assert locked(first)
         assert not locked(second)
         first.close()
-        assert locked(second)
-
-
-def test_without_the_systems_locks_nothing_is_locked(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        assert locked(first)
         assert locked(second)
 
 
@@ -174,7 +151,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused(tmp_path: Path,
     for output in ("s.npy", "link.npy", "hard.npy", "sub/../s.npy", str(tmp_path / "s.npy"), Path("./s.npy")):
         with pytest.raises(InputError, match=r"--json would overwrite s\.npy, which is read; name another file"):
             check_outputs({"--csv": None, "--json": output}, [None, "s.npy"])
-    with pytest.raises(InputError, match=r"--csv and --json would both write it; name two files"):
+    with pytest.raises(InputError, match="--json would overwrite what --csv writes"):
         check_outputs({"--csv": "new.txt", "--json": "sub/../new.txt"}, ["s.npy"])
     check_outputs({"--csv": "-", "--json": "/dev/null", "--latex": "/dev/null", "--out": "new"}, ["s.npy", "/dev/null"])
 
@@ -240,16 +217,7 @@ def waiting_for_locks() -> list[str]:
     return [line for line in Path("/proc/locks").read_text().splitlines() if "->" in line]
 
 
-def test_an_error_inside_a_lock_stays_what_it_is_and_ends_the_lock(tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(FileNotFoundError), alone(tmp_path / "lock"):
-            (tmp_path / "nowhere").read_text()
-    assert not list(tmp_path.iterdir())
-
-
 def test_where_a_file_system_has_no_locks_nothing_is_locked(tmp_path, monkeypatch):
-    import fcntl
-
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -279,19 +247,13 @@ def hdf5(path):
     with h5py.File(path, "w") as file:
         file["a"] = array
 
-def picture(path):
-    from matplotlib.figure import Figure
-    figure = Figure()
-    figure.add_subplot().imshow(array.reshape(200, 250))
-    figure.savefig(path, dpi=300)
-
 def fill(path):
     new_npy(path, np.float64, array.shape)[:] = array
 
 WRITERS = {
-    "npy": lambda path: np.save(path, array), "npz": lambda path: np.savez(path, a=array), "filled.npy": fill,
-    "parquet": lambda path: pd.DataFrame({"a": array}).to_parquet(path), "pt": torch_save, "h5": hdf5, "png": picture,
-    "csv": lambda path: pd.DataFrame({"a": array}).to_csv(path), "txt": lambda path: path.write_text("x" * 400_000),
+    "npy": lambda path: np.save(path, array), "filled.npy": fill,
+    "parquet": lambda path: pd.DataFrame({"a": array}).to_parquet(path), "pt": torch_save, "h5": hdf5,
+    "txt": lambda path: path.write_text("x" * 400_000),
 }
 write = WRITERS[path.name.partition(".")[2]]
 write(path)  # what is imported is imported now
@@ -306,7 +268,7 @@ except InputError as error:
 """
 
 
-@pytest.mark.parametrize("suffix", ["npy", "npz", "filled.npy", "parquet", "pt", "h5", "png", "csv", "txt"])
+@pytest.mark.parametrize("suffix", ["npy", "filled.npy", "parquet", "pt", "h5", "txt"])
 def test_whatever_writes_a_disk_that_is_full_ends_in_one_sentence(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     with Program(LIMITED, path) as program:

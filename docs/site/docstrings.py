@@ -11,8 +11,7 @@ from public_names import PACKAGES, public_names
 from pydantic import BaseModel
 from sphinx.application import Sphinx
 from sphinx.domains.python import PyObject
-
-from fivesentences.plan.options_page import value_in_words, values_in_words
+from written_pages import value_in_words, values_in_words
 
 
 @cache

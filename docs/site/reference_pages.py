@@ -11,6 +11,7 @@ import inspect
 from itertools import groupby
 from pathlib import Path
 
+import written_pages
 from docstrings import linked
 from public_names import PACKAGES, PublicName, first_line, public_names
 from sphinx.application import Sphinx
@@ -109,4 +110,6 @@ def write_pages(folder: Path) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / FOLDER))
+    app.connect("builder-inited", lambda app: written_pages.write_pages(Path(app.srcdir) / FOLDER))
+    app.connect("build-finished", lambda app, error: written_pages.write_schemas(Path(app.outdir) / "schemas"))
     return {"parallel_read_safe": True}

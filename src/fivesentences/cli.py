@@ -21,18 +21,10 @@ from fivesentences.commands.download import download, jars
 from fivesentences.commands.embed import embed
 from fivesentences.commands.evaluate import evaluate
 from fivesentences.commands.features import features
-from fivesentences.commands.fill import fill
-from fivesentences.commands.glossary import glossary
 from fivesentences.commands.leaderboard import leaderboard
-from fivesentences.commands.manifest import manifest
 from fivesentences.commands.metrics import metrics
 from fivesentences.commands.phi import phi
-from fivesentences.commands.plan import plan
-from fivesentences.commands.pointers import pointers
-from fivesentences.commands.redraw import redraw
-from fivesentences.commands.rehearse import rehearse
-from fivesentences.commands.rescore import rescore
-from fivesentences.commands.schema import schema
+from fivesentences.commands.report import report
 from fivesentences.commands.similarity import similarity
 from fivesentences.commands.train import train
 from fivesentences.errors import InputError, visible
@@ -45,13 +37,12 @@ app = typer.Typer(
     epilog=given.WORDS,
 )
 for command in (
-    *(plan, train, embed, evaluate, leaderboard, similarity, rescore, compare, metrics, glossary),
-    *(doctor, download, captions, phi, jars, redraw, pointers, fill, schema, rehearse),
+    *(train, embed, evaluate, leaderboard, similarity, compare, metrics),
+    *(doctor, download, captions, phi, jars, report),
 ):
     app.command(epilog=given.WORDS)(command)
 app.add_typer(checkpoint, name="checkpoint")
 app.add_typer(features, name="features")
-app.add_typer(manifest, name="manifest")
 
 
 def _version(asked: bool) -> None:
@@ -79,7 +70,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, where an error can still be reported
     except InputError as error:
-        _end(error.in_shell_words())
+        _end(str(error))
     except BrokenPipeError:  # whoever read the output has seen enough, such as head
         _end()
     except OSError as error:  # a disk that fills up, a file that may not be read

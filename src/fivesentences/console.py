@@ -6,10 +6,9 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from fivesentences.errors import InputError, Stopped, visible
@@ -25,54 +24,76 @@ class Bar:
     """A progress bar on a terminal; elsewhere (in a log file or a pipe) a plain line every few seconds.
 
     Use as a context manager: ``with Bar("extract features", total=8091) as bar: bar.advance(64, note="...")``.
+
+    Args:
+        description: Text before the bar.
+        total: Number of items; 1 shows a spinner.
+        done: Number of items that were done earlier.
+        delay: Seconds before anything is shown, so that quick work shows nothing.
+        in_logs: Whether to print lines where there is no terminal; if not, the bar also disappears at its end.
     """
 
-    def __init__(self, description: str, total: int, done: int = 0):
+    def __init__(
+        self, description: str, total: int, done: int = 0, *, delay: float = 0.0, in_logs: bool = True
+    ) -> None:
         self.description, self.total, self.done = visible(description), total, done
+        self._delay, self._in_logs = delay, in_logs
         self._started, self._printed = time.monotonic(), float("-inf")
         self._rich: Progress | None = None
 
     def __enter__(self) -> Bar:
-        if sys.stderr.isatty():
-            self._rich = _columns()
-            self._rich.start()
-            self._task = self._rich.add_task(self.description, total=self.total, completed=self.done, note="")
+        if not self._delay and sys.stderr.isatty():
+            self._show()
         return self
+
+    def _show(self) -> Progress:
+        # Imported only where it is shown: that takes a tenth of a second at the start of every job.
+        from rich import progress
+        from rich.console import Console
+
+        numbers = (progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
+        self._rich = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            *((progress.SpinnerColumn(),) if self.total == 1 else numbers),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
+            transient=not self._in_logs,
+        )
+        self._rich.start()
+        self._task = self._rich.add_task(
+            self.description, total=None if self.total == 1 else self.total, completed=self.done, note=""
+        )
+        return self._rich
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Add ``count`` to what is done and show ``note`` (such as a loss) after the bar."""
         self.done += count
-        if self._rich is not None:
-            self._rich.update(self._task, completed=self.done, note=note)
-            return
         now = time.monotonic()
-        if now - self._printed >= SECONDS_BETWEEN_LOG_LINES or self.done >= self.total:
+        elapsed = now - self._started
+        if elapsed < self._delay:
+            return
+        if sys.stderr.isatty():
+            (self._rich or self._show()).update(self._task, completed=self.done, note=note)
+        elif self._in_logs and (now - self._printed >= SECONDS_BETWEEN_LOG_LINES or self.done == self.total):
             self._printed = now
-            elapsed = now - self._started
             line = f"{self.description}: {self.done}/{self.total} after {elapsed:.0f} s"
             print(f"{line}  {note}".rstrip(), file=sys.stderr, flush=True)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._rich is not None:
             self._rich.stop()
 
 
-def _columns() -> Progress:
-    """rich's bar, imported only where it is shown: that takes a tenth of a second at the start of every job."""
-    from rich import progress
-    from rich.console import Console
+@contextmanager
+def working(what: str, steps: int = 1) -> Iterator[Callable[[], None]]:
+    """Show a bar on a terminal while something runs (a spinner if it has one step); print nothing elsewhere.
 
-    return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[note]}"),
-        console=Console(stderr=True),
-    )
+    Yields:
+        A function to call after each step.
+    """
+    with Bar(what, max(steps, 1), in_logs=False) as bar:
+        yield bar.advance
 
 
 def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
@@ -85,10 +106,9 @@ def track(items: Iterable[Item], description: str, total: int) -> Iterator[Item]
 
 @contextmanager
 def log_to(path: str | Path) -> Iterator[None]:
-    """Send everything that the block prints to ``path``; an ``InputError`` ends the process with one sentence.
+    """Send everything that the block prints to ``path``; ``InputError`` and ``Stopped`` end the process.
 
-    So does ``Stopped``. The sentence goes to the log and to the terminal, so that nobody needs to open the log to read
-    it.
+    Their sentence goes to the log and to the terminal, so that nobody needs to open the log to read it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

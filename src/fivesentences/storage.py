@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -20,17 +21,22 @@ from typing import IO, Any
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _LEFTOVER = re.compile(r"\..+\.(?P<process>[1-9]\d*)\.partial(\.[^.]*)?")
-_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (*_NO_ROOM, errno.EROFS, errno.EFBIG, errno.EIO)
 # What numpy and torch say when a disk is full, without the number of the error.
 _CUT = re.compile(r"\d+ requested and \d+ written|unexpected pos \d+ vs \d+|PytorchStreamWriter failed writing")
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """A temporary path, whose file takes the place of ``path`` only if the block ends without an error.
+    """Yield a temporary path, whose file takes the place of ``path`` only if the block ends without an error.
 
     A reader, or a run that was killed and started again, sees the old file or the new one, never a part of it. A
     link stays a link, and the file that it leads to is replaced. A device or a pipe stays what it is: the temporary
@@ -40,12 +46,16 @@ def replacing(path: Path | str) -> Iterator[Path]:
         InputError: If it cannot be written.
     """
     path = Path(path)
-    with _into(path) if _is_stream(path) else _renamed(path) as temporary:
-        yield temporary
-
-
-@contextmanager
-def _renamed(path: Path) -> Iterator[Path]:
+    if _is_stream(path):
+        with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
+            temporary = Path(folder, path.name if path.suffix else f"{path.name}.partial")
+            yield temporary
+            try:
+                with temporary.open("rb") as written, path.open("wb") as stream:
+                    shutil.copyfileobj(written, stream)
+            except OSError as error:
+                raise _unwritable(path, error) from None
+        return
     target = _target(path)
     temporary = _beside(target)
     try:
@@ -55,31 +65,15 @@ def _renamed(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(target)
     except Exception as error:
-        number = error.errno if isinstance(error, OSError) else None
-        if number is None and _CUT.search(str(error)):
-            number = errno.ENOSPC
-        if number in _FULL:  # the words of libraries differ
-            raise _unwritable(path, os.strerror(number)) from None
-        if isinstance(error, OSError) and str(error.filename) in map(str, (temporary, target, target.parent)):
-            raise _unwritable(path, error.strerror or type(error).__name__) from None
+        full = OSError(errno.ENOSPC, "", str(target)) if _CUT.search(str(error)) else error
+        if isinstance(full, OSError) and (
+            full.errno in _FULL or str(full.filename) in map(str, (temporary, target, target.parent))
+        ):
+            raise _unwritable(path, full) from None
         raise  # it is about another file, which the block reads, or no matter of files
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _into(path: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
-        temporary = Path(folder) / (path.name if path.suffix else f"{path.name}.partial")
-        yield temporary
-        try:
-            with temporary.open("rb") as written, path.open("wb", buffering=0) as stream:
-                while piece := written.read(1 << 20):
-                    while piece:  # a pipe may take less than all
-                        piece = piece[stream.write(piece) or 0 :]
-        except OSError as error:
-            raise _unwritable(path, error.strerror or type(error).__name__) from None
 
 
 def _beside(target: Path) -> Path:
@@ -88,7 +82,7 @@ def _beside(target: Path) -> Path:
 
 
 def remove_partial(*paths: Path) -> None:
-    """Remove what ``replacing`` had begun to write in processes that were killed."""
+    """Delete partial files of ``replacing`` for these paths, left by killed processes."""
     for path in paths:
         for partial in path.parent.glob(f".{glob.escape(path.stem)}.*.partial{glob.escape(path.suffix)}"):
             if partial.is_file():
@@ -96,16 +90,15 @@ def remove_partial(*paths: Path) -> None:
 
 
 def remove_leftovers(folder: Path | str) -> list[Path]:
-    """Remove everywhere below a folder what ``replacing`` had begun to write in processes that have ended.
+    """Delete partial files of ``replacing`` everywhere below a folder, left by processes that have ended.
 
-    No reader takes such a file for a result, since its name is another one. What a living process is writing stays, and
-    so does a file whose process has the number of one that lives now.
+    Files of living processes stay.
 
     Args:
         folder: The folder; it need not exist.
 
     Returns:
-        What was removed.
+        The deleted files.
     """
     removed = []
     for path in Path(folder).rglob(".*.partial*"):
@@ -128,7 +121,7 @@ def _lives(process: int) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is a device, a pipe or a socket, or a name of what the process has open, such as /dev/stdout."""
+    """Return True for a device, a pipe or a socket, and for what the process has open, such as /dev/stdout."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -139,11 +132,9 @@ def _is_stream(path: Path) -> bool:
 
 
 def _target(path: Path) -> Path:
-    """The file that a path leads to, through all links."""
-    if not path.is_symlink():
-        return path
+    """Follow a path through all links."""
     try:
-        target = path.resolve()
+        target = path.resolve() if path.is_symlink() else path
     except (OSError, RuntimeError):  # before Python 3.13
         target = path
     if target.is_symlink():
@@ -160,17 +151,17 @@ def check_writable(path: Path | str) -> None:
     path = Path(path)
     if str(path) == "-":
         raise InputError("it is '-'; standard output is /dev/stdout here.")
-    try:
-        _beside(path).lstat()
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise _unwritable(path, "its name is too long") from None
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if _is_stream(path):
         if not os.access(path, os.W_OK):
             raise _unwritable(path, "it is not writable")
         return
+    try:
+        _beside(path).lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise _unwritable(path, error) from None
     above = _target(path).absolute().parent
     while not os.path.lexists(above):
         above = above.parent
@@ -187,30 +178,24 @@ def check_outputs(outputs: Mapping[str, Path | str | None], inputs: Iterable[Pat
     left out, since writing into them destroys nothing.
 
     Args:
-        outputs: Every file that will be written, those beside too, by what to call it: an option such as ``--json``,
-            or "the note beside --out". None and ``-`` (standard output) are passed over.
+        outputs: Every file that will be written, by what to call it: an option such as ``--json``, or "the note beside
+            --out". None and ``-`` (standard output) are passed over.
         inputs: Every file that is read. None is passed over.
 
     Raises:
         InputError: If one would be overwritten.
     """
-    read = {_identity(path): path for path in inputs if path is not None}
-    written: dict[Hashable, str] = {}
+    known = {_identity(path): f"{path}, which is read" for path in inputs if path is not None}
     for name, path in outputs.items():
         if path is None or str(path) == "-" or _is_stream(Path(path)):
             continue
-        identity = _identity(path)
-        if identity in read:
-            raise InputError(
-                f"{name} would overwrite {read[identity]}, which is read", where=path, cure="name another file"
-            )
-        if identity in written:
-            raise InputError(f"{written[identity]} and {name} would both write it", where=path, cure="name two files")
-        written[identity] = name
+        if (other := known.get(_identity(path))) is not None:
+            raise InputError(f"{name} would overwrite {other}", where=path, cure="name another file")
+        known[_identity(path)] = f"what {name} writes"
 
 
 def _identity(path: Path | str) -> Hashable:
-    """What is equal for two paths if they lead to the same file, whether or not it exists."""
+    """Return what is equal for two paths that lead to the same file, even if it does not exist."""
     try:
         status = Path(path).stat()
         return (status.st_dev, status.st_ino)
@@ -221,7 +206,7 @@ def _identity(path: Path | str) -> Hashable:
 
 
 def check_npy(path: Path | str, what: str) -> None:
-    """Check that a file's name ends in ``.npy``.
+    """Check that the name of an output ends in ``.npy``.
 
     Args:
         path: The file.
@@ -234,9 +219,11 @@ def check_npy(path: Path | str, what: str) -> None:
         raise InputError(f"the file name of {what} must end in .npy.", where=path)
 
 
-def _unwritable(path: Path, why: str) -> InputError:
-    cure = "make room, or name another file" if why in _NO_ROOM else "name another file"
-    return InputError(f"{path} cannot be written ({why}); {cure}.")
+def _unwritable(path: Path, why: OSError | str) -> InputError:
+    room = isinstance(why, OSError) and why.errno in _NO_ROOM
+    if isinstance(why, OSError):  # the words of libraries differ
+        why = os.strerror(why.errno) if why.errno else type(why).__name__
+    return InputError(f"{path} cannot be written ({why}); {'make room, or ' if room else ''}name another file.")
 
 
 def locked(file: IO[Any], wait: bool = False) -> bool:
@@ -244,15 +231,13 @@ def locked(file: IO[Any], wait: bool = False) -> bool:
 
     Args:
         file: The open file.
-        wait: Whether to wait for another process that holds it.
+        wait: True to wait for another process that holds it.
 
     Returns:
-        Whether the lock was obtained; always True where the system (Windows) or the file system (some of clusters) has
+        True if the lock was obtained; always True where the system (Windows) or the file system (some of clusters) has
         no such locks.
     """
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -270,10 +255,10 @@ def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
 
     Args:
         lock: The file to lock; created, and removed afterwards.
-        waiting: What to print on standard error if another process is at work; None prints nothing. Then it waits.
+        waiting: Text for standard error if another process is at work; None prints nothing. Then it waits.
 
     Yields:
-        Whether it waited: what is to be done may be done by now.
+        True if it waited: what is to be done may be done by now.
 
     Raises:
         InputError: If the file cannot be written.
@@ -284,14 +269,14 @@ def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
             lock.parent.mkdir(parents=True, exist_ok=True)
             file = lock.open("a")
         except OSError as error:
-            raise _unwritable(lock, error.strerror or type(error).__name__) from None
+            raise _unwritable(lock, error) from None
         with file:
             if not locked(file):
                 if waiting and not waited:
                     print(waiting, file=sys.stderr, flush=True)
                 waited = True
                 locked(file, wait=True)
-            if _names(lock, file):
+            if _identity(lock) == (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino):
                 try:
                     yield waited
                 finally:
@@ -301,19 +286,11 @@ def alone(lock: Path, waiting: str | None = None) -> Iterator[bool]:
             # Whoever held it has removed the file, and somebody else may have locked a new one.
 
 
-def _names(path: Path, file: IO[Any]) -> bool:
-    """Whether a path still leads to an open file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except OSError:
-        return False
-
-
 def sha256_of(path: Path | str) -> str:
-    """Hexadecimal SHA-256 of a file's bytes.
+    """Return the hexadecimal SHA-256 of a file's bytes.
 
     Raises:
-        InputError: If it is no regular file.
+        InputError: If it is not a regular file.
     """
     check_file(path)
     with Path(path).open("rb") as file:
@@ -321,10 +298,10 @@ def sha256_of(path: Path | str) -> str:
 
 
 def md5_of(path: Path | str) -> str:
-    """Hexadecimal MD5 of a file's bytes, by which DVC knows it.
+    """Return the hexadecimal MD5 of a file's bytes, by which DVC knows it.
 
     Raises:
-        InputError: If it is no regular file.
+        InputError: If it is not a regular file.
     """
     check_file(path)
     with Path(path).open("rb") as file:
@@ -345,12 +322,12 @@ def write_lines(path: Path | str, lines: Iterable[object]) -> None:
 
 
 def inside(folder: Path | str, name: str) -> Path:
-    """The path of an untrusted relative ``name`` below ``folder``.
+    """Join an untrusted relative ``name`` to ``folder``.
 
     Raises:
         InputError: If the name is absolute or would leave the folder.
     """
     pure = PurePosixPath(name.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or ":" in pure.parts[0]:
-        raise InputError(f"{folder}: the name '{name}' would leave the folder; it is refused.")
+        raise InputError(f"the name '{name}' would leave the folder; it is refused.", where=folder)
     return Path(folder, *pure.parts)

@@ -10,7 +10,7 @@ import pytest
 
 from fivesentences.commands.annotations import Annotations
 from fivesentences.errors import InputError
-from fivesentences.evaluation import PROTOCOLS, coco_test_ids
+from fivesentences.evaluation import coco_test_ids
 from fivesentences.retrieval import Gallery
 
 LINE = "COCO_val2014:sentid:{},COCO_val2014_{:012d}.jpg,4.5,c2i_original\n"
@@ -33,9 +33,7 @@ def given(tmp_path, monkeypatch):
     Path("sits.csv").write_text("caption,image,agg_score,sampling_method\n" + rated)
 
     def annotations(protocol="coco-5k", **files):
-        known = dict.fromkeys(("categories", "labels", "instances", "cxc", "image_ids", "caption_ids"))
-        named = {name: Path(file) for name, file in files.items()}
-        found = Annotations(**known | named, eccv=False, protocol=PROTOCOLS[protocol] if protocol else None)
+        found = Annotations(protocol, **{name: Path(file) for name, file in files.items()})
         found.check()
         return found
 

@@ -50,11 +50,9 @@ def test_the_core_needs_no_extra(bare):
         "phi cider captions.txt -o cider.npy",
         f"evaluate sims.npy --phi cider.npy --all {forms}",
         f"compare sims.npy other.npy --phi cider.npy --resamples 99 {forms.replace('o.', 'c.')}",
-        "evaluate image_emb.npy text_emb.npy --captions captions.txt --metric bleu2 --latex -",
+        "evaluate image_emb.npy,text_emb.npy --captions captions.txt --metric bleu2 --latex -",
         "evaluate sims.npy other.npy --phi cider.npy --resamples 99 --per-query q.parquet --trec runs --latex m.tex",
-        "rescore sims.npy --method csls -o csls.npy",
-        "rescore sims.npy --method inverted_softmax -o is.npy",
-        "rescore sims.npy --method assignment -o assigned.npy",
+        "evaluate sims.npy --inference csls --rescored csls.npy",
         "doctor",
     )
     assert "exit code" not in out and err == ""
@@ -69,8 +67,6 @@ def test_the_core_needs_no_extra(bare):
         "q.parquet",
         "runs/t2i.qrels",
         "csls.npy",
-        "is.npy",
-        "assigned.npy",
     ):
         assert Path(written).stat().st_size > 0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from drawn_features import assert_equal, drawn, read, write
-from fivesentences.commands.features.convert import FormatName
-from fivesentences.features.formats.known import FORMATS
+from fivesentences.commands.features import FormatName
+from fivesentences.features.formats import FORMATS
 
 BOXED = ("boxes", "sizes")
 
@@ -49,8 +51,8 @@ def test_mistakes_are_one_sentence(tsv, run):
     said = run("features", "convert", "trainval.tvs", "b.npy")
     assert said.err == "Error: trainval.tvs: there is no such file; did you mean 'trainval.tsv'?\n"
     said = run("features", "convert", "trainval.tsv", "b.npy", "--repeat", "-1")
-    assert said.err == "Error: --repeat is -1; it must be from 1 to 1,000.\n"
+    assert said.err == "Error: repeat is -1; it must be from 1 to 1,000.\n"
 
 
 def test_the_formats_of_the_command_are_all_there_are():
-    assert list(FormatName) == list(FORMATS)
+    assert list(get_args(FormatName)) == list(FORMATS)

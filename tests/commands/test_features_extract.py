@@ -16,8 +16,8 @@ from fivesentences.corpus import Photographs, decode
 from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
 from fivesentences.paper.figures.canvas import COLOURS
+from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
-from fivesentences.paper.figures.writing import write_drawing
 
 NAMES = ("red", "red_too", "green", "green_too", "blue", "blue_too", "white")
 
@@ -62,7 +62,7 @@ def test_parts_join_to_the_whole(pictures, run):
     assert run("features", "convert", "1.npy", "2.npy", "3.npy", "joined.npy").code == 0
     np.testing.assert_array_equal(np.load("joined.npy"), np.load("whole.npy"))
     said = run("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "x.npy", "--part", "1/8")
-    assert said.err == "Error: --part is 1/8, but there are 7 images; give fewer parts.\n"
+    assert said.err == "Error: 8 parts of 7 images are too many; give fewer parts.\n"
 
 
 def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
@@ -70,7 +70,7 @@ def test_photographs_that_cannot_be_read_are_named_or_left_out(pictures, run):
     start = ("features", "extract", "pictures", "--network", "grid_descriptors", "-o", "f.npy", "--workers", "0")
     said = run(*start)
     assert said.code == 1
-    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png' cannot be decoded")
+    assert said.err.splitlines()[-1].startswith("Error: pictures: photograph 'green.png': cannot be decoded")
     assert not Path("f.npy").exists()
     said = run(*start, "--on-corrupt", "skip")
     assert said.out == "f.npy: 6 images, 1,199 numbers (float32)\n"

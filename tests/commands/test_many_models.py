@@ -14,15 +14,13 @@ import pandas as pd
 import pytest
 
 import fivesentences
-from fivesentences.commands.given_models import Surroundings, models_of
-from fivesentences.commands.model_sheets import best_of
+from fivesentences.commands.given_models import Inputs
+from fivesentences.commands.score_sheets import best_of
 from fivesentences.evaluation import compare, evaluate
 from fivesentences.evaluation.comparing import compare_all
 from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer
 from fivesentences.metrics import holm
 from fivesentences.retrieval import Gallery
-
-ALONE = Surroundings(False, None, (), False)
 
 
 @pytest.fixture
@@ -91,13 +89,6 @@ def test_how_many_pairs_are_tested_at_once_changes_nothing(models, monkeypatch):
     pd.testing.assert_frame_equal(compare_all(found, gallery.image_of_caption, resamples=50), wanted)
 
 
-def test_a_model_keeps_nothing_of_the_one_before_it(models):
-    scorer = Scorer(Gallery.of(np.load("sims.npy"), None, np.load("cider.npy")))
-    assert scorer.whole.similarity.strides == (0, 0)  # only the shape is kept
-    first, other = scorer(np.load("sims.npy")), scorer(np.load("other.npy"))
-    assert scorer(np.load("sims.npy")).values == first.values != other.values
-
-
 def test_the_best_is_bold_and_what_differs_from_it_is_marked(run, models):
     said = run("evaluate", *models, "--markdown", "o.md", "--latex", "o.tex", "--json", "o.json")
     rows = [line.split("|")[1:-1] for line in Path("o.md").read_text().splitlines() if line.startswith("| R@k")][:3]
@@ -135,47 +126,14 @@ def test_names_are_those_of_files_or_given(folder):
         shutil.copy("sims.npy", name)
 
     def names(*given):
-        return [model.name for model in models_of(given, ALONE)[0]]
+        return [model.name for model in Inputs().models(given)]
 
     assert names("sims.npy", "other.npy", "c,d.npy") == ["sims", "other", "c,d"]
     assert names("a/sims.npy", "b/sims.npy", "other.npy") == ["a/sims", "b/sims", "other"]
     assert names("mine=sims.npy", "other.npy", "x=y.npy") == ["mine", "other", "x=y"]
     assert names("A=sims.npy", "B=sims.npy") == ["A", "B"]
-    (model,), _ = models_of(["m=image_emb.npy,text_emb.npy"], ALONE)
+    (model,) = Inputs().models(["m=image_emb.npy,text_emb.npy"])
     assert (model.name, str(model.matrix), str(model.text)) == ("m", "image_emb.npy", "text_emb.npy")
-
-
-def test_two_files_are_read_as_what_they_can_only_be(folder):
-    rng = np.random.default_rng(0)
-
-    def pair(*shapes, unit=False):
-        for name, shape in zip("ab", shapes, strict=True):
-            rows = rng.normal(size=shape)
-            np.save(f"{name}.npy", rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit else rows)
-        return ["a.npy", "b.npy"]
-
-    def n_models(given, known=ALONE):
-        return len(models_of(given, known)[0])
-
-    assert n_models(pair((20, 100), (20, 100))) == 2  # five captions per image: with a note
-    assert "were read as the similarities of two models" in models_of(["a.npy", "b.npy"], ALONE)[1][0]
-    assert n_models(pair((20, 100), (20, 100), unit=True)) == 1
-    assert n_models(pair((20, 16), (100, 16))) == n_models(pair((20, 16), (20, 16))) == 1
-    assert n_models(pair((20, 60), (60, 60))) == 1
-    same = pair((20, 60), (20, 60))
-    with pytest.raises(
-        ValueError, match=r"may be the similarities of two models, or embeddings of 20 .*A=a.npy B=b.np"
-    ):
-        n_models(same)
-    assert n_models(same, Surroundings(False, None, [lambda: 60], False)) == 2
-    assert n_models(same, Surroundings(False, None, [lambda: 20], False)) == 1
-    assert n_models(same, Surroundings(False, Protocol("p", 20, 60, 20, 1, ""), [], False)) == 2
-    assert n_models(["a.npy,b.npy"]) == 1 and n_models(["A=a.npy", "b.npy"]) == n_models(["a.npy", "B=b.npy"]) == 2
-    np.save("a.npy", np.repeat(rng.normal(size=(4, 60)), 5, axis=0))
-    assert n_models(same) == 1  # images in blocks of equal rows
-    np.save("a.npy", rng.normal(size=(60, 20)))
-    np.save("b.npy", rng.normal(size=(60, 20)))
-    assert n_models(same) == 1 and n_models(same, Surroundings(True, None, [], False)) == 2
 
 
 def test_models_of_embeddings_stand_beside_similarities(run, models):
@@ -187,7 +145,7 @@ def test_models_of_embeddings_stand_beside_similarities(run, models):
         assert one["value"] == pytest.approx(other["value"], abs=1e-4)
     run("evaluate", "image_emb.npy,text_emb.npy", "--json", "o.json")
     pair = content()["values"]
-    run("evaluate", "image_emb.npy", "text_emb.npy", "--json", "o.json")
+    run("evaluate", "image_emb.npy", "text_emb.npy", "--embeddings", "--json", "o.json")
     assert content()["values"] == pair
 
 

@@ -1,9 +1,8 @@
-"""`rescore`, `compare`, `doctor`, the help of every command, and shell completion."""
+"""`evaluate --inference`, `compare`, `download`, the help of every command, and shell completion."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -15,42 +14,38 @@ import pytest
 import typer.main
 
 from fivesentences import cli
-from fivesentences.commands import doctor
-from fivesentences.evaluation import compare
-from fivesentences.metrics.registry import METRICS
+from fivesentences.config.metrics import METRICS
+from fivesentences.evaluation import compare, evaluate
 from fivesentences.retrieval import rescore
 
 COMMANDS = sorted(typer.main.get_command(cli.app).commands)
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "said"),
+    ("inference", "options", "said"),
     [
-        ("csls", {}, "csls, k = 10"),
-        ("csls -k 3", {"k": 3}, "csls, k = 3"),
-        ("inverted_softmax", {}, "inverted_softmax, i2t (images are queries), beta = 30.0"),
-        (
-            "inverted_softmax --beta 20 --direction t2i --include-self",
-            {"beta": 20.0, "direction": "t2i", "include_self": True},
-            "inverted_softmax, t2i (captions are queries), beta = 20.0, include_self = True",
-        ),
-        ("assignment --captions-per-image 6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
-        ("naive --transposed", {}, "naive"),
+        ("csls", {}, "csls, k = 10, which looks at all queries at once."),
+        ("csls,k=3", {"k": 3}, "csls, k = 3, which"),
+        ("inverted_softmax,beta=20,include_self=true", {"beta": 20, "include_self": True},
+         "inverted_softmax, beta = 20, include_self = True, which looks at all queries at once; each direction"),
+        ("assignment,captions_per_image=6", {"captions_per_image": 6}, "assignment, captions_per_image = 6, solver"),
     ],
-)
-def test_rescore_writes_what_the_library_computes_and_evaluate_says_so(run, folder, words, options, said):
-    similarity = np.load("sims.npy")
-    np.save("given.npy", similarity.T if "--transposed" in words else similarity)
-    found = run("rescore", "given.npy", "--method", *words.split(), "-o", "out.npy")
-    assert found.code == 0 and found.out.startswith(f"out.npy: {said}")
-    assert found.out.endswith("float32 [20 images, 100 captions]\n")
-    np.testing.assert_array_equal(np.load("out.npy"), rescore(similarity, words.split()[0], **options))
-    note = " ".join(run("evaluate", "out.npy").out.split())
-    assert f"out.npy is given.npy re-scored by {said}" in note
-    assert ("which looks at all queries at once" in note) == (words.split()[0] != "naive")
-    assert ("ignore the t2i numbers" in note) == (words == "inverted_softmax")
-    np.save("out.npy", -similarity)  # another file of that name
-    assert "re-scored" not in run("evaluate", "out.npy").out
+)  # fmt: skip
+def test_inference_scores_and_writes_what_the_library_computes(run, folder, inference, options, said):
+    similarity, method = np.load("sims.npy"), inference.partition(",")[0]
+    np.save("given.npy", similarity.T)
+    given = ("--inference", inference, "--rescored", "out.npy", "--transposed", "--json", "o.json")
+    found = run("evaluate", "given.npy", *given)
+    assert found.code == 0 and f"Re-scored by {said}" in " ".join(found.out.split())
+    values = json.loads(Path("o.json").read_text())["values"]
+    for side in ("i2t", "t2i"):
+        matrix = rescore(similarity, method, side, **options)
+        file = f"out.{side}.npy" if method == "inverted_softmax" else "out.npy"
+        np.testing.assert_array_equal(np.load(file), matrix)
+        wanted = [value for value in evaluate(matrix).values if value["direction"] == side]
+        assert [value for value in values if value["direction"] == side] == wanted
+    total = sum(value["value"] for value in values if value["metric"] in ("R@1", "R@5", "R@10"))
+    assert next(value["value"] for value in values if value["metric"] == "Rsum") == pytest.approx(total)
 
 
 @pytest.mark.parametrize(
@@ -79,43 +74,18 @@ def test_compare_reports_what_the_library_computes(run, folder, words, options):
     assert first.startswith("sims.npy,other.npy,the whole matrix is one gallery,20,100,")
 
 
-def test_images_with_unequal_captions_are_rescored_by_every_method(run, folder):
+def test_images_with_unequal_captions_are_assigned_as_many(run, folder):
     np.save("few.npy", np.load("sims.npy")[:3, [0, 1, 5, 6, 7, 10, 2]])
     Path("images.txt").write_text("0\n0\n1\n1\n1\n2\n0\n")
-    for method in ("csls", "assignment"):
-        assert run("rescore", "few.npy", "--method", method, "-o", f"{method}.npy").code == 1
-        given = ("--method", method, "-o", f"{method}.npy", "--image-of-caption", "images.txt")
-        assert run("rescore", "few.npy", *given).code == 0
-    # No image is the first of more captions than it has.
-    assert np.bincount(np.load("assignment.npy").argmax(axis=0)).tolist() == [3, 3, 1]
+    given = ("--inference", "assignment", "--rescored", "a.npy", "--image-of-caption", "images.txt")
+    assert run("evaluate", "few.npy", *given).code == 0
+    assert np.bincount(np.load("a.npy").argmax(axis=0)).tolist() == [3, 3, 1]
 
 
 def test_the_list_of_metrics_is_shown_and_written(run, folder):
     assert "true R@k" in run("metrics").out
     assert run("metrics", "--json", "list.json").out == ""
     assert [one["name"] for one in json.loads(Path("list.json").read_text())] == list(METRICS)
-
-
-def test_doctor_names_what_is_missing_and_the_cure(run, folder, monkeypatch):
-    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    monkeypatch.setenv("FIVESENTENCES_CACHE", str(folder / "cache"))
-    real = importlib.metadata.version
-
-    def version(name):
-        if name == "timm":
-            raise importlib.metadata.PackageNotFoundError(name)
-        return real(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    said = run("doctor", "--json", "o.json")
-    assert said.code == 0 and "The core works" in said.out
-    findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
-    assert findings["numpy"]["state"] == "ok" and findings["numpy"]["found"] == np.__version__
-    assert (findings["timm"]["state"], findings["timm"]["cure"]) == ("missing", 'pip install "fivesentences[train]"')
-    assert findings["stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
-    assert findings["mirror"]["state"] == "missing"
-    named = {line.split(";")[0] for line in importlib.metadata.requires("fivesentences")}
-    assert all(any(name == f or name.startswith((f"{f}>", f"{f}<", f"{f}=")) for f in findings) for name in named)
 
 
 def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file_alone(run, folder):
@@ -135,30 +105,6 @@ def test_download_leaves_what_a_person_must_fetch_for_last_and_can_take_one_file
     assert whole.code == 1 and "Ask for it." in str(whole.err) and Path("whole/d/b.txt").read_text() == "x"
 
 
-def test_doctor_finds_data_in_a_folder_or_a_mirror(run, folder):
-    catalogue = Path(__file__).parents[2] / "config" / "datasets.yaml"
-    for name in ("Flickr8k_text.zip", "Flickr8k_Dataset.zip"):
-        (folder / "mirror" / "flickr8k").mkdir(parents=True, exist_ok=True)
-        (folder / "mirror" / "flickr8k" / name).write_bytes(b"")
-    run("doctor", "--catalogue", catalogue, "--mirror", "mirror", "--json", "o.json")
-    findings = {f["name"]: f for f in json.loads(Path("o.json").read_text())["findings"]}
-    assert findings["flickr8k"]["state"] == "ok"
-    assert findings["coco"]["cure"] == "fivesentences download coco"
-
-
-def test_doctor_ends_with_1_where_the_core_is_broken(run, folder, monkeypatch):
-    real = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.2.3" if name == "scipy" else real(name))
-    said = run("doctor")
-    assert said.code == 1 and "BROKEN" in said.out
-    assert "scipy: 1.2.3, but >=" in said.err and said.err.count("\n") == 1
-
-
-def test_doctor_looks_at_python_first(monkeypatch):
-    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor._core()).state == "broken"
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "120")
@@ -166,9 +112,7 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
     assert said.code == 0
     shown = " ".join(said.out.replace("│", " ").split())
     assert "Example" in said.out and f"fivesentences {command}" in shown.partition("Example")[2]
-    assert "--quiet" in said.out or command in (
-        *("checkpoint", "features", "fill", "glossary", "manifest", "metrics", "pointers", "schema"),
-    )
+    assert "--quiet" in said.out or command in (*("checkpoint", "features", "metrics"),)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +121,6 @@ def test_the_help_of_every_command_shows_an_example(run, monkeypatch, command):
         ("zsh", "ev", {"evaluate"}),
         ("bash", "ev", {"evaluate"}),
         ("bash", "evaluate s.npy --dataset coco-1", {"coco-1k-5fold", "coco-1k-first"}),
-        ("bash", "rescore s.npy --method c", {"csls"}),
         ("bash", "compare a.npy b.npy --method b", {"bootstrap"}),
         ("bash", "phi spice_c", {"spice_colour", "spice_count"}),
     ],
@@ -194,42 +137,4 @@ def test_shell_completion_names_commands_and_values(shell, begun, offered):
     asked = {"_FIVESENTENCES_COMPLETE": f"complete_{shell}", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     asked["_TYPER_COMPLETE_ARGS"] = words  # which zsh sends
     answer = subprocess.run([program], capture_output=True, text=True, env={**os.environ, **asked}).stdout
-    assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "rescore" not in answer
-
-
-@pytest.mark.parametrize(
-    ("known", "written", "state", "found"),
-    [
-        ("cpu gpu", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "ok", "partitions cpu, gpu, as in"),
-        (
-            "cpu short",
-            "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}",
-            "wrong",
-            "has gpu, but the partitions are cpu, short",
-        ),
-        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "wrong", "partitions.cpu.max_gpu is 'x'; expected a whole number"),
-        ("", "{partitions: {cpu: {}}}", "wrong", "sinfo fails: no controller answers"),
-    ],
-)
-def test_doctor_compares_the_file_about_a_cluster_with_slurm(run, folder, monkeypatch, known, written, state, found):
-    (folder / "bin").mkdir()
-    sinfo = folder / "bin" / "sinfo"
-    sinfo.write_text(
-        f"#!/bin/sh\nset -- {known}\n[ $# = 0 ] && echo no controller answers >&2 && exit 1\necho {known}\n"
-    )
-    sinfo.chmod(0o755)
-    (folder / "cluster.yaml").write_text(written)
-    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setenv("FIVESENTENCES_CLUSTER", str(folder / "cluster.yaml"))
-    assert run("doctor", "--json", "o.json").code == 0
-    (finding,) = [f for f in json.loads(Path("o.json").read_text())["findings"] if f["part"] == "cluster"]
-    assert finding["state"] == state and found in finding["found"]
-
-
-def test_rehearse_says_beforehand_what_its_workflow_downloads(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("fivesentences.rehearsal.upstream.write_upstream", lambda out: None)
-    said = run("rehearse", tmp_path / "new")
-    assert "385 MB" in said.err
-    assert said.out.startswith("FIVESENTENCES_MIRROR=") and len(said.out.splitlines()) == 1
-    said = run("rehearse", tmp_path / "new", "--quiet")
-    assert (said.out, said.err) == ("", "")
+    assert set(answer.split()) == offered if shell == "bash" else "evaluate" in answer and "similarity" not in answer

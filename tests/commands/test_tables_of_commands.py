@@ -54,18 +54,6 @@ def test_a_table_too_wide_is_printed_a_direction_at_a_time():
     ]
 
 
-def test_a_row_stays_on_its_line_where_the_terminal_is_too_narrow(shown):
-    said = shown(a_sheet(range(1, 18)), width=40)
-    assert sum("metric 1" in line for line in said) == 3  # i2t, t2i, sum
-    assert max(map(len, said)) > 40
-
-
-def test_a_pipe_has_no_width(shown):
-    sheet = a_sheet(range(1, 41))
-    (row,) = [line for line in shown(sheet) if "metric 1" in line]
-    assert row.split() == " ".join(sheet.rows[0]).split()
-
-
 def test_one_phi_and_three_cutoffs_fit_into_eighty_columns(folder, run):
     import numpy as np
 

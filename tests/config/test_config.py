@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from fivesentences.config import Scale, check, config_file, read, study_file
+from fivesentences.config.files import config_file, study_file
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.runs import RunFile, RunSpec
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
+from fivesentences.study.runs import RunFile, RunSpec
+from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -62,15 +64,15 @@ RSUM = [{"metric": "Rsum"}]
             for content, said in (
                 (changed(sseds=[1]), "sseds .*Did you mean 'seeds'"),
                 (changed(training__learning_rat=0.1), r"training\.learning_rat .*Did you mean 'learning_rate'"),
-                (changed(training__batch_size="many"), r"training\.batch_size .*'many'.*whole number"),
-                (changed(training__drop_after=25), r"training\.drop_after .*25.*at most 1"),
+                (changed(training__batch_size="many"), r"training\.batch_size .*'many'"),
+                (changed(training__drop_after=25), r"training\.drop_after .*25.*0.25"),
                 (changed(roles={"flickr30k": "nothing"}), r"roles\.flickr30k .*'nothing'.*scenes"),
                 (changed(seeds=[1, 1]), r"seeds .*\[1, 1\]"),
                 (changed(seeds=[]), "seeds .*at least 1"),
                 (changed(datasets={"scenes": {"loader": "flickr9k"}}), r"datasets\.scenes.*flickr8k"),
                 (changed(datasets={"scenes": {"loader": "scenes", "trian": 3}}), r"datasets\.scenes\.trian .*train"),
                 (changed(leave_out={"fractions": [25]}), "fractions.* 25"),
-                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is null"),
+                (except_for(loss="a", epochs=None), r"exceptions\.0\.epochs is None"),
                 (except_for(loss="a", drop_after=2), r"exceptions\.0\.drop_after is 2"),
                 (except_for(loss="a", threads=2), "threads is not a known key"),
                 (except_for(epochs=1), "an exception names a model, a loss"),
@@ -81,16 +83,16 @@ RSUM = [{"metric": "Rsum"}]
                 (changed(evaluation_phi="a+b"), r"evaluation_phi is 'a\+b'"),
             )
         ),
-        (RunSpec, run(fraction=25), r"fraction is 25; a fraction lies in \(0, 1\]. Did you mean 0.25\?"),
+        (RunSpec, run(fraction=25), r"fraction is 25.*Did you mean 0.25\?"),
         (RunSpec, run(loss={"triplet": None}), "smooth_ap are all null"),
         *(
-            (PaperStudy, content, said)
+            (Study, content, said)
             for content, said in (
                 (
                     table(rows=[ROW | {"loss": "hardset"}], columns=RSUM),
                     r"t names the loss 'hardset', but losses has only: hardest",
                 ),
-                (figure("hubnes", rows=[ROW]), r"figures.f.kind is 'hubnes'; expected one of .*'hubness'"),
+                (figure("hubnes", rows=[ROW]), r"figures.f.*'hubnes'.*'hubness'"),
                 (figure("hubness", rows=[ROW | {"inference": "cslss"}]), r"figures.f.rows.0.inference is 'cslss'"),
                 (
                     figure("retrievals", rows=[ROW | {"inference": ["csls"]}]),
@@ -186,12 +188,12 @@ def test_two_runs_that_differ_in_the_loss_have_different_names() -> None:
         LossSpec(triplet="all"),
         LossSpec(triplet=3),
         LossSpec(margin=0.3),
-        *(LossSpec(sam=SamSpec(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
-        LossSpec(sam=SamSpec(variant="released")),
-        LossSpec(sam=SamSpec(temperature=3)),
-        LossSpec(sam=SamSpec(weight=5)),
-        LossSpec(sam=SamSpec(max_margin=1)),
-        LossSpec(triplet=None, sam=SamSpec()),
+        *(LossSpec(sam=SemanticAdaptiveMargin(negatives=negatives)) for negatives in ("random", "closest", "furthest")),
+        LossSpec(sam=SemanticAdaptiveMargin(variant="released")),
+        LossSpec(sam=SemanticAdaptiveMargin(temperature=3)),
+        LossSpec(sam=SemanticAdaptiveMargin(weight=5)),
+        LossSpec(sam=SemanticAdaptiveMargin(max_margin=1)),
+        LossSpec(triplet=None, sam=SemanticAdaptiveMargin()),
     ]
     names = {check(RunSpec, run(loss=loss), "x").name for loss in losses}
     assert len(names) == len(losses)
@@ -236,7 +238,7 @@ def test_the_wheel_holds_what_commands_look_for() -> None:
     project = tomllib.loads((CONFIG.parent / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     shipped = "fivesentences/config/shipped"
-    looked_for = ("claims", "datasets.yaml", "machines", "published", "studies")
+    looked_for = ("claims", "datasets.yaml", "published", "studies")
     assert forced == {f"config/{name}": f"{shipped}/{name}" for name in looked_for}
     assert all((CONFIG.parent / name).exists() for name in forced)
 

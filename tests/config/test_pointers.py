@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fivesentences.config import Catalogue, read
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.pointers import pointers_of, stale_pointers, write_pointers
+from fivesentences.config.reading import read
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = read(Catalogue, ROOT / "config" / "datasets.yaml")

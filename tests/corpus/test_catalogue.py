@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, FeatureSpec, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import read
 from fivesentences.corpus import fetch
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.errors import InputError

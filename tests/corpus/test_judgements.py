@@ -107,44 +107,24 @@ def test_pairs_of_a_caption_or_an_image_that_the_corpus_lacks_are_counted(tmp_pa
 @pytest.mark.parametrize(
     ("load", "lines", "sentence"),
     [
-        *(
-            (cxc, replaced(CXC, line, by), f"sits.csv, line {line}{sentence}")
-            for line, by, sentence in (
-                (1, "caption,image,score,sampling_method", " lacks the column 'agg_score'"),
-                (2, rated(7, 391895, "2.2"), " has 3 fields"),
-                (3, "", " has 1 fields"),
-                (3, rated("7x", 42, "4,c"), ": caption is 'COCO_val2014:sentid:7x'"),
-                (3, rated("٧", 42, "4,c"), ": caption is 'COCO_val2014:sentid:٧'"),
-                (3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original", ": image is '42.jpg'"),
-                (4, rated(101, 42, "5.1,c"), ": agg_score is '5.1'; it must be a num"),
-                (4, rated(101, 42, "nan,c"), ": agg_score is 'nan'"),
-                (4, rated(101, 42, ",c"), ": agg_score is ''"),
-                (4, rated(7, 391895, "2,c"), ": .* a second time .first in line 2"),
-                (4, rated(101, 42, "2,c2i_original"), ": '42' is called the image of caption '101', but .* another im"),
-            )
-        ),
+        (cxc, replaced(CXC, 1, "caption,image,score,sampling_method"), "'agg_score'"),
+        (cxc, replaced(CXC, 2, rated(7, 391895, "2.2")), "line 2: it has 3 fields"),
+        (cxc, replaced(CXC, 3, rated("7x", 42, "4,c")), "line 3: .*sentid:7x'"),
+        (cxc, replaced(CXC, 3, "COCO_val2014:sentid:7,42.jpg,4,c2i_original"), "line 3: .*'42.jpg'"),
+        (cxc, replaced(CXC, 4, rated(101, 42, "5.1,c")), "line 4: agg_score is '5.1'"),
+        (cxc, replaced(CXC, 4, rated(101, 42, "nan,c")), "line 4: agg_score is 'nan'"),
+        (cxc, replaced(CXC, 4, rated(7, 391895, "2,c")), "line 4: .* a second time"),
+        (cxc, replaced(CXC, 4, rated(101, 42, "2,c2i_original")), "line 4: '42' is called the image of caption '101'"),
         (cxc, b"", "line 1 lacks the column 'caption'"),
-        (cxc, CXC[:1], "contains no judgement"),
+        (cxc, CXC[:1], "none of the 0 judgements"),
         (cxc, b"caption\xff", r"byte 7 .line 1. is not UTF-8"),
-        *(
-            (expert, [line, *EXPERT[1:]], f"text.zip: ExpertAnnotations.txt, line {sentence}")
-            for line, sentence in (
-                ("b.jpg\ta.b.jpg#0\t1\t2", "1 has 4 fields"),
-                ("b.jpg\ta.b.jpg#0\t1\t2\t5", "1: an expert's score is '5'; it must be 1, 2, 3 or 4"),
-                ("b.jpg\ta.b.jpg#0\t1\t2\t2.5", "1: an expert's score is '2.5'"),
-                ("b.jpg\tb.jpg#1\t1\t2\t2", "2: .* a second time .first in line 1."),
-            )
-        ),
-        *(
-            (crowd, [f"b.jpg\ta.b.jpg#1\t{line}", *CROWD[1:]], f"text.zip: CrowdFlow.*.txt, line 1: the {sentence}")
-            for line, sentence in (
-                ("1.5\t3\t0", "share of yes is '1.5'"),
-                ("1\t2\t1", "share of yes is '1' but there are 2 yes and 1 no"),
-                ("0\t0\t0", "share of yes is '0' but there are 0 yes and 0 no"),
-                ("0\t0\t-3", "number of no is '-3'; it must be a whole number"),
-                ("nan\t1\t2", "share of yes is 'nan'"),
-            )
-        ),
+        (expert, ["b.jpg\ta.b.jpg#0\t1\t2"], "ExpertAnnotations.txt, line 1: it has 4 fields"),
+        (expert, ["b.jpg\ta.b.jpg#0\t1\t2\t2.5"], "line 1: an expert's score is '2.5'"),
+        (expert, [*EXPERT, EXPERT[1]], "line 3: .* a second time"),
+        (crowd, ["b.jpg\ta.b.jpg#1\t1\t2\t1"], "line 1: the share of yes is '1' but there are 2 yes and 1 no"),
+        (crowd, ["b.jpg\ta.b.jpg#1\t0\t0\t0"], "0 yes and 0 no"),
+        (crowd, ["b.jpg\ta.b.jpg#1\t0\t0\t-3"], "-3 no"),
+        (crowd, ["b.jpg\ta.b.jpg#1\tnan\t1\t2"], "the share of yes is 'nan'"),
     ],
 )
 def test_a_wrong_line_and_another_file_are_named(tmp_path, load, lines, sentence):
@@ -215,12 +195,12 @@ def test_a_wrong_truth_is_named(tmp_path):
     wrong = np.zeros((3, 6, 4))
     wrong[:, 5, 3] = -0.5, 1.5, np.nan
     for truth, split, sentence in (
-        (np.zeros((4, 6)), "test", r"truth is \[4, 6\] but the corpus has 6 captions and 4 images"),
+        (np.zeros((4, 6)), "test", r"truth is float64 \[4, 6\]"),
         *((matrix, "test", f"the truth of caption 5 for image 3 is {matrix[5, 3]}") for matrix in wrong),
         (np.zeros((6, 4)), "val", "split 'val' of 'small' has no images"),
         (tmp_path / "none.npy", "test", r"none\.npy: there is no such file"),
         (tmp_path / "broken.npy", "test", r"broken\.npy: this is not a complete \.npy file"),
-        (tmp_path / "text.npy", "test", "does not contain an array of real numbers"),
+        (tmp_path / "text.npy", "test", "text.npy is <U4"),
     ):
         with pytest.raises(InputError, match=sentence):
             truth_as_judge(truth, SCENES, split)

@@ -102,11 +102,11 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(zipped):
     assert load_karpathy(path, "coco").n_images == 3
     assert load_karpathy(path, "flickr30k").n_images == 1
     assert load_karpathy(path, "mine", member="dataset_flickr30k.json").n_images == 1
-    with pytest.raises(InputError, match=r"contains several .json files \(dataset_coco.json, .*name one as `member`"):
+    with pytest.raises(InputError, match=r"it contains dataset_coco.json, x/dataset_flickr30k.json"):
         load_karpathy(path, "mine")
-    with pytest.raises(InputError, match=r"exactly one entry must be named 'dataset_flickr8k.json'"):
+    with pytest.raises(InputError, match=r"'dataset_flickr8k.json'"):
         load_karpathy(path, "mine", member="dataset_flickr8k.json")
-    with pytest.raises(InputError, match=r"contains no .json file"):
+    with pytest.raises(InputError, match=r"no .json at all"):
         load_karpathy(zipped("none.zip", {"readme.txt": {}}), "mine")
 
 
@@ -116,13 +116,13 @@ def test_of_several_files_the_member_or_the_datasets_own_is_read(zipped):
         (lambda images: images.clear(), "'coco' has no images"),
         (lambda images: images[1].pop("filename"), "images[1]: filename is None"),
         (lambda images: images[1].update(split=""), "images[1]: split is ''"),
-        (lambda images: images[1].update(sentences=[]), "images[1] ('36979.jpg') has no sentences"),
+        (lambda images: images[1].update(sentences=[]), "images[1] ('36979.jpg'): it has no sentences"),
         (lambda images: images[0]["sentences"].pop(), "has 1 sentences but 2 sentids; one is missing"),
         (lambda images: images[2]["sentences"][3].update(raw=" \n"), "images[2] ('1.jpg'), sentence 3 is empty"),
-        (lambda images: images[2]["sentences"][3].pop("raw"), "sentence 3 has neither 'raw' text nor"),
+        (lambda images: images[2]["sentences"][3].pop("raw"), "sentence 3: it has neither"),
         (lambda images: images[2]["sentences"][3].update(sentid=0), "caption_id '0' occurs twice"),
-        (lambda images: images.append(images[0]), "images[3] has the id '391895', which images[0] has too"),
-        (lambda images: images.insert(1, "x"), "images[1] is str"),
+        (lambda images: images.append(images[0]), "images[3] has the id '391895'"),
+        (lambda images: images.insert(1, "x"), "images[1]: it is str"),
     ],
 )
 def test_a_damaged_dataset_is_one_sentence(tmp_path, refused, change, sentence):

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import CatalogueData, FolderData, PrecompData
+from fivesentences.config.datasets import CatalogueData, FolderData, PrecompData
 from fivesentences.corpus import load
 
 

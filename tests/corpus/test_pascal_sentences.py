@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fivesentences.config import CatalogueData
+from fivesentences.config.datasets import CatalogueData
 from fivesentences.corpus import load
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Scale, read
-from fivesentences.paper.studies import plan_of
-from fivesentences.plan.plan import Plan
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
+from fivesentences.plan.plan import Plan, plan_of
 
 ROOT = Path(__file__).parents[2]
 # As the papers number them.

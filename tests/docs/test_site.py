@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from typer.main import get_command
@@ -88,9 +90,7 @@ def test_what_an_entry_says_is_laid_out(reference: Path) -> None:
     assert any("fivesentences.retrieval.html" in link["href"] for link in ncs.select("a[href]"))
     assert shown["fivesentences.metrics"].select_one('a[href="#fivesentences.metrics.TIE_RULE"]')
     # The range and the default of a setting come from the specification itself.
-    (hal,) = [
-        one for one in shown["fivesentences.losses"].select("dt") if one.get("id") == "fivesentences.losses.HalSpec"
-    ]
+    (hal,) = [one for one in shown["fivesentences.losses"].select("dt") if one.get("id") == "fivesentences.losses.HAL"]
     assert "Values: number above 0; default 60." in hal.find_next_sibling("dd").get_text()
 
 
@@ -177,3 +177,24 @@ def test_the_order_of_documents_names_each_once() -> None:
     named = re.findall(r"'file': '([^']+)'", str(contents))
     assert len(named) == len(set(named))
     assert named[0] == "docs/tutorial"
+
+
+CONFIGURATION = {
+    "scale": [path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "datasets"],
+    "datasets": [ROOT / "config" / "datasets.yaml"],
+    "study": sorted((ROOT / "config" / "studies").glob("*.yaml")),
+    "claims": sorted((ROOT / "config" / "claims").glob("*.yaml")),
+    "cluster": [ROOT / "profiles" / "slurm" / "cluster.yaml"],
+}
+
+
+def test_schemas_of_the_site_accept_every_file_here_and_refuse_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SITE))
+    schemas = importlib.import_module("written_pages").schema_of
+    for kind, paths in CONFIGURATION.items():
+        validator = jsonschema.Draft202012Validator(schemas(kind))
+        for path in paths:
+            content = json.loads(json.dumps(yaml.safe_load(path.read_text(encoding="utf-8"))))  # keys are text
+            assert [error.message for error in validator.iter_errors(content)] == [], path
+            assert not validator.is_valid(content | {"unknown": 1}), path
+    assert not jsonschema.Draft202012Validator(schemas("scale")).is_valid({"scale": "s"})

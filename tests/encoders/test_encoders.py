@@ -66,17 +66,6 @@ def test_models_of_transformers(request, model, kind, tokens, pictures, captions
     assert facts["revision"] is None and json.dumps(facts)
 
 
-def test_a_caption_of_siglip_depends_on_its_padding(siglip):
-    """Why captions are padded to full length: with less padding, SigLIP gives other vectors."""
-    import torch
-
-    encoder = loaded(f"transformers:{siglip}")
-    short = encoder.tokenizer(["dog runs"], return_tensors="pt")["input_ids"]
-    with torch.inference_mode():
-        unpadded = encoder.model.get_text_features(input_ids=short).pooler_output.numpy()
-    assert np.abs(unpadded - encoder.captions(["dog runs"])).max() > 0.01
-
-
 def test_siglip2_reads_lower_case(siglip2):
     encoder = loaded(f"transformers:{siglip2}")
     np.testing.assert_array_equal(encoder.captions(["A DOG"]), encoder.captions(["a dog"]))
@@ -311,14 +300,3 @@ def test_models_of_another_kind_are_refused(tmp_path):
 def test_names_that_mean_nothing(name, said):
     with pytest.raises(InputError, match=said):
         loaded(name)
-
-
-@pytest.mark.parametrize("prompt", ["a photo", "{} {}"])
-def test_prompts_have_one_place(prompt):
-    with pytest.raises(InputError, match="places for a caption"):
-        Settings(prompt=prompt)
-
-
-def test_a_folder_has_no_revision(clip):
-    with pytest.raises(InputError, match="has no revisions"):
-        loaded(f"transformers:{clip}", revision="main")

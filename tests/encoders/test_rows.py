@@ -13,14 +13,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from fivesentences.config import Scale, check, read
-from fivesentences.config.rates import CoreRates, EncoderRate, Rates
-from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.config.reading import check, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy, plan_of
-from fivesentences.plan.costs import Costs
-from fivesentences.plan.graph import PlannedJob
-from fivesentences.plan.places import Places
+from fivesentences.plan.plan import plan_of
+from fivesentences.study.study import Study
 
 PROJECT = Path(__file__).parents[2]
 ROW = {"role": "flickr30k", "model": "clip"}
@@ -51,8 +48,8 @@ STUDY: dict[str, Any] = {
 }
 
 
-def study(**changes: Any) -> PaperStudy:
-    return check(PaperStudy, STUDY | changes, "beside.yaml")
+def study(**changes: Any) -> Study:
+    return check(Study, STUDY | changes, "beside.yaml")
 
 
 def with_row(**changes: Any) -> dict[str, Any]:
@@ -149,29 +146,3 @@ def test_an_encoder_stands_in_a_table_and_a_figure_beside_a_trained_model(clip: 
     again = snakemake(tiny(tmp_path, content), tmp_path, "-n")
     assert "embed" in again
     assert "train" not in again.replace("training", "")
-
-
-def test_the_plan_reckons_an_encoder_that_was_measured_and_says_which_was_not(
-    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
-    from bench_rates import encoder_rate
-
-    scale = read(Scale, tiny(tmp_path, STUDY | {"models": {"clip": {"encoder": f"transformers:{clip}"}}}))
-    plan = plan_of(scale, tmp_path, places=Places(tmp_path / "results"))
-    spec = plan.encoded["scenes/clip,encoder"].encoder
-    measured = encoder_rate(spec, "cpu", ["a dog", "a cat"])
-    assert measured is not None and measured.dimensions == 12
-    absent = check(EncoderSpec, {"encoder": "transformers:nobody/has-this"}, "spec")
-    assert encoder_rate(absent, "cpu", ["a dog"]) is None
-
-    core = CoreRates(machine="a core", job=2.0, prepare=0, evaluate=0)
-    job = PlannedJob("embed", {"dataset": "scenes", "encoder": "clip"}, (), (tmp_path / "embed.json",))
-    unknown = Costs(plan, Rates(core=core))
-    assert (unknown.of(job).seconds, unknown.of(job).disk) == (None, None)
-    assert unknown.missing([unknown.of(job)]) == [f"transformers:{clip}, float32, batch 32"]
-    rate = EncoderRate(image=0.5, caption=0.25, dimensions=12)
-    found = Costs(plan, Rates(core=core.model_copy(update={"encoders": {spec.setting: rate}}))).of(job)
-    images = plan.scale.datasets["scenes"].test
-    assert found.seconds == pytest.approx(2 + images * (0.5 + 5 * 0.25))
-    assert found.disk == 4 * 12 * images * 6

@@ -9,8 +9,8 @@ import pytest
 from fivesentences.corpus import COLUMNS, Corpus, Judgements, load_flickr8k, load_judgements, load_karpathy
 from fivesentences.corpus.judgements import truth_as_judge
 from fivesentences.errors import InputError
-from fivesentences.evaluation import agreement, read_agreement, write_agreement
 from fivesentences.evaluation.agreement import COLUMNS as KEYS
+from fivesentences.evaluation.agreement import agreement, read_agreement, write_agreement
 from fivesentences.metrics import STATISTICS, correlation
 from fivesentences.scenes import generate
 from fivesentences.semantics import cider_matrix, read_tuples
@@ -62,16 +62,6 @@ def test_numbers_are_the_correlations_of_the_cells_of_the_matrix(corpus, judgeme
             assert (number["n_pairs"], number["n_images"], number["left_out"]) == (chosen.sum(), 6, 0)
 
 
-def test_the_table_of_pairs_names_caption_image_and_judgement(corpus, judgements):
-    frame, _ = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], statistics=["pearson"])
-    assert list(frame.columns) == ["caption_id", "image_id", "human", "own", "binary", "cider|own_left_out"]
-    for row, judged in zip(frame.itertuples(), judgements.pairs.itertuples(), strict=True):
-        assert row.caption_id == corpus.table["caption_id"][judged.caption]
-        assert row.image_id == corpus.images["image_id"][judged.image]
-        assert (row.human, row.own) == (judged.human, judged.own)
-    np.testing.assert_array_equal(frame["binary"], judgements.pairs["own"].astype(float))
-
-
 def test_taking_the_own_caption_out_changes_own_pairs_only(corpus, judgements):
     rows = [("cider", "kept"), ("cider", "own_left_out")]
     frame, numbers = agreement(judgements, corpus, rows, resamples=20)
@@ -100,15 +90,6 @@ def test_the_only_caption_of_an_image_is_left_out_and_counted(corpus, judgements
     theirs = correlation(rest["cider|own_left_out"], rest["human"], resamples=0)
     assert number["value"] == pytest.approx(theirs.value, abs=1e-12)
     assert by_key(numbers)["cider", "own_left_out", "other", "pearson"]["left_out"] == 0
-
-
-def test_binary_relevance_over_captions_of_other_images_has_no_correlation(corpus, judgements):
-    _, numbers = agreement(judgements, corpus, [("binary", "kept")])
-    for statistic in STATISTICS:
-        assert by_key(numbers)["binary", "kept", "all", statistic]["value"] > 0
-        number = by_key(numbers)["binary", "kept", "other", statistic]
-        assert (number["value"], number["low"], number["high"]) == (None, None, None)
-        assert number["interval"] == "none: the correlation of a constant is not defined"
 
 
 @pytest.mark.parametrize("resample", ["images", "images and captions"])
@@ -140,25 +121,6 @@ def test_cells_of_the_whole_matrix_and_single_pairs_are_alike(phi, corpus, judge
         np.testing.assert_allclose(same_pairs, single[column], atol=1e-12, rtol=0)
 
 
-def test_what_a_number_was_made_of_is_noted_with_it(corpus, judgements):
-    rows = [("binary", "kept"), ("cider", "kept"), ("bleu4-reattached", "kept"), ("cider", "own_left_out")]
-    _, numbers = agreement(judgements, corpus, rows, statistics=["kendall_c"], resamples=0)
-    assert [(n["phi"], n["references"]) for n in numbers[::2]] == rows
-    assert all(set(number) == set(KEYS) for number in numbers)
-    for number in numbers:
-        assert (number["judge"], number["dataset"], number["split"]) == ("someone", "made", "test")
-        assert number["human"] == "a made score, 0 to 2"
-        assert number["tuples"] == ""
-        with_idf = "the captions of the 12 images of made (train, test)"
-        assert number["idf_corpus"] == (with_idf if number["phi"] == "cider" else "")
-        if number["value"] is not None:
-            assert number["interval"] == "none: not resampled"
-    part = corpus.split("test")
-    inside = judgements.within(corpus, "test")
-    _, numbers = agreement(inside, part, [("cider", "kept")], statistics=["pearson"], resamples=0)
-    assert numbers[0]["idf_corpus"] == "the captions of the 6 images of made/test"
-
-
 def test_written_and_read_again_nothing_changes(corpus, judgements, tmp_path):
     frame, numbers = agreement(judgements, corpus, [("binary", "kept"), ("cider", "own_left_out")], resamples=10)
     write_agreement(frame, numbers, tmp_path / "pairs.parquet", tmp_path / "numbers.json")
@@ -186,21 +148,6 @@ def test_a_file_of_something_else_is_named(text, sentence, tmp_path):
     (tmp_path / "numbers.json").write_text(text)
     with pytest.raises(InputError, match=sentence):
         read_agreement(tmp_path / "numbers.json")
-
-
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        ([], "rows is empty"),
-        ([("cider", "left_out")], "the references of 'cider' are 'left_out'; expected 'kept' or 'own_left_out'"),
-        ([("cider", "kept"), ("binary", "kept"), ("cider", "kept")], "rows: 'cider' occurs twice"),
-        ([("ciderr", "kept")], "semantic metric is 'ciderr'"),
-        ([("spice", "kept")], "spice compares scene graphs, and the tuples of the captions are missing"),
-    ],
-)
-def test_rows_that_do_not_fit_are_named(rows, sentence, corpus, judgements):
-    with pytest.raises(InputError, match=sentence):
-        agreement(judgements, corpus, rows)
 
 
 def test_judgements_of_another_corpus_are_refused(corpus, judgements):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Catalogue, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
 from fivesentences.errors import InputError
 from fivesentences.evaluation.benchmark_captions import SOURCES, benchmark_split
 from fivesentences.evaluation.protocols import PROTOCOLS
@@ -33,7 +34,7 @@ def karpathy(folder: Path, images: int, per_image: int) -> Path:
 
 
 def test_every_protocol_has_a_source():
-    assert set(SOURCES) == set(PROTOCOLS)
+    assert set(SOURCES) == {protocol.dataset for protocol in PROTOCOLS.values()}
 
 
 @pytest.mark.parametrize("per_image", [5, 7])  # a few images of MS-COCO have six or seven

@@ -24,9 +24,8 @@ from fivesentences.evaluation.categories import (
     read_subspace_table,
     subspace_scores,
 )
-from fivesentences.metrics import category
 from fivesentences.models.subspaces.specs import CCA, TripletNetwork
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 
 DRAW = np.random.default_rng(0)
 NAMES = np.array(["art", "NA", "music"])[DRAW.integers(3, size=250)]
@@ -53,23 +52,6 @@ def test_every_average_precision_is_that_of_scikit_learn_and_their_mean_that_of_
     assert scores.values["mAP", direction] == pytest.approx(found[ir_measures.AP], abs=1e-6)
 
 
-@pytest.mark.parametrize("direction", ["i2t", "t2i"])
-def test_readings_at_a_cutoff_differ_only_in_what_they_divide_by(scores, direction):
-    similarity = cosine_similarity(IMAGES, TEXTS)
-    of_queries = similarity if direction == "i2t" else similarity.T
-    expected = {"mAP@100": [], "mAP@100 possible": [], "mAP@R": []}
-    for query, scored in enumerate(of_queries):
-        order = sorted(range(250), key=lambda item, scored=scored: (-scored[item], item))
-        found = [NAMES[item] == NAMES[query] for item in order]
-        number = sum(found)
-        precision = [sum(found[: place + 1]) / (place + 1) * found[place] for place in range(250)]
-        expected["mAP@100"].append(sum(precision[:100]) / max(1, sum(found[:100])))
-        expected["mAP@100 possible"].append(sum(precision[:100]) / min(number, 100))
-        expected["mAP@R"].append(sum(precision[:number]) / number)
-    for metric, values in expected.items():
-        assert scores.values[metric, direction] == pytest.approx(np.mean(values), abs=1e-12)
-
-
 def test_the_mean_is_that_of_both_directions_and_random_vectors_reach_what_chance_gives(scores):
     for metric in SUBSPACE_METRICS:
         sides = [scores.values[metric, direction] for direction in ("i2t", "t2i")]
@@ -83,33 +65,12 @@ def test_the_mean_is_that_of_both_directions_and_random_vectors_reach_what_chanc
     assert scores.values["mAP", "mean"] > scores.values["mAP by chance", "mean"] + 0.05
 
 
-def test_each_ranking_is_sorted_once(monkeypatch):
-    sorted_blocks, order = [], category.QueryBlock.order.func
-
-    def counted(block):
-        sorted_blocks.append(block.part)
-        return order(block)
-
-    monkeypatch.setattr(category.QueryBlock.order, "func", counted)
-    subspace_scores(IMAGES, TEXTS, NAMES)
-    assert len(sorted_blocks) == 2  # one block for each direction
-
-
 def test_zeros_are_similar_to_nothing_and_tiny_vectors_keep_their_direction():
     images = np.array([[0, 0], [3e-30, 0], [0, 2e30]], dtype=np.float32)
     np.testing.assert_array_equal(cosine_similarity(images, [[0, 0], [1, 0]]), [[0, 0], [0, 1], [0, 0]])
     # All similarities are equal, so items stand in the order of their index.
     found = subspace_scores(np.zeros((4, 2)), np.zeros((4, 2)), [1, 2, 2, 1])
     assert found.average_precision["i2t"]["mAP"] == pytest.approx([3 / 4, 7 / 12, 7 / 12, 3 / 4])
-
-
-@pytest.mark.parametrize(
-    ("images", "texts", "message"),
-    [(IMAGES, TEXTS[:, :2], "equal dimensions"), (IMAGES, np.full_like(TEXTS, np.nan), "text vectors hold")],
-)
-def test_vectors_that_cannot_be_compared_are_refused(images, texts, message):
-    with pytest.raises(InputError, match=message):
-        subspace_scores(images, texts, NAMES)
 
 
 # --- files --------------------------------------------------------------------------------------------------

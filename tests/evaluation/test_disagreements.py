@@ -13,7 +13,6 @@ import pytest
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.disagreements import find_disagreements, read_disagreements, write_disagreements
-from fivesentences.metrics import ncs, recall_at_k
 from fivesentences.semantics import write_phi
 
 K, QUERIES = 4, 3
@@ -160,38 +159,12 @@ def test_marks_ranks_and_phi_are_those_of_the_matrices(
             assert query["best_other"][name] == of_query[~slow[number][0].own].max()
 
 
-def test_means_over_all_queries_are_those_of_the_metrics(corpus: Corpus, similarities, phis, direction: str) -> None:
-    found = find(corpus, similarities, phis, direction)
-    for of_model, similarity in zip(found["directions"][direction]["models"], similarities.values(), strict=True):
-        pairing = {"image_of_caption": corpus.image_of_caption}
-        assert of_model["recall"] == pytest.approx(recall_at_k(similarity, (K,), direction, **pairing)[K])
-        assert of_model["ncs"] == pytest.approx(ncs(similarity, phis["cider"], (K,), direction, **pairing)[K])
-        total = found["directions"][direction]["queries"]
-        assert of_model["missed"] == round(total * (1 - of_model["recall"] / 100))
-
-
-def test_close_misses_are_counted(corpus: Corpus, similarities, phis, direction: str, slow: list[list[Slow]]) -> None:
-    found = find(corpus, similarities, phis, direction)
-    for number, of_model in enumerate(found["directions"][direction]["models"]):
-        missed = [answers[number].ncs for answers in slow if not answers[number].found]
-        assert of_model["close"] == sum(value >= 50 for value in missed)
-
-
 def test_the_random_sample_depends_on_the_seed_alone(corpus: Corpus, similarities, phis, direction: str) -> None:
     first = chosen(find(corpus, similarities, phis, direction), direction, "random")
     other_models = {name: -matrix for name, matrix in similarities.items()}
     assert chosen(find(corpus, other_models, phis, direction), direction, "random") == first
     assert chosen(find(corpus, similarities, phis, direction, seed=1), direction, "random") != first
     assert len({query for query, _ in first}) == 7 and {value for _, value in first} == {None}
-
-
-def test_every_query_is_drawn_about_equally_often(corpus: Corpus, similarities, phis) -> None:
-    one = {"a": similarities["a"]}
-    often = np.zeros(corpus.n_images)
-    for seed in range(60):
-        found = find(corpus, one, phis, "i2t", seed=seed, queries=0, contrasts=[])
-        often[[query["query"] for query in found["queries"]]] += 1
-    assert often.sum() == 60 * 7 and often.min() > 0 and often.max() < 30  # 14 expected, standard deviation 3.3
 
 
 def test_one_model_has_nothing_to_disagree_with(corpus: Corpus, similarities, phis, direction: str) -> None:
@@ -206,11 +179,9 @@ def test_the_same_words_are_shown_once_by_each_criterion(corpus: Corpus, similar
     assert all(len(chosen(found, "t2i", criterion)) == 1 for criterion in VALUES)
 
 
-def test_models_and_contrasts_must_be_named(corpus: Corpus, similarities, phis) -> None:
+def test_contrasts_must_be_of_models(corpus: Corpus, similarities, phis) -> None:
     with pytest.raises(InputError, match="a contrast names 'z', which is none of the models: a, b, c"):
         find(corpus, similarities, phis, "i2t", contrasts=[("a", "z")])
-    with pytest.raises(InputError, match="0 models and 2 phi are given"):
-        find(corpus, {}, phis, "i2t", contrasts=[])
 
 
 def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, similarities, tmp_path: Path) -> None:

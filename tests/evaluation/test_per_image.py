@@ -6,17 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
-from fivesentences.evaluation import Evaluated, evaluate_runs
-from fivesentences.evaluation.per_image import SUMMED, contributions, frame_of_run, read_per_image, write_per_image
-from fivesentences.evaluation.run import RunEvaluator
-from fivesentences.metrics import ncs, recall_at_k
-from fivesentences.metrics.result import sums_of
+from fivesentences.evaluation.run import Evaluated, RunEvaluator, evaluate_runs
+from fivesentences.evaluation.tidy import SUMMED, frame_of_run, read_per_image, write_per_image
 from fivesentences.models import model_spec
-from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics import write_phi
+from fivesentences.study.runs import RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 SIZES = {"equal numbers": [5] * 12, "different numbers": [1, 2, 7, 3, 1, 1, 4, 2, 2, 5, 1, 9]}
@@ -69,28 +66,6 @@ def test_an_image_contributes_its_own_hits_and_the_mean_of_its_captions():
         assert found["Rsum"][image] == pytest.approx(100 * (hits + np.mean(of_captions)))
 
 
-def test_numbers_of_other_phis_formulas_and_metrics_do_not_count():
-    owner, similarity, phi = made(SIZES["different numbers"])
-    found = RunEvaluator({"main": phi}, owner)(similarity).per_image
-    assert found is not None
-    sums = {}
-    for kept in (True, False):
-        sums[kept] = sum(
-            sum(ncs(similarity, phi, (1, 5, 10), side, kept, image_of_caption=owner).values())
-            for side in ("i2t", "t2i")
-        )
-    recalls = [recall_at_k(similarity, (1, 5, 10), side, owner) for side in ("i2t", "t2i")]
-    assert found["Nsum"].mean() == pytest.approx(sums[True])
-    assert found["Nsum_own_removed"].mean() == pytest.approx(sums[False])
-    assert found["Rsum"].mean() == pytest.approx(sum(sum(recall.values()) for recall in recalls))
-
-
-def test_a_similarity_that_is_not_read_as_it_is_has_none():
-    owner, similarity, phi = made(SIZES["equal numbers"])
-    found = RunEvaluator({"main": phi}, owner)(similarity, ("csls",))
-    assert found.per_image is None and sums_of(found.values)
-
-
 def test_runs_are_read_again_by_name_from_several_files(tmp_path):
     draw = np.random.default_rng(0)
     frames = {
@@ -105,10 +80,6 @@ def test_runs_are_read_again_by_name_from_several_files(tmp_path):
     for run, frame in found.items():
         wanted = frames[run].set_index("image_id")[list(SUMMED)]
         pd.testing.assert_frame_equal(frame, wanted, check_index_type=False, check_names=False)
-
-
-def test_contributions_are_none_of_a_gallery_without_queries_of_the_sums():
-    assert contributions([], [0, 0, 1], "main")["Rsum"].tolist() == [0, 0]
 
 
 def test_evaluations_write_them_beside_the_numbers(tmp_path):

@@ -65,13 +65,6 @@ def test_every_number_is_the_mean_over_folds_in_any_caption_order(given, small, 
         assert all(part == found for part in parts)
 
 
-def test_the_first_fold_may_be_given_alone(given, small):
-    similarity, phi = given
-    first = evaluate(similarity, {"x": phi}, "first")
-    assert first.value("R@5", "i2t") == recall_at_k(similarity[:4, :20], (5,))[5]
-    assert evaluate(similarity[:4, :20], {"x": phi[:20, :4]}, "first").values == first.values
-
-
 def test_both_ways_to_score_a_matrix_give_the_same_result(given):
     similarity, phi = given
     options = {"hubness": True, "labels": np.eye(20), "categories": np.arange(20) % 3, "asp_ties": ("average",)}
@@ -85,12 +78,6 @@ def test_both_ways_to_score_a_matrix_give_the_same_result(given):
     assert evaluate(half).values == evaluate(half.detach().float().numpy()).values
     for result in ways:
         assert (result.values, result.about) == (wanted.values, wanted.about)
-
-
-def test_one_phi_without_a_name_and_none_at_all(given):
-    similarity, phi = given
-    assert evaluate(similarity, phi).value("N@1", "i2t", ground_truth="kept") == ncs(similarity, phi, (1,))[1]
-    assert not [v for v in evaluate(similarity).values if v["phi"]]
 
 
 @pytest.mark.parametrize(
@@ -120,20 +107,6 @@ def test_compare_averages_to_the_metrics_and_clusters_by_image(given):
     assert ((frame["low"] <= frame["difference"]) & (frame["difference"] <= frame["high"])).all()
 
 
-def test_rsum_is_compared_with_unequal_captions_and_over_folds(given, small):
-    similarity, _ = given
-    other = np.random.default_rng(6).normal(size=similarity.shape)
-    frame = compare(similarity, other, protocol="folds", resamples=50)
-    assert frame["clusters"].iloc[0] == 20
-    for side, matrix in (("a", similarity), ("b", other)):
-        wanted = evaluate(matrix, protocol="folds").value("Rsum")
-        assert frame[frame.metric == "Rsum"][side].item() == pytest.approx(wanted)
-    pairing = np.array([0, 0, 1, 1, 1, 2, 0])
-    frame = compare(similarity[:3, :7], other[:3, :7], image_of_caption=pairing, resamples=50)
-    wanted = evaluate(similarity[:3, :7], image_of_caption=pairing).value("Rsum")
-    assert frame[frame.metric == "Rsum"]["a"].item() == pytest.approx(wanted)
-
-
 def test_a_better_model_is_found_and_chance_is_not(given):
     rng = np.random.default_rng(7)
     own = np.repeat(np.eye(60), 5, axis=1)
@@ -159,38 +132,6 @@ def test_the_first_fold_repeats_the_released_slip_whatever_the_files_hold(given,
         usual = evaluate(s, {"x": p[:20, :4] if len(s) == 4 else p}, "first", whose)
         assert usual.value("N@5", "i2t", ground_truth="kept") > wanted
         assert usual.value("N@5", "t2i", ground_truth="kept") == found.value("N@5", "t2i", ground_truth="kept")
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_a_value_that_is_not_finite_is_located_in_the_file_under_folds_too(given, small, shuffled):
-    similarity, phi = (matrix.copy() for matrix in given)
-    order = np.random.default_rng(4).permutation(100) if shuffled else np.arange(100)
-    pairing = np.repeat(np.arange(20), 5)[order]
-    column = int(np.flatnonzero(order == 63)[0])
-    broken, broken_phi = similarity[:, order], phi[order]
-    broken[12, column], broken_phi[column, 12] = np.nan, np.inf
-    sound, sound_phi = similarity[:, order], phi[order]
-    with pytest.raises(InputError, match=rf"^similarity\[12, {column}\] is nan \(image 12, caption {column}\)"):
-        evaluate(broken, None, "folds", pairing)
-    for pool in ("gallery", "given_rows"):
-        with pytest.raises(InputError, match=rf"^x: phi\[{column}, 12\] is inf \(image 12, caption {column}\)"):
-            evaluate(sound, {"x": broken_phi}, "folds", pairing, ideal_pool=pool)
-    for a, b, name in ((broken, sound, "a"), (sound, broken, "b")):
-        with pytest.raises(InputError, match=rf"^{name}\[12, {column}\] is nan"):
-            compare(a, b, {"x": sound_phi}, "folds", pairing, resamples=9)
-
-
-def test_sizes_of_the_file_and_of_a_gallery_are_both_said(given, small):
-    scores = evaluate(given[0], protocol="folds")
-    about = scores.about
-    assert (about["file_images"], about["file_captions"], about["images"], about["captions"]) == (20, 100, 4, 20)
-    for frame in (scores.wide(), scores.tidy(), compare(*given[:1], given[1].T, protocol="folds", resamples=9)):
-        text = str(frame)
-        assert "20 images, 100 captions; scored in galleries of 4 and 20; five folds (mean over 5" in text
-        assert "equal scores are ordered by index" in text and "..." not in text and "..." not in str(frame.head())
-    tidy = scores.tidy()
-    assert (tidy["protocol"] == "folds").all() and (tidy["images"] == 4).all() and "tie_rule" in tidy
-    assert "tie_rule" not in str(tidy)  # it stands below
 
 
 def test_asp_with_average_ranks_and_semantic_recall_with_ground_truth_are_compared(given):

@@ -10,7 +10,7 @@ import pytest
 
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.errors import InputError
-from fivesentences.evaluation.retrievals import compare_retrievals, read_retrievals, write_retrievals
+from fivesentences.evaluation.disagreements import compare_retrievals, read_retrievals, write_retrievals
 from fivesentences.semantics import write_phi
 
 K = 4
@@ -76,12 +76,6 @@ def test_the_same_words_are_shown_once(corpus: Corpus, matrices) -> None:
     rows = corpus.table.assign(caption="always the same")
     found = compare_retrievals(Corpus("made", rows), similarities, phi, k=K, directions=["t2i"], queries=3)
     assert [one["outcome"] for one in found["chosen"]] == ["neither", "both"]
-
-
-def test_one_model_or_three_cannot_be_compared(corpus: Corpus, matrices) -> None:
-    similarities, phi = matrices
-    with pytest.raises(InputError, match="retrievals of 1 models cannot be compared; give two"):
-        compare_retrievals(corpus, {"a": similarities["a"]}, phi)
 
 
 def test_files_are_read_back_and_strange_ones_refused(corpus: Corpus, matrices, tmp_path: Path) -> None:

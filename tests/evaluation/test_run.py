@@ -10,20 +10,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.corpus import COLUMNS, Corpus
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.evaluation import Evaluated, collect, evaluate_runs, read_evaluations, summary, write_tidy
-from fivesentences.evaluation.run import kept_epoch, write_mean_similarity
-from fivesentences.evaluation.tidy import GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS, read_tidy, tidy_of
+from fivesentences.evaluation.run import Evaluated, evaluate_runs, kept_epoch, write_mean_similarity
+from fivesentences.evaluation.tidy import (
+    GALLERY_COLUMNS,
+    RUN_COLUMNS,
+    VALUE_COLUMNS,
+    collect,
+    read_evaluations,
+    read_tidy,
+    summary,
+    tidy_of,
+    write_tidy,
+)
 from fivesentences.metrics import Evaluator, mean_phi, recall_at_k
 from fivesentences.metrics.result import sums_of
 from fivesentences.models import model_spec
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.runs import RunSpec
 from fivesentences.retrieval import Gallery, rescore
 from fivesentences.semantics import write_phi
+from fivesentences.study.runs import EnsembleRun, RunSpec
 
 SPEC = RunSpec(dataset="made", features=FeatureSpec(extractor="made"), model=model_spec("vsepp"))
 WORDS = ["a red dog runs", "the dog eats", "a boy on a bike", "two boys ride", "one bird", "a bird in a tree"]
@@ -120,40 +128,13 @@ def test_numbers_in_folds_are_means_over_the_galleries_of_consecutive_images(fil
     pd.testing.assert_series_equal(whole, alone)
 
 
-def test_more_folds_than_images_are_refused(files: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="6 images, which are no 7 folds"):
-        evaluate(files, inferences=("naive, 7 folds",))
-    with pytest.raises(InputError, match="no way to read a similarity"):
-        evaluate(files, inferences=("guessing",))
-
-
-def test_the_json_says_protocol_gallery_tie_rule_and_phi(files: dict[str, Path]) -> None:
-    evaluate(files)
-    (content,) = read_json(files["out"])
-    assert (content["images"], content["captions"], content["main_phi"]) == (6, 15, "cider")
-    assert "index" in content["tie_rule"]
-    assert content["phi_made_of"]["cider"]["tokenisation"] == "whitespace"
-    assert content["labels"] is False
-    assert RunSpec.model_validate(content["spec"]) == SPEC
-
-
-def test_the_tidy_table_and_its_summary_are_written(files: dict[str, Path], tmp_path: Path) -> None:
-    evaluate(files)
-    tidy = collect([files["out"]], "tiny")
-    write_tidy(tidy, tmp_path / "tiny.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "tiny.parquet"), tidy, check_dtype=False)
-    sums = read_json(tmp_path / "tiny.json")
-    assert sums == summary(tidy)
-    assert set(sums[SPEC.name]) == {"Rsum", "Nsum", "Nsum without ground truth"}
-
-
 def test_a_tidy_table_is_read_back_and_a_cut_one_named(files: dict[str, Path], tmp_path: Path) -> None:
     evaluate(files)
     table = tidy_of(read_evaluations([files["out"]]), "tiny")
     write_tidy(table, path := tmp_path / "tiny.parquet")
     pd.testing.assert_frame_equal(read_tidy(path), table)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"tiny.parquet is not a readable parquet file .*; remove it and make it"):
+    with pytest.raises(InputError, match=r"not a readable parquet file .*; remove it and make it"):
         read_tidy(path)
 
 
@@ -249,7 +230,7 @@ def test_inputs_of_other_data_are_refused(files, change, message):
     ("damage", "message"),
     [
         (Path.unlink, "there is no such file; start Snakemake with -R train"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20]), r"\(it is cut\); start Snakemake with -R train"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), r"it is cut .*; start Snakemake with -R train"),
     ],
     ids=["missing", "cut"],
 )

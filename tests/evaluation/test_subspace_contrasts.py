@@ -8,12 +8,13 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY, TABLES, write_subspace_table
-from fivesentences.evaluation.subspace_contrasts import (
+from fivesentences.evaluation.contrasts import (
+    FORMAT_OF_CATEGORIES,
     PairedSubspaces,
     contrast_subspaces,
     read_contrasts,
     read_precisions,
-    write_contrasts,
+    write_subspace_contrasts,
 )
 from fivesentences.metrics.crossed import crossed_differences
 
@@ -43,8 +44,8 @@ def contrasted(frame: pd.DataFrame, folder, pair=PAIR, resamples=200):
     files = [folder / "1.queries.parquet", folder / "2.queries.parquet"]
     for file, part in zip(files, (frame[half], frame[~half]), strict=True):
         write_subspace_table([part], file, TABLES["queries"])
-    write_contrasts([pair], files, folder / "c.json", resamples=resamples)
-    found = read_contrasts(folder / "c.json")
+    write_subspace_contrasts([pair], files, folder / "c.json", resamples=resamples)
+    found = read_contrasts(folder / "c.json", FORMAT_OF_CATEGORIES)
     assert (found["confidence"], found["resamples"]) == (0.95, resamples)
     return found["contrasts"][0]
 

@@ -11,9 +11,9 @@ from fivesentences.config.documents import SubspaceTraining
 from fivesentences.corpus.divisions import write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
 from fivesentences.errors import InputError
-from fivesentences.evaluation.subspace_projection import projected, write_projection
+from fivesentences.evaluation.categories import projected, write_projection
 from fivesentences.models.subspaces.specs import CCA
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 
 CATEGORIES = np.arange(60) % 3
 DRAW = np.random.default_rng(0)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation.training_histories import (
-    COLUMNS,
+from fivesentences.evaluation.tidy import (
     collect_histories,
     read_training_histories,
-    write_histories,
+    write_table,
 )
 from fivesentences.storage import write_json
 
@@ -34,7 +32,7 @@ def folders(tmp_path):
 
 
 def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_was_trained(folders, tmp_path):
-    write_histories(collect_histories(folders), tmp_path / "out.parquet")
+    write_table(collect_histories(folders), tmp_path / "out.parquet")
     found = read_training_histories(tmp_path / "out.parquet")
     assert found["run"].tolist() == ["b/seed=0", "b/seed=0", "a/seed=0"]
     assert found["epoch"].tolist() == [1, 2, 1] and found["best"].tolist() == [0, 1, 1]
@@ -43,11 +41,6 @@ def test_every_epoch_of_every_run_is_a_row_with_what_was_recorded_and_where_it_w
     np.testing.assert_array_equal(found["temperature"], [np.nan, np.nan, 0.07])
     np.testing.assert_array_equal(found["dev_Nsum"], [np.nan, np.nan, 44.0])
     assert found["device"].tolist() == ["cuda x86_64"] * 2 + [""] and found["torch"].tolist() == ["2.15.0"] * 2 + [""]
-
-
-def test_a_scale_without_trainings_has_an_empty_table_of_the_same_columns(tmp_path):
-    write_histories(collect_histories({}), tmp_path / "out.parquet")
-    assert read_training_histories(tmp_path / "out.parquet").columns.tolist() == list(COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +56,3 @@ def test_a_damaged_history_is_named(tmp_path, text, said):
     with pytest.raises(InputError, match=said) as error:
         collect_histories({"run": folder})
     assert "history.csv" in str(error.value) and "train the run again" in str(error.value)
-
-
-@pytest.mark.parametrize("record", [[], {"made_from": 3}, {}])
-def test_a_strange_record_says_nothing(tmp_path, record):
-    folder = folder_of(tmp_path / "run", "epoch,learning_rate,loss,best\n1,0.1,2,1\n", record)
-    found = collect_histories({"run": folder})
-    assert found["device"].tolist() == [""] and pd.isna(found["dev_Rsum"]).all()
-
-
-def test_a_missing_history_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"history\.csv"):
-        collect_histories({"run": tmp_path})

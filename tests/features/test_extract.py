@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -18,10 +16,10 @@ from PIL import Image
 from fivesentences import machine
 from fivesentences.corpus import Photographs, decode
 from fivesentences.errors import InputError
-from fivesentences.features import FeatureTable, extract, extract_features, networks
+from fivesentences.features import FeatureTable, describing, extract, extract_features, networks
 from fivesentences.features.files import read_source
 from fivesentences.features.grid_descriptors import GridDescriptors
-from fivesentences.features.progress import KEY, FinishedRows
+from fivesentences.features.unfinished import FinishedParts
 from kill import Program
 from random_networks import fresh
 
@@ -46,10 +44,9 @@ def descriptors(archive: Path, filenames: list[str], layout: str = "global") -> 
     return np.stack(rows)
 
 
-def finished(out: Path) -> bytes:
-    """The rows that are finished, in the order in which they were written."""
-    found = list(out.parent.glob(f".{out.stem}.rows/*/rows.bin"))
-    return found[0].read_bytes() if found else b""
+def finished(out: Path) -> dict[str, bytes]:
+    """The parts that are finished."""
+    return {path.name: path.read_bytes() for path in out.parent.glob(f".{out.stem}.unfinished/*/[!.]*.npz")}
 
 
 def with_other_bytes(archive: Path, out: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
@@ -67,20 +64,20 @@ def half_of(*names: str) -> Callable[[str, bytes], bytes]:
 
 
 @contextmanager
-def described(most: int | None = None) -> Iterator[list[int]]:
-    """The chunks that are described in the block, which is interrupted where there would be more than ``most``."""
-    real, chunks = extract.describe_chunk, []
+def described(most: int | None = None) -> Iterator[list[str]]:
+    """First files of the parts described in the block, which is interrupted where there would be more than ``most``."""
+    real, parts = describing.describe_chunk, []
 
-    def describe(task: extract.Task) -> np.ndarray:
-        if len(chunks) == most:
+    def describe(task: describing.Task) -> describing.Chunk:
+        if len(parts) == most:
             raise KeyboardInterrupt
-        chunks.append(task.chunk)
+        parts.append(task.filenames[0])
         return real(task)
 
     interrupted = nullcontext() if most is None else pytest.raises(KeyboardInterrupt)
     with pytest.MonkeyPatch.context() as patch, interrupted:
-        patch.setattr(extract, "describe_chunk", describe)
-        yield chunks
+        patch.setattr(describing, "describe_chunk", describe)
+        yield parts
 
 
 def test_rows_are_the_images_in_the_tables_order(archive, images, tmp_path, capsys):
@@ -101,63 +98,42 @@ def test_a_killed_extraction_resumes_from_finished_images(archive, images, tmp_p
     images.to_csv(table, index=False)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    row = 1199 * 4
     with Program(script, archive, table, out) as program:
-        program.wait_for(lambda: len(finished(out)) >= 5 * row)
+        program.wait_for(lambda: len(finished(out)) >= 5)
         program.kill_alone()
         printed = program.end().out
     before = finished(out)
     assert printed == "the script runs\n"  # it was killed before its end, and workers did not run it again
-    count = len(before) // row
-    assert 5 <= count < len(images)
+    assert 5 <= len(before) < len(images)
     assert not out.exists()
 
     half_written = [
         out.with_name(f".{name}") for name in ("features.1.partial.npy", "features.images.1.partial.parquet")
     ]
     for path in half_written:
-        path.write_bytes(b"of a process that was killed while it put the rows together")
-    monkeypatch.setattr(FinishedRows, "remove", lambda self: None)
-    with described() as chunks:
+        path.write_bytes(b"of a process that was killed while it put the parts together")
+    monkeypatch.setattr(FinishedParts, "remove", lambda self: None)
+    with described() as parts:
         extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0, chunk_size=1)
     assert not any(path.exists() for path in half_written)
-    assert finished(out)[: count * row] == before[: count * row]
-    # The last row may have been written without its entry in the index.
-    assert len(images) - count <= len(chunks) <= len(images) - count + 1
+    assert before.items() <= finished(out).items()
+    assert len(parts) == len(images) - len(before)
     np.testing.assert_array_equal(np.load(out), descriptors(archive, list(images["filename"])))
 
 
-@pytest.mark.parametrize(
-    "damage", ["rows cut", "rows empty", "rows changed", "index cut", "index empty", "kind", "no kind"]
-)
-def test_a_damaged_row_is_made_again(damage, archive, images, tmp_path):
+@pytest.mark.parametrize("damage", ["cut", "empty", "changed"])
+def test_a_damaged_part_is_made_again(damage, archive, images, tmp_path):
     out = tmp_path / "features.npy"
     arguments = (Photographs(archive), images, "grid_descriptors", "grid", out)
     with described(most=3):
         extract_features(*arguments, workers=0, chunk_size=8)
-    (folder,) = (path for path in tmp_path.glob(".features.rows/*") if path.is_dir())
-    rows, index, kind = (folder / name for name in ("rows.bin", "index.bin", "kind.json"))
-    size = 36 * 72 * 4
-    assert len(rows.read_bytes()) == 24 * size
-    left = {"rows cut": 22, "rows empty": 0, "rows changed": 23, "index cut": 2, "index empty": 0}.get(damage, 0)
-    if damage == "rows cut":
-        rows.write_bytes(rows.read_bytes()[: 23 * size - 7])
-    elif damage == "rows changed":  # a fault of the disk
-        data = bytearray(rows.read_bytes())
-        data[5 * size + 100] ^= 1
-        rows.write_bytes(data)
-    elif damage == "index cut":
-        index.write_bytes(index.read_bytes()[: 3 * (KEY + 4) - 3])
-    elif damage == "kind":
-        kind.write_text('{"dtype": "O", "shape": [3]}')
-    elif damage == "no kind":
-        kind.unlink()
-    else:
-        (rows if damage == "rows empty" else index).write_bytes(b"")
-    opened = FinishedRows(out, json.loads((folder / "identity.json").read_text()))
-    assert len(opened) == left
-    opened.close()
-    extract_features(*arguments, workers=0, chunk_size=8)
+    path = next(tmp_path.glob(".features.unfinished/*/[!.]*.npz"))
+    data = bytearray(path.read_bytes())
+    data[5000] ^= 1  # a fault of the disk
+    path.write_bytes({"cut": data[:-100], "empty": b"", "changed": data}[damage])
+    with described() as parts:
+        extract_features(*arguments, workers=0, chunk_size=8)
+    assert len(parts) == 6 - 2
     np.testing.assert_array_equal(np.load(out), descriptors(archive, list(images["filename"]), "grid"))
 
 
@@ -166,19 +142,19 @@ def test_rows_of_other_settings_are_not_taken(change, archive, images, tmp_path)
     out = tmp_path / "features.npy"
     with described(most=3):
         extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0, chunk_size=8)
-    assert len(finished(out)) == 24 * 1199 * 4
+    assert len(finished(out)) == 3
     layout = "grid" if change == "layout" else "global"
     storage = "float16" if change == "storage" else "auto"
     if change == "photographs":  # the same names with other pictures: a corpus drawn from another seed
         with zipfile.ZipFile(archive) as old:
             others = dict(zip(old.namelist(), map(old.read, reversed(old.namelist())), strict=True))
         archive = with_other_bytes(archive, tmp_path / "photographs.zip", lambda name, _: others[f"pictures/{name}"])
-    with described() as chunks:
+    with described() as parts:
         extract_features(
             Photographs(archive), images, "grid_descriptors", layout, out, workers=0, chunk_size=8, storage=storage,
             normalise=change == "normalise",
         )  # fmt: skip
-    assert len(chunks) == -(-len(images) // 8)
+    assert len(parts) == -(-len(images) // 8)
     wanted = descriptors(archive, list(images["filename"]), layout)
     if change == "normalise":
         wanted /= np.linalg.norm(wanted, axis=-1, keepdims=True)
@@ -195,20 +171,18 @@ def test_only_new_and_changed_photographs_are_described(archive, images, tmp_pat
         lambda name, data: Photographs(archive).read("9.png") if name == "4.png" else data,
     )
     images = images.iloc[::-1].drop(index=[2, 3])
-    with described() as chunks:
+    with described() as parts:
         extract_features(Photographs(other), images, "grid_descriptors", "global", out, workers=0, chunk_size=1)
-    names = list(images["filename"])
-    assert [names[place] for place in chunks] == [*(f"{n}.png" for n in range(43, 29, -1)), "4.png"]
-    np.testing.assert_array_equal(np.load(out), descriptors(other, names))
+    assert parts == [*(f"{n}.png" for n in range(43, 29, -1)), "4.png"]
+    np.testing.assert_array_equal(np.load(out), descriptors(other, list(images["filename"])))
 
 
 def test_two_processes_do_not_write_the_same_features(archive, images, tmp_path):
     out = tmp_path / "features.npy"
-    rows = FinishedRows(out, {})
-    with pytest.raises(InputError, match=r"features\.npy: another process extracts these features"):
-        extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0)
-    rows.close()
-    extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0)
+    arguments = (Photographs(archive), images.iloc[:2], "grid_descriptors", "global", out)
+    with FinishedParts(out, {}), pytest.raises(InputError, match=r"features\.npy: another process"):
+        extract_features(*arguments, workers=0)
+    extract_features(*arguments, workers=0)
 
 
 def test_an_accelerator_describes_what_workers_decoded(archive, images, tmp_path, monkeypatch):
@@ -240,14 +214,14 @@ def test_truncated_photographs_are_named_at_the_end_and_finished_work_stays(arch
     with pytest.raises(InputError) as caught:
         extract_features(Photographs(broken), images, "grid_descriptors", "global", out, workers=2, chunk_size=4)
     first, second = str(caught.value).split("\n")
-    assert first.startswith(f"{broken}: photograph '7.png' cannot be decoded")
-    assert second.startswith(f"{broken}: photograph '43.png' cannot be decoded")
-    assert len(finished(out)) == 42 * 1199 * 4
+    assert first.startswith(f"{broken}: photograph '7.png': cannot be decoded")
+    assert second.startswith(f"{broken}: photograph '43.png': cannot be decoded")
+    assert len(finished(out)) == 11
     assert out.read_bytes() == b"an earlier result"
     # With whole photographs in their place only these are described.
-    with described() as chunks:
+    with described() as parts:
         extract_features(Photographs(archive), images, "grid_descriptors", "global", out, workers=0, chunk_size=4)
-    assert chunks == [4, 40]
+    assert parts == ["4.png", "40.png"]
     np.testing.assert_array_equal(np.load(out), descriptors(archive, list(images["filename"])))
 
 
@@ -272,39 +246,13 @@ def test_corrupt_photographs_can_be_skipped_or_become_zeros(archive, images, tmp
         assert json.loads(out.with_suffix(".corrupt.json").read_text())["images"].keys() == done.corrupt.keys()
     said = capsys.readouterr().err
     assert "3 of 44 photographs cannot be read and have no row (see features.corrupt.json):" in said
-    assert "photograph '20.png' cannot be decoded" in said
+    assert "photograph '20.png': cannot be decoded" in said
     extract_features(Photographs(archive), images, *arguments[2:], **options)
     assert not out.with_suffix(".corrupt.json").exists()
 
     hopeless = with_other_bytes(archive, tmp_path / "hopeless.zip", lambda name, data: data[:40])
-    with pytest.raises(InputError, match=r"photograph '0\.png' cannot be decoded"):
+    with pytest.raises(InputError, match=r"photograph '0\.png': cannot be decoded"):
         extract_features(Photographs(hopeless), images, *arguments[2:], **options, on_corrupt="skip")
-
-
-def test_memory_does_not_grow_with_the_features(tmp_path):
-    code = """
-import resource, sys
-from pathlib import Path
-import numpy as np
-from fivesentences.features.progress import FinishedRows, key_of
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-rows = FinishedRows(Path(sys.argv[1]), {})
-keys = [key_of(number) for number in range(600)]
-before = peak()
-for number in range(0, 600, 8):
-    rows.add(keys[number:number + 8], np.full((8, 100_000), number, np.float32))
-rows.close()
-rows = FinishedRows(Path(sys.argv[1]), {})
-assert all(key in rows for key in keys)
-print(rows.assemble(keys), peak() - before)
-"""
-    out = tmp_path / "f.npy"
-    done = subprocess.run([sys.executable, "-c", code, str(out)], capture_output=True, text=True, check=True)
-    shape, _, grown = done.stdout.rpartition(" ")
-    assert shape == "((600, 100000), 'float32')"
-    assert float(grown) < 60  # MB; the features have 240
-    np.testing.assert_array_equal(np.load(out, mmap_mode="r")[:, 7], np.arange(600) // 8 * 8)
 
 
 @pytest.mark.parametrize(
@@ -330,10 +278,10 @@ print(rows.assemble(keys), peak() - before)
 def test_every_mistake_ends_in_one_sentence_before_any_work(changed, sentence, archive, images, tmp_path):
     right = {"images": images, "extractor": "grid_descriptors", "layout": "global", "workers": 0}
     table = {"images": changed["images"](images)} if "images" in changed else {}
-    with described() as chunks, pytest.raises(InputError, match=sentence) as caught:
+    with described() as parts, pytest.raises(InputError, match=sentence) as caught:
         extract_features(Photographs(archive), out=tmp_path / "x.npy", **(right | changed | table))
     assert "\n" not in str(caught.value)
-    assert chunks == []
+    assert parts == []
 
 
 def test_long_rows_are_stored_as_float16_and_an_overflow_is_an_error():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from fivesentences import machine
 from fivesentences.corpus import Photographs, decode, load_flickr8k
 from fivesentences.errors import InputError
 from fivesentences.features import extract_features, networks
@@ -180,9 +177,8 @@ def test_ten_crops_are_torchvisions_and_their_features_are_averaged(tmp_path):
     ],
 )
 def test_ten_crops_are_refused_where_there_are_none(name, layout, settings, sentence):
-    with pytest.raises(InputError, match=sentence) as caught:
+    with pytest.raises(InputError, match=sentence):
         networks._check_ten_crops(name, layout, settings)
-    assert "\n" not in str(caught.value)
 
 
 def test_lower_precision_is_close_and_stated(archive, images, tmp_path):
@@ -202,27 +198,12 @@ def test_lower_precision_is_close_and_stated(archive, images, tmp_path):
     assert source["preprocessing"]["input_size"] == [3, 160, 160]
 
 
-def test_a_worker_computes_the_same_bits_without_torchs_compiler(archive, images, tmp_path):
+def test_workers_compute_the_same_bits(archive, images, tmp_path):
     _, weights = fresh("test_resnet", tmp_path)
     arguments = (Photographs(archive), images, "test_resnet", "global")
     extract_features(*arguments, tmp_path / "here.npy", workers=0, weights=weights)
     extract_features(*arguments, tmp_path / "there.npy", workers=2, weights=weights)
     assert (tmp_path / "here.npy").read_bytes() == (tmp_path / "there.npy").read_bytes()
-    code = """
-import sys
-from pathlib import Path
-from fivesentences.features import describing
-recipe = describing.Recipe("test_resnet", "global", Path(sys.argv[1]))
-describing.begin(recipe)
-import numpy
-describing.extractor_of(recipe).describe(numpy.zeros((2, 3, 160, 160), numpy.uint8))
-print([name for name in ("pandas", "torch._dynamo", "torch._dynamo.utils", "sympy") if name in sys.modules])
-import torch
-from fivesentences import machine
-print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1)).item(), "torch._dynamo.eval_frame" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(weights)], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["[]", "2.0 True"]  # the compiler is there for whoever wants it
 
 
 def test_weights_must_fit_to_the_last_tensor(tmp_path):
@@ -232,14 +213,13 @@ def test_weights_must_fit_to_the_last_tensor(tmp_path):
     state = load_file(weights)
     first, *others = sorted(state)
     for changed, sentence in (
-        ({key: state[key] for key in others}, f"1 tensors are .*, 0 unknown and 0 of another shape .such as '{first}'"),
+        ({key: state[key] for key in others}, f"1 tensors are missing.*'{first}'"),
         (state | {"extra": torch.zeros(1)}, "1 unknown"),
         (state | {first: torch.zeros(1, 2, 3)}, "1 of another shape"),
     ):
         save_file(changed, weights)
-        with pytest.raises(InputError, match=f"does not fit the network 'test_resnet': .*{sentence}") as caught:
+        with pytest.raises(InputError, match=sentence):
             networks.load("test_resnet", weights)
-        assert "\n" not in str(caught.value)
 
 
 def test_files_that_are_no_weights_end_in_one_sentence(tmp_path):
@@ -269,22 +249,6 @@ def test_a_failed_download_says_what_to_do(monkeypatch):
     monkeypatch.setattr(timm, "create_model", no_network)
     with pytest.raises(InputError, match=r"'resnet152' could not be loaded \(Name or .* not known\); connect.*\.$"):
         networks.load("resnet152", None)
-
-
-def test_downloaded_weights_reach_the_workers_by_a_file(archive, images, tmp_path, monkeypatch):
-    module, weights = fresh("test_resnet", tmp_path)
-    real = timm.create_model
-
-    def create_model(name: str, pretrained: bool = False, **settings: object) -> torch.nn.Module:
-        return module if pretrained else real(name, pretrained=False, **settings)  # the download, without a network
-
-    monkeypatch.setattr(timm, "create_model", create_model)
-    monkeypatch.setattr(machine, "best_device", lambda: "cpu")
-    downloaded, given = tmp_path / "downloaded.npy", tmp_path / "given.npy"
-    arguments = (Photographs(archive), images, "test_resnet", "global")
-    extract_features(*arguments, downloaded, workers=1)
-    extract_features(*arguments, given, workers=0, weights=weights)
-    assert downloaded.read_bytes() == given.read_bytes()
 
 
 @pytest.fixture(scope="module")

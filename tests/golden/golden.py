@@ -4,8 +4,9 @@
     uv run python tests/golden/golden.py keep demo        # after a change that is meant; the commit says why
 
 A golden file is a table of ``file``, ``key`` and ``value``, all text: a line of the CSV of a table, figure or claim; a
-number of the evaluation, written so that it reads back as the same float; the SHA-256 of a run's values per image or
-query. ``plans.parquet`` has the settings and the job of every run of every scale, which pytest compares.
+number of the evaluation, written so that it reads back as the same float; the SHA-256 of a run's epochs, and of its
+values per image or query. ``plans.parquet`` has the settings and the job of every run of every scale, which pytest
+compares.
 
 Training on another kind of processor gives other last digits. A golden file names the kind that made it; on another one
 everything but numbers is compared, and the program says so. It ends with exit code 1 if anything differs.
@@ -26,11 +27,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.machine import cpu_kind
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.places import Places
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parents[1] / "config"
@@ -59,11 +60,15 @@ def lines_of_results(plan: Plan) -> Iterator[Line]:
     """Every number that a finished scale has left."""
     scale, results = plan.scale.scale, plan.places.results
     evaluation = results / "evaluation"
-    for path in sorted((results / "paper" / scale).rglob("*.csv")):
+    paper = results / "paper" / scale
+    # The table of runs repeats the numbers of the evaluation.
+    for path in sorted(path for path in paper.rglob("*.csv") if path.parent != paper / "runs"):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            yield path.relative_to(results / "paper" / scale).as_posix(), f"line {number}", line
+            yield path.relative_to(paper).as_posix(), f"line {number}", line
     if (whole := evaluation / f"{scale}.parquet").is_file():
         yield from _numbers("numbers", pd.read_parquet(whole))
+    if (epochs := evaluation / f"{scale}.histories.parquet").is_file():
+        yield from _digests("epochs", pd.read_parquet(epochs).drop(columns=["device", "torch"]), plan.trained_at(scale))
     for path in sorted((evaluation / "jobs").rglob("*.per_image.parquet")):
         yield from _digests("values per image", pd.read_parquet(path), plan.evaluated_at(scale))
     for job in plan.subspaces.jobs_of(plan.subspaces.runs):

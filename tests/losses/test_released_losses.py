@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fivesentences.losses import HAL, LossSpec, SmoothAPLoss, SoftRankLoss, SoftRankSpec, TripletLoss
+from fivesentences.losses import HAL, LossSpec, SmoothAPLoss, SoftRankLoss, TripletLoss
 from fivesentences.models.matching import TrainingScores
 from fivesentences.training.objective import Objective
 
@@ -38,7 +38,7 @@ def losses_of(settings: dict, semantics: np.ndarray, dtype: torch.dtype) -> dict
     rank = SoftRankLoss(settings["daa_temperature"], settings["daa_weight"], "released")
     smooth = SmoothAPLoss(settings["smooth_ap_temperature"], settings["smooth_ap_weight"])
     sems = torch.as_tensor(semantics, dtype=dtype)
-    spec = SoftRankSpec(temperature=rank.temperature, weight=rank.weight, variant="released")
+    spec = SoftRankLoss(temperature=rank.temperature, weight=rank.weight, variant="released")
     total = Objective(LossSpec(triplet="hardest", margin=0.2, soft_rank=spec), {"tfidf": GivenPhi(semantics.T)})
     losses: dict[str, Loss] = {
         "daa_i2t": lambda s: rank.one_direction(s, sems),

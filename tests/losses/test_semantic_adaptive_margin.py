@@ -12,8 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivesentences.errors import InputError
-from fivesentences.losses import SamSpec, SemanticAdaptiveMargin
+from fivesentences.losses import SemanticAdaptiveMargin
 from fivesentences.losses.semantic_adaptive_margin import (
     PAPER,
     RELEASED,
@@ -21,7 +20,6 @@ from fivesentences.losses.semantic_adaptive_margin import (
     Rules,
     random_cycle,
     random_others,
-    rules_of,
     scaled,
     search_by_phi,
 )
@@ -34,6 +32,16 @@ def batch_of(size: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     similarity = torch.rand(size, size, generator=generator, dtype=torch.float64)
     phi = 2 * torch.rand(size, size, generator=generator, dtype=torch.float64) + 3 * torch.eye(size)
     return similarity, phi
+
+
+def ruled(rules: Rules, **settings) -> SemanticAdaptiveMargin:
+    """SAM under any rules, each switched by itself; with fixed margins those of them that still have an effect."""
+    switched = {field.name: getattr(rules, field.name) for field in fields(Rules) if field.name != "cap"}
+    if settings.get("margins") == "fixed":
+        switched = {name: value for name, value in switched.items() if not name.startswith("margin")}
+    else:
+        switched["max_margin"] = rules.cap
+    return SemanticAdaptiveMargin(**settings, **switched)
 
 
 def value_and_gradient(loss, similarity, phi, indices=None):
@@ -59,12 +67,12 @@ def compare(fixture, out: str, dtype: torch.dtype, rules: Rules = RELEASED) -> d
     for case, option, tau, name in released_cases(fixture):
         similarity = torch.as_tensor(fixture[f"in/{case}/S"], dtype=dtype)
         phi = torch.as_tensor(fixture[f"in/{case}/phi"], dtype=dtype).T  # there [image, caption]
-        loss = SemanticAdaptiveMargin(tau, OURS[option], rules)
+        loss = ruled(rules, temperature=tau, negatives=OURS[option])
         ways = [f"out/{name}/index_{way}" for way in ("i2t", "t2i")]
         given = [torch.as_tensor(fixture[way]) for way in ways]
         chosen = Chosen(*given) if option == "random" else loss.choose(similarity)
         pairs |= {way: (ours.numpy(), fixture[way]) for way, ours in zip(ways, chosen, strict=True)}
-        margins = dict(zip(("margin_s", "margin_im"), loss.margins(phi, chosen), strict=True))
+        margins = dict(zip(("margin_s", "margin_im"), loss.margins_of(phi, chosen), strict=True))
         value, gradient = value_and_gradient(loss, similarity, phi, chosen)
         ours = {"loss": value, "dloss_dS": gradient} | {key: margin.numpy() for key, margin in margins.items()}
         for key, array in ours.items():
@@ -166,7 +174,8 @@ def test_any_rules_and_margins_equal_the_equations_one_triplet_at_a_time(negativ
     generator = torch.Generator().manual_seed(seed)
     similarity = torch.randint(17, (size, size), generator=generator).double() / 16  # often equal, and exact
     phi = 5 * torch.rand(size, size, generator=generator, dtype=torch.float64)  # margins may be negative
-    loss = SemanticAdaptiveMargin(tau, negatives, rules, weight=3.0, margins=margins, margin=0.3)
+    settings = {"margin": 0.3} if margins == "fixed" else {"temperature": tau}
+    loss = ruled(rules, negatives=negatives, weight=3.0, margins=margins, **settings)
 
     def margin(sample, negative):
         gained = (phi[sample, sample] - phi[negative, sample]).item() / tau
@@ -185,12 +194,14 @@ def test_any_rules_and_margins_equal_the_equations_one_triplet_at_a_time(negativ
 
 
 def test_rules_and_the_largest_margin_follow_from_a_variant_and_what_is_switched():
-    assert rules_of("paper", t2i_search="rows") == replace(PAPER, t2i_search="rows")
-    assert SamSpec(ranking="gap", t2i_search="rows").build().rules == replace(PAPER, t2i_search="rows", ranking="gap")
-    assert rules_of("released", cap=None) == replace(RELEASED, cap=None)
-    assert [SemanticAdaptiveMargin(10, variant=variant).max_margin for variant in ("paper", "released")] == [None, 1.0]
-    assert SemanticAdaptiveMargin(10, variant="released", max_margin=0.3).max_margin == 0.3
-    assert SamSpec(variant="released", max_margin=0.5).build().max_margin == 0.5
+    assert SemanticAdaptiveMargin(ranking="gap", t2i_search="rows").rules == replace(
+        PAPER, t2i_search="rows", ranking="gap"
+    )
+    assert SemanticAdaptiveMargin(variant="released", ranking="similarity").rules == replace(
+        RELEASED, ranking="similarity"
+    )
+    given = ({}, {"variant": "released"}, {"variant": "released", "max_margin": 0.3})
+    assert [SemanticAdaptiveMargin(**settings).largest_margin for settings in given] == [None, 1.0, 0.3]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +223,7 @@ def test_drawn_others_follow_the_seed_and_are_uniform(draw):
 @pytest.mark.parametrize("rules", [PAPER, RELEASED])
 def test_averaged_margins_are_the_mean_margin_of_the_hinges_of_each_direction(rules):
     similarity, phi = batch_of(8)
-    adaptive = SemanticAdaptiveMargin(5.0, "closest", rules)
+    adaptive = ruled(rules, temperature=5.0, negatives="closest")
     chosen = adaptive.choose(similarity)
     taken: list[list[float]] = [[], []]  # of i2t and of t2i, hinge by hinge, in the loop's order
 
@@ -233,14 +244,14 @@ def test_averaged_margins_are_the_mean_margin_of_the_hinges_of_each_direction(ru
     crossed = replace(rules, margin_negative="own", margin_of="query", cap=None)
     calls = iter([asked[0]] * 8 + [asked[1]] * 8)
     expected = slow(similarity.numpy(), "closest", crossed, lambda *_: next(calls), [one.tolist() for one in chosen])
-    loss = SemanticAdaptiveMargin(5.0, "closest", rules, margins="averaged")
+    loss = ruled(rules, temperature=5.0, negatives="closest", margins="averaged")
     assert loss(similarity, phi, chosen).item() == pytest.approx(expected, abs=1e-12)
 
 
 def test_shuffled_margins_are_those_of_other_pairs_and_negatives_stay_the_same():
     similarity, phi = batch_of(8)
     torch.manual_seed(5)
-    loss = SemanticAdaptiveMargin(10, "random", margins="shuffled", seed=4)
+    loss = SemanticAdaptiveMargin(10, "random", margins="shuffled").build(seed=4)
     shuffled = loss(similarity, phi).item()
     place = random_cycle(8, torch.Generator().manual_seed(4))
     assert sorted(place.tolist()) == list(range(8))
@@ -256,15 +267,15 @@ def test_shuffling_goes_on_from_a_saved_state():
     similarity, phi = batch_of(8)
 
     def shuffled():
-        return SemanticAdaptiveMargin(10, "closest", margins="shuffled", seed=1)
+        return SemanticAdaptiveMargin(10, "closest", margins="shuffled").build(seed=1)
 
     loss = shuffled()
     loss(similarity, phi)
-    state = {key: value.clone() for key, value in loss.state_dict().items()}
+    state = {key: value.clone() for key, value in loss.state().items()}
     following = [loss(similarity, phi).item() for _ in range(3)]
     assert len(set(following)) == 3
     resumed = shuffled()
-    resumed.load_state_dict(state)
+    resumed.restore(state)
     assert [resumed(similarity, phi).item() for _ in range(3)] == following
 
 
@@ -323,7 +334,7 @@ def test_negatives_by_phi_are_those_whose_rank_by_similarity_is_furthest_from_th
 def test_shuffled_negatives_by_phi_are_others_at_the_same_ranks_by_similarity(negatives):
     similarity, phi = batch_of(9)
     place = random_cycle(9, torch.Generator().manual_seed(4))
-    loss = SemanticAdaptiveMargin(10, negatives, margins="shuffled", seed=4)
+    loss = SemanticAdaptiveMargin(10, negatives, margins="shuffled").build(seed=4)
     chosen = SemanticAdaptiveMargin(10, negatives).choose(similarity, phi)
     shuffled = loss.choose(similarity, phi, place)
     for scores, true, control in zip((similarity, similarity.T), chosen, shuffled, strict=True):
@@ -332,11 +343,3 @@ def test_shuffled_negatives_by_phi_are_others_at_the_same_ranks_by_similarity(ne
         assert control.tolist() == [orders[query][ranks[place[query]]] for query in range(9)]
     expected = SemanticAdaptiveMargin(10)(similarity, phi[place][:, place], shuffled).item()
     assert loss(similarity, phi).item() == pytest.approx(expected, abs=1e-12)
-
-
-def test_negatives_by_phi_need_phi_with_a_fixed_margin_too():
-    similarity, phi = batch_of(8)
-    fixed = SemanticAdaptiveMargin(10, "closest_unlike", margins="fixed")
-    with pytest.raises(InputError, match="phi missing"):
-        fixed(similarity)
-    assert fixed(similarity, phi).item() > 0

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import ir_measures
 import numpy as np
-import pandas as pd
 import pytest
-import torch
 from ir_measures import AP, RR, Qrel, Rprec, ScoredDoc
-from torchmetrics.functional.retrieval import retrieval_average_precision, retrieval_r_precision
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import Evaluator, pick
 from fivesentences.metrics.category import category_map, r_precision
 
 DIRECTIONS = ("i2t", "t2i")
@@ -24,24 +20,6 @@ def made(without=False):
     if without:
         images[0] = images[4] = captions[3] = captions[8] = None
     return similarity, images, captions
-
-
-def per_query(metric, similarity, images, captions, direction="i2t", **options):
-    evaluator = Evaluator(categories=images, caption_categories=captions, **options)
-    return pick(evaluator.per_query(similarity, (direction,)), metric, direction)["values"]
-
-
-@pytest.mark.parametrize("cutoff", [None, 1, 5, 20])
-def test_queries_equal_torchmetrics_which_divides_by_what_it_finds(cutoff):
-    similarity, images, captions = made()
-    name = "mAP" if cutoff is None else f"mAP@{cutoff}"
-    ours = per_query(name, similarity, images, captions, category_cutoffs=(cutoff,))
-    precision = per_query("R-P", similarity, images, captions)
-    for query, category in enumerate(images):
-        # Positive scores: torchmetrics takes an item with another score for not retrieved.
-        scores, target = torch.tensor(np.exp(similarity[query])), torch.tensor([c == category for c in captions])
-        assert ours[query] == pytest.approx(float(retrieval_average_precision(scores, target, cutoff)), abs=1e-6)
-        assert precision[query] == pytest.approx(float(retrieval_r_precision(scores, target)), abs=1e-6)
 
 
 @pytest.mark.parametrize("texts", [60, 17])  # any number of texts fits categories of their own
@@ -81,15 +59,6 @@ def test_a_caption_has_its_image_s_category_unless_told():
         pairing = rng.permutation(np.repeat(np.arange(6), 2))
         wanted = category_map(similarity, images, np.array(images)[pairing], direction)
         assert category_map(similarity, images, direction=direction, image_of_caption=pairing) == wanted
-
-
-def test_categories_may_be_a_pandas_column_with_gaps():
-    similarity, images, captions = made(without=True)
-    column = pd.Series([None if c is None else f"class {c}" for c in images], dtype="str")
-    words = pd.Series([None if c is None else f"class {c}" for c in captions], dtype="category")
-    for direction in DIRECTIONS:
-        ours = category_map(similarity, column, words, direction)
-        assert ours == category_map(similarity, images, captions, direction)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.chance import expected_average_precision
+from fivesentences.metrics.category import expected_average_precision
 
 
 @pytest.mark.parametrize(("relevant", "gallery"), [(1, 1), (1, 5), (2, 6), (5, 6), (6, 6)])

@@ -42,12 +42,6 @@ def test_perfect_agreement_is_one_and_its_opposite_minus_one(statistic):
     assert abs(correlation(x, 3 * x + 1, statistic).value) <= 1.0
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e200, 0.0), (1e-200, 0.0), (1.0, 1e9)])
-def test_pearson_of_huge_tiny_and_far_numbers(scale, shift):
-    x, y = judged()
-    assert correlation(x * scale + shift, y, resamples=20).value == pytest.approx(SCIPY["pearson"](x, y), abs=1e-6)
-
-
 def draws(seed, way, size, resamples):
     """Which clusters each resample draws, as documented by the code: one stream a way of clustering."""
     return np.random.default_rng([seed, way]).integers(0, size, (resamples, size))
@@ -72,16 +66,6 @@ def test_the_interval_is_that_of_pairs_repeated_cluster_by_cluster(statistic, si
     assert (found.pairs, found.clusters, found.resamples) == (90, sizes, 30)
     if len(sizes) == 1:
         assert correlation(x, y, statistic, ways[0], resamples=30, confidence=0.8, seed=7) == found
-
-
-@pytest.mark.parametrize("statistic", ["pearson", "kendall_b", "kendall_c"])
-def test_for_independent_pairs_the_interval_is_scipys_bootstrap(statistic):
-    x, y = judged(n=150, seed=1)
-    theirs = scipy.stats.bootstrap(
-        (x, y), SCIPY[statistic], paired=True, vectorized=False, n_resamples=1000, method="percentile", rng=3
-    ).confidence_interval
-    ours = correlation(x, y, statistic, resamples=1000)
-    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], abs=0.25 * (theirs.high - theirs.low))
 
 
 def test_nine_or_ten_of_ten_intervals_at_95_percent_hold_the_truth_when_clusters_matter():
@@ -113,14 +97,6 @@ def test_resamples_in_which_a_vector_is_constant_are_not_counted(statistic):
     with_the_one = sum(3 in chosen and len(set(chosen.tolist())) > 1 for chosen in draws(0, 0, 4, 100))
     assert found.resamples == with_the_one < 100
     assert np.isfinite([found.low, found.high]).all()
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_one_cluster_has_no_interval(statistic):
-    x, y = judged()
-    found = correlation(x, y, statistic, np.zeros(400))
-    assert found.value == pytest.approx(SCIPY[statistic](x, y), abs=1e-12)
-    assert (found.low, found.high, found.resamples) == (None, None, 0)
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import Evaluator, category_map, ncs, nsum, pick, r_precision, semantic_recall
+from fivesentences.metrics import Evaluator, category_map, ncs, nsum, r_precision, semantic_recall
 
 RNG = np.random.default_rng(0)
 SIMILARITY = RNG.normal(size=(6, 30))
@@ -35,14 +35,6 @@ def test_an_image_of_an_all_zero_column_counts_zero_or_is_left_out_or_refused(na
     assert metric(0 * PHI) == 0
     with pytest.raises(InputError, match="leaves none"):
         metric(0 * PHI, empty="skip")
-
-
-def test_released_semantic_recall_leaves_out_the_captions_of_such_an_image_too():
-    rows = Evaluator(ZERO_COLUMN, ms=(1,), empty="skip").per_query(SIMILARITY, ("t2i",))
-    skip = pick(rows, "SR@5", "t2i", ground_truth="removed")["values"]
-    np.testing.assert_array_equal(np.flatnonzero(np.isnan(skip)), np.arange(10, 15))
-    with pytest.raises(InputError, match=r"5 of 30 queries .* caption 10"):
-        semantic_recall(SIMILARITY, ZERO_COLUMN, direction="t2i", empty="error")
 
 
 def test_sums_and_categories_follow_the_policy_too():

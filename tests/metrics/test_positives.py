@@ -50,22 +50,6 @@ def per_query(metric, similarity, positives, direction, k=1):
 
 
 @pytest.mark.parametrize("direction", ["i2t", "t2i"])
-def test_ir_measures_has_the_same_r_precision_and_success(direction):
-    ir_measures = pytest.importorskip("ir_measures")
-    similarity, positives = given(2)
-    positives = Positives(positives.i2t, positives.t2i)
-    qrels, run = [], []
-    for query, order, own, _ in queries(similarity, positives, direction):
-        qrels += [ir_measures.Qrel(str(query), str(item), 1) for item in own]
-        run += [ir_measures.ScoredDoc(str(query), str(item), float(-place)) for place, item in enumerate(order)]
-    wanted = [ir_measures.Rprec, *(ir_measures.Success @ k for k in (1, 5, 10))]
-    theirs = ir_measures.calc_aggregate(wanted, qrels, run)
-    assert r_precision_of(similarity, positives, direction) == pytest.approx(theirs[ir_measures.Rprec], abs=1e-12)
-    for k, value in recall_of_positives(similarity, positives, (1, 5, 10), direction).items():
-        assert value == pytest.approx(100.0 * theirs[ir_measures.Success @ k], abs=1e-10)
-
-
-@pytest.mark.parametrize("direction", ["i2t", "t2i"])
 @pytest.mark.filterwarnings("ignore")
 def test_eccv_captions_own_functions_give_the_same_numbers(direction, capsys):
     package = pytest.importorskip("eccv_caption._metrics")

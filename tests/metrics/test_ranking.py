@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.metrics import asp, ncs, recall_at_k, semantic_recall
+from fivesentences.metrics import asp, ncs, semantic_recall
 from fivesentences.metrics.ranking import best_first
 
 SIMILARITY = np.arange(20.0).reshape(2, 10)  # [images, captions]
@@ -25,11 +25,6 @@ def test_the_first_items_are_those_of_a_stable_sort(n_items, levels, absent):
     wanted = np.argsort(-scores, axis=1, kind="stable")
     for depth in (1, 2, 7, 15, 16, 30, 49, 50, 80, 200, 600):
         np.testing.assert_array_equal(best_first(scores, depth), wanted[:, :depth])
-
-
-def test_integers_and_booleans_are_matrices_too():
-    similarity = np.eye(4, dtype=bool)
-    assert recall_at_k(similarity, (1,)) == recall_at_k(similarity.astype(np.uint8), (1,)) == {1: 100}
 
 
 def test_memory_maps_give_the_same_numbers(tmp_path):

@@ -12,29 +12,31 @@ import torch
 import yaml
 
 from fivesentences import models
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.losses import TripletLoss
-from fivesentences.models import MODELS, build_model, from_released
+from fivesentences.models import MODELS, build_model, from_released, specs
 from fivesentences.models.matching import TrainingScores, concatenate
-from fivesentences.paper.studies import PaperStudy as Study
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.study.expand import runs_of_scale
+from fivesentences.study.study import Study as Study
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_model.md"
-SPEC, CLASS, LINE, USE, OWN_LOSS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+SPEC, LINE, CLASS, USE, OWN_LOSS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 STUDY, SCALE = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
 
 
 @pytest.fixture
 def means(monkeypatch):
-    """The two files of the page as modules, and its line in the registry."""
-    for name, text in (("means_spec", SPEC), ("means", CLASS)):
-        module = ModuleType(f"fivesentences.models.{name}")
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(text, f"{PAGE}, {name}", "exec"), vars(module))
+    """The settings of the page in ``specs.py`` with their line, and its file as a module."""
+    exec(compile("from __future__ import annotations\n" + SPEC, str(PAGE), "exec"), namespace := vars(specs) | {})
+    monkeypatch.setattr(specs, "MeansSpec", namespace["MeansSpec"], raising=False)
     assert '"means": MeansSpec,' in LINE
-    monkeypatch.setitem(MODELS, "means", sys.modules["fivesentences.models.means_spec"].MeansSpec)
-    return sys.modules["fivesentences.models.means"].Means
+    monkeypatch.setitem(MODELS, "means", namespace["MeansSpec"])
+    module = ModuleType("fivesentences.models.means")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(CLASS, str(PAGE), "exec"), vars(module))
+    return module.Means
 
 
 @pytest.fixture

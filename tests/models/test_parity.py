@@ -14,7 +14,7 @@ from fivesentences.losses import SemanticAdaptiveMargin, TripletLoss
 from fivesentences.models import Matcher, cvse, scan, similarity_vectors, vsepp, vsrn
 from fivesentences.models.attention import attended, attention_weights, raw_attention
 from fivesentences.models.captioner import caption_labels
-from fivesentences.models.cvse_spec import SAM_FORK
+from fivesentences.models.cvse import SAM_FORK
 from fivesentences.models.matching import l2_normalised, take
 
 NEGATIVES = {"loss_max": "hardest", "loss_sum": "all"}

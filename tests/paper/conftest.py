@@ -13,37 +13,50 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fivesentences.config import Catalogue, Scale, as_list, read
-from fivesentences.config.scales import JUDGED_LOADER, LABELS
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.metrics import METRICS
+from fivesentences.config.reading import read
+from fivesentences.config.scales import JUDGED_LOADER, LABELS, Scale
+from fivesentences.config.types import as_list
 from fivesentences.corpus import Corpus, Photographs
 from fivesentences.evaluation.agreement import COLUMNS as AGREEMENT_COLUMNS
 from fivesentences.evaluation.agreement import column_of
-from fivesentences.evaluation.categories import HISTORY, PER_QUERY, SUBSPACE_METRICS, TABLES, write_subspace_table
-from fivesentences.evaluation.contrasts import PairedRuns, write_contrasts
+from fivesentences.evaluation.categories import (
+    HISTORY,
+    PER_QUERY,
+    PROJECTION_COLUMNS,
+    SUBSPACE_METRICS,
+    TABLES,
+    write_subspace_table,
+)
+from fivesentences.evaluation.contrasts import PairedRuns, PairedSubspaces, write_contrasts, write_subspace_contrasts
+from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
+from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
 from fivesentences.evaluation.margins import margin_numbers
-from fivesentences.evaluation.meaning import FORMAT, meaning
-from fivesentences.evaluation.per_image import SUMMED, frame_of_run, write_per_image
-from fivesentences.evaluation.retrievals import FORMAT as RETRIEVALS
-from fivesentences.evaluation.retrievals import compare_retrievals
-from fivesentences.evaluation.subspace_contrasts import PairedSubspaces
-from fivesentences.evaluation.subspace_contrasts import write_contrasts as write_subspace_contrasts
-from fivesentences.evaluation.subspace_projection import COLUMNS as PROJECTION_COLUMNS
-from fivesentences.evaluation.tidy import COLUMNS, GALLERY_COLUMNS, RUN_COLUMNS, VALUE_COLUMNS
+from fivesentences.evaluation.phi_statistics import FORMAT, phi_statistics
+from fivesentences.evaluation.tidy import (
+    COLUMNS,
+    GALLERY_COLUMNS,
+    RUN_COLUMNS,
+    SUMMED,
+    VALUE_COLUMNS,
+    frame_of_run,
+    write_per_image,
+)
 from fivesentences.losses import LossSpec
 from fivesentences.metrics.correlation import STATISTICS
-from fivesentences.metrics.registry import METRICS
 from fivesentences.models.subspaces.specs import TripletNetwork
-from fivesentences.paper.kinds import Context, Drawing
-from fivesentences.paper.numbers.agreements import OTHER_IMAGES
-from fivesentences.paper.studies import PaperStudy, read_studies
-from fivesentences.paper.studies import read_claims as claims_of_papers
-from fivesentences.plan.ensembles import EnsembleRun
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.rendering import OF_RESULTS, drawing_of, write_exhibit
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
 from fivesentences.storage import write_json
+from fivesentences.study.exhibits import OTHER_IMAGES
+from fivesentences.study.runs import EnsembleRun, RunSpec, SubspaceRun
+from fivesentences.study.study import Study, read_study
+from fivesentences.study.study import read_claims as claims_of_papers
 from fivesentences.training.hinges import HingeValues
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -218,7 +231,7 @@ def phi_statistics_of(corpus: Corpus, phis: Iterable[str]) -> dict[str, Any]:
         matrices[phi] = draw.gamma(0.4, 0.3, (corpus.n_captions, corpus.n_images)).astype(np.float32)
         left_out[phi] = matrices[phi][own] * 2
         matrices[phi][own] += 1
-    found = meaning(corpus, matrices, left_out)
+    found = phi_statistics(corpus, matrices, left_out)
     for phi, numbers in found["phis"].items():
         numbers |= {"tokenisation": "", "tuples": "the generator of the scenes, not parsed" if phi == "spice" else ""}
     return found | {"format": FORMAT}
@@ -334,7 +347,7 @@ class MadeUp:
         contexts: The context of each table and figure, by ``study/name``.
     """
 
-    def __init__(self, scale: Scale, studies: dict[str, PaperStudy], folder: Path):
+    def __init__(self, scale: Scale, studies: dict[str, Study], folder: Path):
         catalogue, self.corpus = read(Catalogue, CONFIG / "datasets.yaml"), small_corpus()
         self.plan = plan = Plan(scale, studies, catalogue, places=Places(folder), config=CONFIG)
         self.job_at = {plan.places.metrics(job.name): job for job in plan.evaluations.values()}
@@ -409,17 +422,17 @@ class MadeUp:
 
     def write(self, exhibit: str, stem: Path) -> None:
         """Make a table or figure."""
-        self.plan.exhibits[exhibit].write(self.contexts[exhibit], self.numbers(exhibit), stem)
+        write_exhibit(self.plan.exhibits[exhibit], self.contexts[exhibit], self.numbers(exhibit), stem)
 
     def drawing(self, figure: str) -> Drawing:
         """Collect a figure."""
-        return self.plan.figures[figure].drawing(self.contexts[figure], self.numbers(figure))
+        return drawing_of(self.plan.figures[figure], self.contexts[figure], self.numbers(figure))
 
 
 @pytest.fixture(scope="session")
 def studies(studies):
     """The studies of the repository, and one of contrasts that the tiny scale of the workflow's tests makes too."""
-    return studies | read_studies(["contrasts"], Path(__file__).parents[1] / "workflow" / "studies")
+    return studies | {"contrasts": read_study(Path(__file__).parents[1] / "workflow" / "studies" / "contrasts.yaml")}
 
 
 @pytest.fixture(scope="session")
@@ -475,7 +488,7 @@ def planned(studies) -> Callable[..., Plan]:
     """The plan of a scale with its studies, or with others, and with all claims."""
     catalogue = read(Catalogue, CONFIG / "datasets.yaml")
 
-    def made(scale: Scale, chosen: dict[str, PaperStudy] | None = None) -> Plan:
+    def made(scale: Scale, chosen: dict[str, Study] | None = None) -> Plan:
         chosen = chosen or {name: studies[name] for name in scale.studies}
         claims = claims_of_papers(CONFIG, chosen, scale.scale)
         return Plan(scale, chosen, catalogue, places=Places(Path("results")), config=CONFIG, claims=claims)
@@ -507,7 +520,7 @@ def build(studies):
         context = Context(name, study or studies[name], scale, CONFIG / "published")
         spec = context.study.exhibit(which)
         runs = {run.name: run for row in context.rows(spec) for run in row.runs}
-        return spec.of_results(context, change(results_of(runs.values(), **options)))
+        return OF_RESULTS[spec.kind](spec, context, change(results_of(runs.values(), **options)))
 
     return built
 
@@ -520,7 +533,7 @@ def edited(studies):
         name, _, which = exhibit.partition("/")
         content = studies[name].model_dump()
         next(one for one in [*content["tables"], *content["figures"]] if one["name"] == which).update(settings)
-        return PaperStudy.model_validate(content)
+        return Study.model_validate(content)
 
     return made
 

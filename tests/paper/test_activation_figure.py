@@ -5,10 +5,11 @@ import pytest
 from scipy.special import expit
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
-from fivesentences.paper.figures.activation import ActivationFigure
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.config.reading import check
+from fivesentences.paper.context import Context
+from fivesentences.paper.rendering import drawing_of
+from fivesentences.study.exhibits import ActivationFigure
+from fivesentences.study.study import Study
 
 PRINTED = [(0.2, 0.2), (0.5, 0.9), (0.8, 0.5)]
 
@@ -18,9 +19,9 @@ def drawing(make_scale, categories):
     def made(curves=PRINTED, scale=None, **settings):
         content = {"name": "f", "kind": "activation", "title": "T", "caption": "C"}
         content["curves"] = [{"start": start, "steepness": steepness} for start, steepness in curves]
-        study = check(PaperStudy, {"paper": "P", "figures": [content | settings]}, "toy")
+        study = check(Study, {"paper": "P", "figures": [content | settings]}, "toy")
         context = Context("toy", study, scale or make_scale(categories=categories(study)))
-        return study.exhibit("f").drawing(context, [])
+        return drawing_of(study.exhibit("f"), context, [])
 
     return made
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import Judge
 from fivesentences.config.scales import JUDGED_LOADER
+from fivesentences.config.types import Judge
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.agreement import BINS
+from fivesentences.paper.figures.agreement import BINS, bin_pairs
 
 EXPERT, CROWD = "flickr8k_expert", "flickr8k_crowdflower"
 
@@ -50,12 +50,12 @@ def test_every_judge_has_bins():
 def test_scores_fall_into_the_bin_that_a_reader_expects(spec, judged_by, judge, scores):
     for score, label in scores.items():
         pairs = pd.DataFrame({"human": [score], "own": [False]} | {f"{phi}|own_left_out": [0.5] for phi in spec.phis})
-        assert spec.bin_pairs(judged_by(judge), {judge: pairs})["score"].unique().tolist() == [label], score
+        assert bin_pairs(spec, judged_by(judge), {judge: pairs})["score"].unique().tolist() == [label], score
     assert judge in JUDGED_LOADER
 
 
 def test_boxes_are_numpys_quantiles_of_the_pairs_in_a_bin(spec, two_judges, pairs):
-    data = spec.bin_pairs(two_judges, pairs)
+    data = bin_pairs(spec, two_judges, pairs)
     crowd = pairs[CROWD]
     chosen = crowd[(crowd["human"] == 1) & crowd["own"]]["spice|own_left_out"]
     line = data.query("judge == @CROWD and phi == 'spice' and score == '1' and pairs == 'own'").iloc[0]
@@ -67,7 +67,7 @@ def test_boxes_are_numpys_quantiles_of_the_pairs_in_a_bin(spec, two_judges, pair
 
 def test_every_pair_with_a_phi_is_in_one_bin(spec, two_judges, pairs):
     pairs[EXPERT].loc[:9, "spice|own_left_out"] = np.nan  # the caption was its image's only one
-    counts = spec.bin_pairs(two_judges, pairs).groupby(["judge", "phi"])["count"].sum()
+    counts = bin_pairs(spec, two_judges, pairs).groupby(["judge", "phi"])["count"].sum()
     assert counts[EXPERT, "spice"] == len(pairs[EXPERT]) - 10
     assert (counts.drop((EXPERT, "spice")) == len(pairs[EXPERT])).all()
 
@@ -91,7 +91,7 @@ def test_notes_say_who_judged_and_what_is_left_out(make_up, two_judges, judged_b
 
 def test_missing_pairs_or_a_missing_phi_are_named(spec, two_judges, pairs):
     with pytest.raises(InputError, match="pairs of the judge 'flickr8k_crowdflower' are missing"):
-        spec.bin_pairs(two_judges, {EXPERT: pairs[EXPERT]})
+        bin_pairs(spec, two_judges, {EXPERT: pairs[EXPERT]})
     pairs[EXPERT] = pairs[EXPERT].drop(columns="tfidf|own_left_out")
     with pytest.raises(InputError, match=r"'flickr8k_expert' have no phi 'tfidf\|own_left_out'"):
-        spec.bin_pairs(two_judges, pairs)
+        bin_pairs(spec, two_judges, pairs)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fivesentences.errors import InputError
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.agreements import Agreements
+from fivesentences.paper.tables.agreement import table_of_agreements
 from fivesentences.paper.tables.writing import csv, markdown
 
 
@@ -16,7 +17,7 @@ def build(studies, root, agreement):
     def built(scale, change=lambda frame: frame, study=None, **options):
         context = Context("five_sentences", study or studies["five_sentences"], scale, root / "config" / "published")
         spec = context.study.exhibit("table1")
-        return spec.of_agreements(context, Agreements(change(agreement(scale, spec.judged(), **options))))
+        return table_of_agreements(spec, context, Agreements(change(agreement(scale, spec.judged(), **options))))
 
     return built
 

@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.category_looks import looks_of_categories
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.subspaces import subspace_rows
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.lines import looks_of_categories
+from fivesentences.paper.rendering import drawing_of
+from fivesentences.study.expand import subspace_rows
+from fivesentences.study.study import Study
 from many_categories import PASCAL, category_margins
 
 METHODS = {
@@ -28,14 +29,14 @@ def drawing(make_scale, categories, tmp_path):
         rows = [{"role": "wikipedia", "method": list(methods)}]
         figure = {"name": "f", "kind": "category_margins", "title": "T", "caption": "C", "rows": rows}
         content = {"paper": "P", "methods": METHODS, "labels": {"sam": "SAM", "bird": "birds"}, "figures": [figure]}
-        study = check(PaperStudy, content, "toy")
+        study = check(Study, content, "toy")
         scale = make_scale(categories=categories(study, methods=None))
         spec = study.exhibit("f")
         runs = [run.name for row in subspace_rows(spec.subspace_rows(), study, scale) for run in row.runs]
         frame = change(category_margins(runs, names))
         path = tmp_path / "job.category_margins.parquet"
         frame.to_parquet(path, index=False)
-        return spec.drawing(Context("toy", study, scale), [path]), frame
+        return drawing_of(spec, Context("toy", study, scale), [path]), frame
 
     return made
 
@@ -105,7 +106,7 @@ def test_no_two_of_twenty_categories_look_alike():
 def test_data_of_a_scale_without_these_rows_are_an_empty_table(drawing, make_scale):
     rows = [{"role": "pascal", "method": "sam"}]
     figure = {"name": "f", "kind": "category_margins", "title": "T", "caption": "C", "rows": rows}
-    study = check(PaperStudy, {"paper": "P", "methods": METHODS, "figures": [figure]}, "toy")
-    found = study.exhibit("f").drawing(Context("toy", study, make_scale()), [])
+    study = check(Study, {"paper": "P", "methods": METHODS, "figures": [figure]}, "toy")
+    found = drawing_of(study.exhibit("f"), Context("toy", study, make_scale()), [])
     assert found.draw is None and found.data.empty and isinstance(found.data, pd.DataFrame)
     assert any("pascal" in note for note in found.notes)

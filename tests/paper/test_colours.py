@@ -24,7 +24,7 @@ from matplotlib.text import Text
 
 from drawn_texts import misplaced
 from fivesentences.paper.figures.canvas import COLOURS, OTHERS_COLOUR, OWN_COLOUR, STYLE, WIDTH
-from fivesentences.paper.figures.category_looks import looks_of_categories
+from fivesentences.paper.figures.lines import looks_of_categories
 
 # How far apart two colours must be that nothing but the colour tells apart.
 SEEN_BY_ALL, SEEN_IN_GREY = 12.0, 6.5

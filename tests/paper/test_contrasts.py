@@ -6,20 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
-from fivesentences.evaluation.per_image import read_per_image
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.evaluation.tidy import read_per_image
+from fivesentences.paper import rendering
+from fivesentences.paper.context import Context
 from fivesentences.paper.text.contrast_notes import contrast_in_words, setting_in_words
-from fivesentences.plan.contrasts import contrasts_of
 from fivesentences.storage import write_json
+from fivesentences.study.expand import contrasts_of
+from fivesentences.study.study import Study
 
 CONTRAST = {"role": "flickr30k", "fraction": 0.1, "a": ["all", "knn3"], "b": "hardest"}
 
 
-def study_of(*contrasts, **figure) -> PaperStudy:
+def study_of(*contrasts, **figure) -> Study:
     texts = {"title": "T", "caption": "C", "contrasts": list(contrasts)}
     content = {
         "paper": "P",
@@ -28,7 +29,7 @@ def study_of(*contrasts, **figure) -> PaperStudy:
         "tables": [{"name": "t", "kind": "paired", **texts}],
         "figures": [{"name": "f", "kind": "forest", **texts, **figure}],
     }
-    return check(PaperStudy, content, "toy")
+    return check(Study, content, "toy")
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +44,7 @@ def made(make_scale, make_up):
 
 
 def table_of(made_up):
-    return made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
 
 
 def test_a_table_shows_means_difference_intervals_seeds_and_bounds_of_every_metric(made):
@@ -176,4 +177,4 @@ def test_a_file_of_other_contrasts_is_refused(made, tmp_path):
     write_json(tmp_path / "c.json", content)
     context: Context = made_up.contexts["toy/t"]
     with pytest.raises(InputError, match=r"c\.json: the contrast of '.*' with '.*' of toy: t is not in it"):
-        made_up.plan.tables["toy/t"].build(context, [tmp_path / "c.json"])
+        rendering.table_of(made_up.plan.tables["toy/t"], context, [tmp_path / "c.json"])

@@ -7,8 +7,9 @@ from PIL import Image
 from scipy import stats
 
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.paper.figures import curves
+from fivesentences.paper.figures.drawing import write_drawing
+from fivesentences.study.study import Study
 
 FIGURE = "evidence_fractions/crossing"
 LOSSES = {"hardest": {}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}}
@@ -16,11 +17,11 @@ ROWS = [{"role": "flickr30k", "fraction": 0.1, "epochs": [15, 30, 60], "loss": l
 FOLDERS = {"hardest": "triplet=hardest,margin=0.2", "all": "triplet=all,margin=0.2"}
 
 
-def study_of(**settings) -> PaperStudy:
+def study_of(**settings) -> Study:
     """A study of one figure of curves over epochs."""
     figure = {"name": "f", "kind": "curves", "title": "T", "caption": "C", "over": "epochs", "rows": ROWS}
     figure |= {"columns": [{"metric": "Rsum"}]}
-    return PaperStudy.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
+    return Study.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
 
 
 def values_of(frame, loss, fraction, metric="Rsum"):
@@ -124,7 +125,7 @@ def test_a_missing_value_is_named(build, scale):
 def test_no_two_lines_look_alike_and_only_the_reference_is_dark():
     figure = study_of(relative_to="hardest").figures[0]
     data = pd.DataFrame({"label": [f"l{line}" for line in range(9)], "loss": ["hardest", *"abcdefgh"]})
-    looks = figure._looks(data)
+    looks = curves._looks(figure, data)
     assert len({tuple(map(str, look.values())) for look in looks.values()}) == 9
     assert [look["color"] for look in looks.values()].count(looks["l0"]["color"]) == 1
 

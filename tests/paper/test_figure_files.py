@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.writing import write_drawing
+from fivesentences.paper.figures.drawing import Drawing, write_drawing
 
 
 @pytest.mark.parametrize("label", [r"$\frac{$", r"$\frac{1}{2}$", "US$ 1 and US$ 2", r"\$1$", "_^{"])

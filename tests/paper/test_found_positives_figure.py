@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fivesentences.paper.figures.found_positives import FoundPositivesFigure
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.context import Context
+from fivesentences.paper.rendering import drawing_of
+from fivesentences.study.exhibits import FoundPositivesFigure
 
 FIGURE = "daa_supp/found_positives"
 PUBLISHED = Path(__file__).parents[2] / "config" / "published"
@@ -42,7 +43,7 @@ def of_coco(everything, tmp_path):
     ).to_parquet(path, index=False)
     figure, context = everything.plan.figures[FIGURE], everything.contexts[FIGURE]
     assert isinstance(figure, FoundPositivesFigure) and isinstance(context, Context)
-    return figure.drawing(context, [path])
+    return drawing_of(figure, context, [path])
 
 
 def test_the_papers_points_stand_beside_ours(of_coco):

@@ -5,9 +5,9 @@ import pytest
 from PIL import Image
 
 from fivesentences.errors import InputError
+from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.front import undominated
-from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.study.study import Study
 
 FIGURE = "evidence_daa/front"
 LOSSES = {"hardest": {}, "all": {"triplet": "all"}}
@@ -21,12 +21,12 @@ LOSSES |= {
 }
 
 
-def study_of(**settings) -> PaperStudy:
+def study_of(**settings) -> Study:
     """A study of one front."""
     rows = [{"role": "flickr30k", "loss": list(LOSSES)}]
     figure = {"name": "f", "kind": "front", "title": "T", "caption": "C", "rows": rows, "x": {"metric": "Rsum"}}
     figure |= {"y": [{"metric": "ASP", "direction": side} for side in ("i2t", "t2i")]}
-    return PaperStudy.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
+    return Study.model_validate({"paper": "P", "losses": LOSSES, "figures": [figure | settings]})
 
 
 @pytest.fixture

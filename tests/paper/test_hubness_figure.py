@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.paper.rendering import drawing_of
 from fivesentences.storage import write_json
 
 FIGURE = "knn_margin/hubness"
@@ -51,4 +52,4 @@ def test_a_method_that_was_not_evaluated_is_named(everything, tmp_path):
     del contents[0]["hubs"]["csls"]
     write_json(tmp_path / "0.json", contents)
     with pytest.raises(InputError, match="has no counts of hubs by the inference method csls; evaluate it again"):
-        everything.plan.figures[FIGURE].drawing(everything.contexts[FIGURE], [tmp_path / "0.json", *others])
+        drawing_of(everything.plan.figures[FIGURE], everything.contexts[FIGURE], [tmp_path / "0.json", *others])

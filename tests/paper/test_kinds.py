@@ -1,4 +1,4 @@
-"""What every kind of table and figure promises, and that a new kind takes one class and one line."""
+"""What every kind of table and figure promises, and that a new kind takes a specification, a function and a line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from PIL import Image
 from pydantic import Field
 
-from fivesentences.config import check
-from fivesentences.evaluation import collect
-from fivesentences.paper.figures.writing import read_texts
-from fivesentences.paper.kinds import Context, Drawing, FigureKind, TableKind
-from fivesentences.paper.studies import AnyFigure, AnyTable, PaperStudy
+from fivesentences.config.reading import check
+from fivesentences.evaluation.tidy import collect
+from fivesentences.paper import rendering
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.drawing import Drawing, read_texts
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
-from fivesentences.plan.exhibits import RowSpec
+from fivesentences.study.exhibits import AnyFigure, AnyTable, FigureSpec, RowSpec, TableSpec
+from fivesentences.study.study import Study
 
 # One of each kind.
 TABLES = {
@@ -61,7 +62,8 @@ def files_of(stem) -> dict[str, bytes]:
 
 
 def test_the_tests_below_have_one_of_every_kind():
-    assert (kinds_of(AnyTable), kinds_of(AnyFigure)) == (set(TABLES), set(FIGURES))
+    assert kinds_of(AnyTable) == set(TABLES) == set(rendering.TABLES)
+    assert kinds_of(AnyFigure) == set(FIGURES) == set(rendering.FIGURES)
 
 
 @pytest.mark.parametrize("exhibit", [*TABLES.values(), *FIGURES.values()])
@@ -98,7 +100,7 @@ def test_what_a_figure_draws_is_collected_without_matplotlib(everything, exhibit
 @pytest.mark.parametrize("exhibit", FIGURES.values(), ids=FIGURES)
 def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit, tmp_path):
     context = replace(everything.contexts[exhibit], photographs={})
-    everything.plan.figures[exhibit].write(context, everything.numbers(exhibit), tmp_path / "f")
+    rendering.write_exhibit(everything.plan.figures[exhibit], context, everything.numbers(exhibit), tmp_path / "f")
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
@@ -119,7 +121,7 @@ def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, 
             assert image.height == 200  # a sentence
 
 
-class RsumTable(TableKind):
+class RsumTable(TableSpec):
     """A table of one column, which nothing in the package knows."""
 
     reads: ClassVar = "runs"
@@ -127,24 +129,19 @@ class RsumTable(TableKind):
     kind: Literal["rsum"]
     rows: list[RowSpec]
 
-    def row_specs(self) -> list[RowSpec]:
-        return self.rows
 
-    def build(self, context, numbers):
-        values = collect(numbers, context.scale.scale).query("metric == 'Rsum' and inference == 'naive'")
-        of_run = dict(zip(values["run"], values["value"], strict=True))
-        rows = [
-            TableRow("ours", (row.loss,), {"loss": row.loss}, "", False, (Cell(of_run[row.runs[0].name]),))
-            for row in context.rows(self)
-        ]
-        texts = (context.study_name, self.name, context.scale.scale, "P", self.title, self.caption)
-        columns = (Column(("Rsum",), "Rsum", {}),)
-        return Table(
-            *texts, ("Loss",), columns, (Group("All", {}, tuple(rows)),), (), 1, (("loss", ""), ("rsum", "value"))
-        )
+def rsum_table(spec, context, frame):
+    values = frame.query("metric == 'Rsum' and inference == 'naive'")
+    of_run = dict(zip(values["run"], values["value"], strict=True))
+    rows = [
+        TableRow("ours", (row.loss,), {"loss": row.loss}, "", False, (Cell(of_run[row.runs[0].name]),))
+        for row in context.rows(spec)
+    ]
+    group, columns = Group("All", {}, tuple(rows)), (Column(("Rsum",), "Rsum", {}),)
+    return Table(*context.texts(spec), ("Loss",), columns, (group,), (), 1, (("loss", ""), ("rsum", "value")))
 
 
-class RsumFigure(FigureKind):
+class RsumFigure(FigureSpec):
     """Dots, drawn by nothing in the package."""
 
     reads: ClassVar = "runs"
@@ -152,24 +149,23 @@ class RsumFigure(FigureKind):
     kind: Literal["rsum_dots"]
     rows: list[RowSpec]
 
-    def row_specs(self) -> list[RowSpec]:
-        return self.rows
 
-    def drawing(self, context, numbers):
-        data = collect(numbers, context.scale.scale).query("metric == 'Rsum' and inference == 'naive'")[
-            ["run", "value"]
-        ]
-        return Drawing(data, ["Dots."], lambda canvas: canvas.add_axes((0, 0, 1, 1)).plot(data["value"], "o"))
+def rsum_figure(spec, context, frame):
+    data = frame.query("metric == 'Rsum' and inference == 'naive'")[["run", "value"]]
+    return Drawing(data, ["Dots."], lambda canvas: canvas.add_axes((0, 0, 1, 1)).plot(data["value"], "o"))
 
 
-class ToyStudy(PaperStudy):
-    """What the one line in ``paper/studies.py`` amounts to."""
+class ToyStudy(Study):
+    """Both kinds as one line each of the unions."""
 
     tables: list[Annotated[AnyTable.__args__[0] | RsumTable, Field(discriminator="kind")]]
     figures: list[Annotated[AnyFigure.__args__[0] | RsumFigure, Field(discriminator="kind")]]
 
 
-def test_a_new_kind_of_table_and_figure_is_planned_made_and_written(make_scale, make_up, tmp_path):
+def test_a_new_kind_of_table_and_figure_is_planned_made_and_written(make_scale, make_up, tmp_path, monkeypatch):
+    for kind, make, kinds in (("rsum", rsum_table, "TABLES"), ("rsum_dots", rsum_figure, "FIGURES")):
+        monkeypatch.setitem(rendering.OF_RESULTS, kind, make)
+        monkeypatch.setitem(getattr(rendering, kinds), kind, rendering.of_results)
     rows = [{"role": "flickr30k", "loss": ["a", "b"]}]
     content = {
         "paper": "P",
@@ -187,8 +183,8 @@ def test_a_new_kind_of_table_and_figure_is_planned_made_and_written(make_scale, 
 
 
 def test_a_study_is_read_without_what_draws_writes_and_trains():
-    slow = ("matplotlib", "jinja2", "scipy.stats", "torch", "snakemake")
-    code = f"import sys, fivesentences.paper.studies; print([name for name in {slow} if name in sys.modules])"
+    slow = ("matplotlib", "jinja2", "scipy", "pandas", "torch", "snakemake")
+    code = f"import sys, fivesentences.study.study; print([name for name in {slow} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 

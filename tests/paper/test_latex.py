@@ -15,9 +15,9 @@ import pytest
 
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
 from fivesentences.paper.document import TURNED_FROM, write_document
-from fivesentences.paper.kinds import TableKind
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import latex, latex_width
+from fivesentences.study.exhibits import TableSpec
 
 HOSTILE = (
     r"[50% & a_b #1 {x} ~ ^ \input{missing} \end{document} $y$ `z' <i> | *2 a--b",
@@ -161,7 +161,7 @@ def test_the_document_names_every_table_and_figure_once_in_the_order_of_the_stud
     text = (tmp_path / "made" / "paper.tex").read_text(encoding="utf-8")
     found = re.findall(r"\\(?:input|includegraphics\[.*?\])\{(\w+/\w+)", text)
     expected = [f"{name}/{one.name}" for name, study in plan.studies.items() for one in study.made_at(plan.scale)]
-    assert found == expected and any(isinstance(one, TableKind) for one in plan.exhibits.values())
+    assert found == expected and any(isinstance(one, TableSpec) for one in plan.exhibits.values())
 
 
 @pytest.mark.parametrize(

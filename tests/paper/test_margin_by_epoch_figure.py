@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.study.study import Study
 
 METHODS = {
     "sam": {"method": "triplets"},
@@ -25,7 +25,7 @@ def made(make_scale, make_up, categories):
 
     def build(rows, **changes):
         figure = {"name": "f", "kind": "margin_by_epoch", "title": "T", "caption": "C", "rows": rows}
-        study = check(PaperStudy, {"paper": "P", "methods": METHODS, "labels": LABELS, "figures": [figure]}, "toy")
+        study = check(Study, {"paper": "P", "methods": METHODS, "labels": LABELS, "figures": [figure]}, "toy")
         scale = make_scale(
             studies=["toy"], roles={}, features=None, keep=None, categories=categories(study, methods=None, **changes)
         )

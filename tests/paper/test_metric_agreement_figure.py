@@ -6,8 +6,9 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from fivesentences.documents import read_json
-from fivesentences.evaluation import collect
-from fivesentences.paper.figures.writing import write_drawing
+from fivesentences.evaluation.tidy import collect
+from fivesentences.paper.figures.drawing import write_drawing
+from fivesentences.paper.rendering import drawing_of
 from fivesentences.storage import write_json
 
 FIGURE = "metric_agreement/agreement"
@@ -33,7 +34,7 @@ def changed(made_up, folder, metric, value):
                 line["value"] = value(one["run"]) if line["metric"] == metric else line["value"]
         paths.append(folder / f"{len(paths)}.json")
         write_json(paths[-1], contents)
-    return made_up.plan.figures[FIGURE].drawing(made_up.contexts[FIGURE], paths)
+    return drawing_of(made_up.plan.figures[FIGURE], made_up.contexts[FIGURE], paths)
 
 
 def values_of(made_up, fraction, metric, **keys):
@@ -98,7 +99,7 @@ def test_what_a_scale_does_not_evaluate_is_left_out_and_named(everything, tmp_pa
     for path in everything.numbers(FIGURE):
         paths.append(tmp_path / f"{len(paths)}.json")
         write_json(paths[-1], [one | {"labels": False} for one in read_json(path)])
-    drawing = spec.drawing(everything.contexts[FIGURE], paths)
+    drawing = drawing_of(spec, everything.contexts[FIGURE], paths)
     assert not {"PMRP", "ASP, DAA (A)"} & set(drawing.data["second"])
     left_out = "Left out at the scale tiny, which has no labels or does not use the φ: ASP, DAA (A) and PMRP."
     assert left_out in drawing.notes

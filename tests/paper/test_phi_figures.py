@@ -10,6 +10,7 @@ import pytest
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.phi_statistics import OTHERS
+from fivesentences.paper.rendering import drawing_of
 from fivesentences.paper.text.captions import as_written, wrapped
 from fivesentences.storage import write_json
 
@@ -61,7 +62,7 @@ def test_phis_that_the_scale_leaves_out_are_not_drawn_and_named(everything, make
 def test_a_phi_that_was_not_measured_is_named(everything, measured, tmp_path):
     write_json(tmp_path / "scenes.json", measured | {"phis": {"cider": measured["phis"]["cider"]}})
     with pytest.raises(InputError, match=r"scenes/test lack 'spice'; measure it again"):
-        everything.plan.figures[HISTOGRAM].drawing(everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
+        drawing_of(everything.plan.figures[HISTOGRAM], everything.contexts[HISTOGRAM], [tmp_path / "scenes.json"])
 
 
 def test_captions_are_shown_as_people_write_them_and_never_too_long():

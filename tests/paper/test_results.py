@@ -3,12 +3,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from fivesentences.config.metrics import METRICS, Metric, metric_of
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
-from fivesentences.metrics.registry import METRICS, Metric, metric_of
+from fivesentences.evaluation.tidy import collect
 from fivesentences.metrics.values import key_of
 from fivesentences.paper.numbers.results import Measure, Results
-from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.study.exhibits import ColumnSpec
 
 RSUM, NSUM = Measure("Rsum"), Measure("Nsum", "", "released", "kept", 0, "", "cider")
 

@@ -4,6 +4,7 @@ import pytest
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
+from fivesentences.paper.rendering import drawing_of
 from fivesentences.storage import write_json
 
 FIGURE = "five_sentences/figure1"
@@ -30,4 +31,4 @@ def test_retrievals_of_a_run_that_is_in_no_row_are_refused(everything, tmp_path)
     found = read_json(everything.numbers(FIGURE)[0])
     write_json(tmp_path / "f.json", found | {"models": ["another/run", found["models"][1]]})
     with pytest.raises(InputError, match="the run 'another/run' is in no row of five_sentences: figure1"):
-        everything.plan.figures[FIGURE].drawing(everything.contexts[FIGURE], [tmp_path / "f.json"])
+        drawing_of(everything.plan.figures[FIGURE], everything.contexts[FIGURE], [tmp_path / "f.json"])

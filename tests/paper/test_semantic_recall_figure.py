@@ -8,14 +8,15 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.evaluation import collect
+from fivesentences.evaluation.tidy import collect
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.semantic_recall import _draw, looks_of_lines
-from fivesentences.paper.figures.writing import write_drawing
-from fivesentences.paper.kinds import Context, Drawing
 from fivesentences.paper.text.labels import line_labels
-from fivesentences.plan.rows import runs_of_scale
+from fivesentences.study.expand import runs_of_scale
 
 FIGURE = "five_sentences/figure3"
 

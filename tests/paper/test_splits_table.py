@@ -7,10 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import COLUMNS, Corpus
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import plan_of
+from fivesentences.paper.context import Context
+from fivesentences.paper.rendering import table_of
+from fivesentences.plan.plan import plan_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 # Images of each split, and captions of each image.
@@ -41,7 +43,7 @@ def table_at(tmp_path, monkeypatch):
             images, each = SIZES[path.stem]
             read_as = {"order": "released", "captions_per_image": 5} if path.stem == "coco" else {}
             corpus_of(path.stem, images, each, read_as=read_as).write(path)
-        return spec.build(Context("knn_margin", plan.studies["knn_margin"], scale, CONFIG / "published"), paths)
+        return table_of(spec, Context("knn_margin", plan.studies["knn_margin"], scale, CONFIG / "published"), paths)
 
     return table_at
 

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import ttest_rel
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.study.study import Study
 
 STARTS, SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), (0.0, 0.1, 0.25, 0.75, 1.0)
 GRID = {
@@ -33,7 +33,7 @@ def made(make_scale, make_up, categories):
     def build(methods, seeds=(0, 1, 2), selection="map", **settings):
         rows = [{"role": "wikipedia", "method": list(methods), "selection": selection}]
         figure = {"name": "f", "kind": "start_and_share", "title": "T", "caption": "C", "rows": rows} | settings
-        study = check(PaperStudy, {"paper": "P", "methods": METHODS, "labels": LABELS, "figures": [figure]}, "toy")
+        study = check(Study, {"paper": "P", "methods": METHODS, "labels": LABELS, "figures": [figure]}, "toy")
         scale = make_scale(
             studies=["toy"],
             roles={},

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.evaluation.subspace_contrasts import read_contrasts
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
+from fivesentences.paper import rendering
 from fivesentences.storage import write_json
+from fivesentences.study.study import Study
 
 CONTRASTS = [
     {"role": "wikipedia", "a": "sam", "b": "fixed", "selection": ["map", "last"], "question": "Does it help?"},
@@ -34,7 +35,7 @@ def made(make_scale, make_up, categories):
             "labels": {"wikipedia": "Wikipedia", "sam": "SAM", "cca": "CCA", "fixed": "fixed margin"},
             "tables": [texts | {"contrasts": list(contrasts)} | dict(table)],
         }
-        study = check(PaperStudy, content, "toy")
+        study = check(Study, content, "toy")
         given = categories(study, **{"methods": ["cca", "sam", "fixed"]} | changes)
         scale = make_scale(studies=["toy"], roles={}, features=None, keep=None, categories=given)
         return make_up(scale, toy=study)
@@ -43,7 +44,7 @@ def made(make_scale, make_up, categories):
 
 
 def table_of(made_up):
-    return made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
 
 
 def test_every_statistic_is_that_of_the_file_by_measure_and_epoch(made):
@@ -55,7 +56,7 @@ def test_every_statistic_is_that_of_the_file_by_measure_and_epoch(made):
     )
     assert tidy.index.is_unique and len(tidy) == 5 * 2 * 9
     seen = 0
-    for one in read_contrasts(file)["contrasts"]:
+    for one in read_contrasts(file, FORMAT_OF_CATEGORIES)["contrasts"]:
         a, b = (
             "cca" if "/cca/" in run else "fixed" if "nothing" in run else "sam" for run in (one["a"][0], one["b"][0])
         )
@@ -124,7 +125,7 @@ def test_what_the_scale_leaves_out_is_said(made):
 
 def test_a_file_that_lacks_a_contrast_is_refused(made, tmp_path):
     made_up = made(*CONTRASTS)
-    content = read_contrasts(made_up.numbers("toy/t")[0])
+    content = read_contrasts(made_up.numbers("toy/t")[0], FORMAT_OF_CATEGORIES)
     write_json(tmp_path / "c.json", content | {"contrasts": content["contrasts"][1:]})
     with pytest.raises(InputError, match=r"the contrast of .* of toy: t is not in it; make it again"):
-        made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], [tmp_path / "c.json"])
+        rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], [tmp_path / "c.json"])

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.subspace import margins_at
-from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.published import COLUMNS
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.subspaces import subspace_rows
+from fivesentences.paper.rendering import drawing_of
+from fivesentences.study.expand import subspace_rows
+from fivesentences.study.study import Study
 from many_categories import PASCAL, category_margins, projection
 
 
@@ -23,7 +24,7 @@ def drawing(make_scale, categories, tmp_path):
         rows = [{"role": role, "method": "sam"} for role in ("pascal", "wikipedia")]
         figure = {"name": "f", "kind": "subspace", "title": "T", "caption": "C", "rows": rows} | settings
         content = {"paper": "P", "methods": {"sam": {"method": "triplets"}}, "figures": [figure]}
-        study = check(PaperStudy, content, "toy")
+        study = check(Study, content, "toy")
         scale = make_scale(categories=categories(study, methods=None, training={"epochs": 100}))
         spec = study.exhibit("f")
         runs = [run.name for row in subspace_rows(spec.subspace_rows(), study, scale) for run in row.runs]
@@ -31,7 +32,7 @@ def drawing(make_scale, categories, tmp_path):
         files = [tmp_path / "f.parquet", tmp_path / "job.category_margins.parquet"]
         points.to_parquet(files[0], index=False)
         margins.to_parquet(files[1], index=False)
-        return spec.drawing(Context("toy", study, scale), files), margins, points
+        return drawing_of(spec, Context("toy", study, scale), files), margins, points
 
     return made
 
@@ -110,14 +111,14 @@ def test_published_margins_stand_beside_those_of_the_last_epoch(make_scale, cate
     figure = {"name": "f", "kind": "subspace", "title": "T", "caption": "C", "published": "theirs"}
     figure["rows"] = [{"role": "nus_wide_10k", "method": "sam"}]
     content = {"paper": "P", "methods": {"sam": {"method": "triplets"}}, "figures": [figure]}
-    study = check(PaperStudy, content, "toy")
+    study = check(Study, content, "toy")
     scale = make_scale(categories=categories(study, methods=None, roles={"nus_wide_10k": "made"}))
     rows = subspace_rows(study.exhibit("f").subspace_rows(), study, scale)
     margins = category_margins([run.name for row in rows for run in row.runs], ("bird", "boat", "cat"))
     margins.to_parquet(tmp_path / "job.category_margins.parquet", index=False)
     projection(("bird", "boat", "cat")).to_parquet(tmp_path / "f.parquet", index=False)
     files = [tmp_path / "f.parquet", tmp_path / "job.category_margins.parquet"]
-    found = study.exhibit("f").drawing(Context("toy", study, scale, published=tmp_path), files)
+    found = drawing_of(study.exhibit("f"), Context("toy", study, scale, published=tmp_path), files)
     theirs = found.data[found.data["what"] == "published"]
     assert theirs[["anchor", "negative", "mean_margin", "epoch"]].to_numpy().tolist() == [
         ["bird", "boat", 0.6, 100],
@@ -141,6 +142,6 @@ def test_a_scale_without_these_rows_draws_nothing(make_scale):
     figure = {"name": "f", "kind": "subspace", "title": "T", "caption": "C"}
     figure["rows"] = [{"role": "wikipedia", "method": "sam"}]
     content = {"paper": "P", "methods": {"sam": {"method": "triplets"}}, "figures": [figure]}
-    study = check(PaperStudy, content, "toy")
-    found = study.exhibit("f").drawing(Context("toy", study, make_scale()), [])
+    study = check(Study, content, "toy")
+    found = drawing_of(study.exhibit("f"), Context("toy", study, make_scale()), [])
     assert found.draw is None and found.data.empty and isinstance(found.data, pd.DataFrame)

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import read_subspace_table
+from fivesentences.paper import rendering
 from fivesentences.paper.numbers.published import read_published
 from fivesentences.paper.numbers.subspaces import SubspaceResults, published_of
-from fivesentences.paper.studies import PaperStudy
+from fivesentences.study.study import Study
 
 SIDES = [{"metric": "mAP", "direction": side} for side in ("i2t", "t2i", "mean")]
 ROWS = [
@@ -27,7 +28,7 @@ ROWS = [
 THEIRS = {"documents": {"wikipedia": "vgg"}, "features": "VGG-19 features"}
 
 
-def study_of(rows=ROWS, **table) -> PaperStudy:
+def study_of(rows=ROWS, **table) -> Study:
     texts = {"name": "t", "kind": "subspaces", "title": "T", "caption": "C", "columns": SIDES}
     methods = {name: {"method": name} for name in ("random", "cca", "kcca")}
     content = {
@@ -36,7 +37,7 @@ def study_of(rows=ROWS, **table) -> PaperStudy:
         "labels": {"wikipedia": "Wikipedia", "sam": "SAM", "cca": "CCA", "random": "random", "kcca": "KCCA"},
         "tables": [texts | {"published": "sched_sam_table1", "published_setting": THEIRS, "rows": rows} | table],
     }
-    return check(PaperStudy, content, "toy")
+    return check(Study, content, "toy")
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +54,7 @@ def made(make_scale, make_up, categories):
 
 
 def table_of(made_up):
-    return made_up.plan.tables["toy/t"].build(made_up.contexts["toy/t"], made_up.numbers("toy/t"))
+    return rendering.table_of(made_up.plan.tables["toy/t"], made_up.contexts["toy/t"], made_up.numbers("toy/t"))
 
 
 def test_means_and_spreads_are_those_of_the_runs_by_the_epoch_that_a_row_names(made):

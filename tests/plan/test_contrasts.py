@@ -7,28 +7,28 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Catalogue, check, read
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.contrasts import contrasts_of
-from fivesentences.plan.exhibits import ContrastSpec, rows_of_contrasts
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import check, read
 from fivesentences.plan.places import Places
 from fivesentences.plan.plan import Plan
-from fivesentences.plan.rows import expand_rows
+from fivesentences.study.exhibits import ContrastSpec, rows_of_contrasts
+from fivesentences.study.expand import contrasts_of, expand_rows
+from fivesentences.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 
 
-def study_of(*contrasts: dict) -> PaperStudy:
+def study_of(*contrasts: dict) -> Study:
     content = {
         "paper": "P",
         "losses": {"hardest": {}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}},
         "tables": [{"name": "t", "kind": "paired", "title": "T", "caption": "C", "contrasts": list(contrasts)}],
         "figures": [{"name": "f", "kind": "forest", "title": "F", "caption": "C", "contrasts": list(contrasts)[:1]}],
     }
-    return check(PaperStudy, content, "study")
+    return check(Study, content, "study")
 
 
-def plan_of(study: PaperStudy, scale, folder: Path) -> Plan:
+def plan_of(study: Study, scale, folder: Path) -> Plan:
     catalogue = read(Catalogue, ROOT / "config" / "datasets.yaml")
     return Plan(scale, {"s": study}, catalogue, places=Places(folder), config=ROOT / "config")
 

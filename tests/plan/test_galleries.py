@@ -8,23 +8,25 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy
-from fivesentences.plan.exhibits import GallerySpec
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.pages import GALLERY, PageRules
 from fivesentences.plan.plan import Plan
+from fivesentences.study.exhibits import GallerySpec
+from fivesentences.study.study import Study
 
 CONFIG = Path(__file__).parents[2] / "config"
 ROWS = [{"role": "flickr30k", "loss": ["hardest", "all", "knn3"]}, {"role": "coco", "loss": ["hardest", "all"]}]
 PAIRS = [{"role": "flickr30k", "a": "all", "b": "hardest"}, {"role": "flickr30k", "a": "knn3", "b": "hardest"}]
 
 
-def study(**gallery: Any) -> PaperStudy:
+def study(**gallery: Any) -> Study:
     """A study without tables, so that nothing but its gallery asks for runs."""
     losses = {"hardest": {"triplet": "hardest"}, "all": {"triplet": "all"}, "knn3": {"triplet": 3}}
-    return PaperStudy.model_validate(
+    return Study.model_validate(
         {"paper": "P", "losses": losses, "gallery": {"rows": ROWS, "contrasts": PAIRS} | gallery}
     )
 
@@ -33,9 +35,9 @@ def study(**gallery: Any) -> PaperStudy:
 def plan(make_scale):
     catalogue = read(Catalogue, CONFIG / "datasets.yaml")
 
-    def made(one: PaperStudy | None = None, **changes: Any) -> Plan:
+    def made(one: Study | None = None, **changes: Any) -> Plan:
         # "both" has no gallery: the scale's is that of the first study that has one.
-        studies = {"both": PaperStudy(paper="Q"), "mine": one or study(), "late": study(title="Late")}
+        studies = {"both": Study(paper="Q"), "mine": one or study(), "late": study(title="Late")}
         scale: Scale = make_scale(**{"studies": list(studies), "keep": None} | changes)
         return Plan(scale, studies, catalogue, config=CONFIG)
 

@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import plan_of, scale_of
 from fivesentences.plan.graph import graph_of
-from fivesentences.plan.plan import Plan
+from fivesentences.plan.plan import Plan, plan_of, scale_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 ROW = {"role": "flickr30k", "model": "vsepp", "loss": ["hardest", "mine"]}

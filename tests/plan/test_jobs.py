@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.models import model_spec
-from fivesentences.plan.ensembles import EnsembleRun
 from fivesentences.plan.jobs import ensemble_jobs, training_jobs
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import EnsembleRun, RunSpec
 
 
 def runs(datasets: dict[str, int]) -> dict[str, RunSpec]:

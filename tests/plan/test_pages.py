@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fivesentences.config import Scale, read
-from fivesentences.paper.studies import plan_of
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.plan.pages import PageRules, every_output
+from fivesentences.plan.plan import plan_of
 
 CONFIG = Path(__file__).parents[2] / "config"
 

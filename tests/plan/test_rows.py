@@ -6,10 +6,10 @@ import functools
 
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import PaperStudy as Study
-from fivesentences.plan.rows import (
+from fivesentences.study.expand import (
     Row,
     ensembles_of_rows,
     evaluated_of_rows,
@@ -19,6 +19,7 @@ from fivesentences.plan.rows import (
     runs_of_rows,
     runs_of_scale,
 )
+from fivesentences.study.study import Study as Study
 
 
 @pytest.fixture

@@ -11,27 +11,27 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from fivesentences.config import Catalogue, Scale, read
+from fivesentences.config.datasets import Catalogue
 from fivesentences.config.files import project_folder
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
-from fivesentences.corpus.instances import read_instances
 from fivesentences.corpus.judgements import load_cxc
 from fivesentences.corpus.karpathy import load_karpathy
+from fivesentences.corpus.labels import read_instances
 from fivesentences.corpus.nus_wide import load_nus_wide
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.photographs import Photographs
 from fivesentences.corpus.precomp import load_precomp
-from fivesentences.corpus.wikipedia import load_wikipedia
-from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
+from fivesentences.corpus.wikipedia import load_wikipedia, load_wikipedia_articles
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, describe_precomp
-from fivesentences.paper.studies import plan_of
-from fivesentences.rehearsal import upstream
-from fivesentences.rehearsal.upstream import Sizes, write_upstream
-from fivesentences.rehearsal.weights import write_weights
+from fivesentences.plan.plan import plan_of
 from fivesentences.storage import sha256_of
 from fivesentences.training.data import with_features
-from fivesentences.training.released_vocabulary import ReleasedVocabulary
+from fivesentences.training.vocabulary import Vocabulary
+from rehearsal import upstream
+from rehearsal.upstream import Sizes, write_upstream, write_weights
 
 SIZES = Sizes(
     flickr30k={"train": 5, "val": 2, "test": 3},
@@ -148,7 +148,7 @@ def test_documents_of_category_retrieval_are_read(folder: Path) -> None:
 
 def test_vocabularies_are_those_of_the_releases(folder: Path) -> None:
     path = folder / "mirror/flickr30k/f30k_precomp_vocab.json"
-    words = ReleasedVocabulary.read(path)
+    words = Vocabulary.read_released(path)
     assert len(words) == json.loads(path.read_text())["idx"]
     flickr30k = load_karpathy(folder / "mirror/flickr30k/flickr30k.zip", "flickr30k")
     (_, unknown, _) = words.encode("zyzzyva")

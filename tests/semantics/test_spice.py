@@ -12,8 +12,7 @@ import pytest
 
 from fivesentences.errors import InputError
 from fivesentences.semantics.scene_graphs import Concepts, scene_graph
-from fivesentences.semantics.spice import SpiceScorer, spice_matrix
-from fivesentences.semantics.spice_parts import COLOURS, COUNTS, PARTS, size_words
+from fivesentences.semantics.spice import COLOURS, COUNTS, PARTS, SpiceScorer, size_words, spice_matrix
 from fivesentences.semantics.synonyms import load_synonyms
 
 Raw = list[list[list[str]]]
@@ -176,7 +175,7 @@ def test_every_score_and_sub_score_equals_the_jars_bit_for_bit(
 
 @pytest.mark.java
 def test_a_java_that_fails_is_one_sentence(java_jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivesentences.semantics.spice_parts.CHILD", "raise SystemExit('no Java here')")
+    monkeypatch.setattr("fivesentences.semantics.spice.CHILD", "raise SystemExit('no Java here')")
     size_words.cache_clear()
     with pytest.raises(InputError, match="no Java here"):
         SpiceScorer([[["dog"]]], [0], "size")

@@ -16,8 +16,8 @@ import pytest
 import yaml
 from at_work import HERE, REHEARSAL, SMALL, TARGETS, Snakemake, states, workflow
 
-from fivesentences.rehearsal.upstream import MIRROR, write_upstream
 from fivesentences.training import read_run, train_run
+from rehearsal.upstream import MIRROR, write_upstream
 
 MISHAPS = ("-s", str(HERE / "mishaps.smk"))
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import FeatureSpec, Hyperparameters
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus
-from fivesentences.losses import LossSpec, SamSpec
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
 from fivesentences.models import ModelSpec, model_spec
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training import train_run
-from fivesentences.training.finished import OUTPUTS, RECORD
+from fivesentences.training.fingerprint import OUTPUTS, RECORD
 from fivesentences.training.loop import Training
 from kill import Starter, killed_after
 
@@ -66,7 +67,7 @@ def make_spec(**changes) -> RunSpec:
         "dataset": "tiny",
         "features": FeatureSpec(extractor="counts"),
         "model": model_spec("vsepp", embedding=12, word=8),
-        "loss": LossSpec(triplet="hardest", sam=SamSpec(negatives="random")),
+        "loss": LossSpec(triplet="hardest", sam=SemanticAdaptiveMargin(negatives="random")),
     }
     training = {"epochs": 4, "batch_size": 16, "learning_rate": 0.01, "min_word_count": 1}
     of_training = {key: value for key, value in changes.items() if key in Hyperparameters.model_fields}

@@ -9,11 +9,7 @@ from fivesentences.training.adam import Adam
 
 def parameters():
     torch.manual_seed(0)
-    return [
-        torch.randn(7, 3, requires_grad=True),
-        torch.randn(5, requires_grad=True),
-        torch.randn(2, requires_grad=True),
-    ]
+    return [torch.randn(size, requires_grad=True) for size in ((7, 3), (5,), (2,))]
 
 
 def gradients(step: int):
@@ -28,8 +24,8 @@ def test_every_step_equals_torchs_optimiser_bit_for_bit_also_after_a_resume():
     for step in range(20):
         rate = 0.1 if step < 10 else 0.01
         if step == 8:
-            state, adam = adam.state_dict(), Adam(ours)
-            adam.load_state_dict(state)
+            state, adam = adam.state, Adam(ours)
+            adam.restore(state)
         for mine, other, gradient in zip(ours, theirs, gradients(step), strict=True):
             mine.grad, other.grad = gradient, gradient
         adam.step(rate)

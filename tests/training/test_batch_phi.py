@@ -9,7 +9,7 @@ from fivesentences.corpus import Corpus, take_captions, take_fraction
 from fivesentences.errors import InputError
 from fivesentences.semantics import BatchCider, Tuples, write_phi
 from fivesentences.semantics.registry import prepare
-from fivesentences.training.batch_phi import mean_of_batches, open_phis
+from fivesentences.training.batch_phi import open_phis
 
 ROWS = np.array([3, 20, 0, 4, 11])
 
@@ -33,14 +33,7 @@ def test_cider_and_tfidf_need_no_file_and_have_the_frequencies_of_the_runs_own_c
     assert not np.allclose(phi, cells(name, split, ROWS), atol=1e-6)
 
 
-def test_a_matrix_of_the_split_serves_any_fraction_of_it(split, tmp_path):
-    write_phi("bleu4", split.captions, split.image_of_caption, tmp_path / "bleu4.npy")
-    train = take_fraction(split, 0.5, draw="seeded", seed=3)
-    phi = open_phis(["bleu4"], train, {"bleu4": tmp_path / "bleu4.npy"}, split)["bleu4"]
-    np.testing.assert_allclose(phi.batch(ROWS), cells("bleu4", train, ROWS), atol=1e-6)  # whole images, no idf
-
-
-@pytest.mark.parametrize("name", ["bleu1", "bleu4-ptb", "rouge_l", "bleu_daa", "rouge_daa", "spice"])
+@pytest.mark.parametrize("name", ["bleu4-ptb", "spice"])
 @pytest.mark.parametrize("draw", ["first", "seeded"])
 def test_a_matrix_of_the_runs_own_captions_has_the_cells_of_one_of_the_whole_split(split, name, draw, tmp_path):
     train = take_fraction(split, 0.5, draw=draw, seed=3)
@@ -81,24 +74,16 @@ def test_prepared_cider_is_equal_to_the_bit(split, tmp_path):
     assert (tmp_path / "again.npz").read_bytes() == content
 
 
-def test_several_phi_are_averaged(split):
-    phis = open_phis(["cider", "tfidf"], split)
-    mean = mean_of_batches(list(phis.values()), ROWS)
-    np.testing.assert_allclose(mean, (phis["cider"].batch(ROWS) + phis["tfidf"].batch(ROWS)) / 2, atol=1e-7)
-
-
 def test_what_does_not_fit_is_refused_in_a_sentence(split, tmp_path):
     half = take_fraction(split, 0.5)
     write_phi("bleu4", half.captions, half.image_of_caption, tmp_path / "half.npy")
     BatchCider(half.captions, half.image_of_caption).write(tmp_path / "half.npz")
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
-    np.savez(tmp_path / "other.npz", a=np.zeros(2))
     for name, file, sentence in (
         ("spice", None, "'spice' takes too long to be computed for each batch; give its matrix"),
         ("bleu4", "half.npy", "phi has 36 rows but there are 72 captions"),
         ("cider", "half.npz", "captions_sha256 is .* recreate the file"),
         ("cider", "bad.npz", "not (a complete .npz file of )?prepared CIDEr; recreate it"),
-        ("cider", "other.npz", "not (a complete .npz file of )?prepared CIDEr; recreate it"),
         ("cider", "none.npz", "there is no such file"),
         ("tfidf", "half.npz", "read from a .npy matrix"),
         ("ciderr", None, "semantic metric is 'ciderr'"),

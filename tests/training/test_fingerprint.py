@@ -16,24 +16,25 @@ import pytest
 import fivesentences
 
 PROJECT = Path(__file__).parents[2]
-SPEC, CLASS, LINE = re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / "new_loss.md").read_text(), re.DOTALL)[:3]
-LAST_LOSS = "    smooth_ap: SmoothAPSpec | None = Field("
+CLASS, LINE, _ = re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / "new_loss.md").read_text(), re.DOTALL)
+LAST_LOSS = "    smooth_ap: SmoothAPLoss | None = Field("
 CLIP = "    gradient_clip: float = Field(default="
 # Identities of the demo's runs: the text that Snakemake compares, and the code that the fingerprint of a run hashes.
 ASK = """
 import json, sys
 from pathlib import Path
-from fivesentences.config import Scale, read
-from fivesentences.paper.studies import plan_of
-from fivesentences.plan.runs import FORMAT
-from fivesentences.training.fingerprint import ROOMS, code_of, modules_of
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
+from fivesentences.plan.plan import plan_of
+from fivesentences.study.runs import FORMAT
+from fivesentences.training.fingerprint import code_of_run
 
 config = Path(sys.argv[1])
 plan = plan_of(read(Scale, config / "demo.yaml"), config)
 jobs = {"train": plan.jobs, "evaluate": plan.evaluations}
 steps = {rule: [plan.params_of(rule, job=job) for job in names] for rule, names in jobs.items()}
 params = {rule: [str(run) for step in found for run in step["runs"]] for rule, found in steps.items()}
-code = {name: code_of(ROOMS, modules_of(spec)) for name, spec in plan.runs.items()}
+code = {name: code_of_run(spec) for name, spec in plan.runs.items()}
 if not Path("results").exists():  # what training leaves
     for name, spec in plan.all_runs.items():
         file = plan.places.run(name) / "run.yaml"
@@ -70,9 +71,8 @@ def edit(file: Path, old: str, new: str) -> None:
 
 def test_a_loss_added_by_the_book_and_a_setting_with_a_default_leave_every_run_as_it_was(package):
     before, losses = identities(package), package / "losses"
-    (losses / "logistic_spec.py").write_text(SPEC, encoding="utf-8")
     (losses / "logistic.py").write_text(CLASS, encoding="utf-8")
-    imported = "from fivesentences.losses.logistic_spec import LogisticSpec\n"
+    imported = "from fivesentences.losses.logistic import Logistic\n"
     edit(losses / "spec.py", "\nclass LossSpec", f"\n{imported}\nclass LossSpec")
     edit(losses / "spec.py", LAST_LOSS, LINE + LAST_LOSS)
     edit(package / "config" / "hyperparameters.py", CLIP, f"    momentum: float = 0.5\n{CLIP}")

@@ -10,8 +10,8 @@ import torch
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.losses import LossSpec, SamSpec
-from fivesentences.losses.semantic_adaptive_margin_spec import BY_PHI
+from fivesentences.losses import LossSpec, SemanticAdaptiveMargin
+from fivesentences.losses.semantic_adaptive_margin import BY_PHI
 from fivesentences.training import hinges as module
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, epoch_order
@@ -27,12 +27,12 @@ RULES = [
 ]
 SPECS = [
     *(
-        SamSpec(temperature=5, negatives=negatives, max_margin=0.3, **rules)
+        SemanticAdaptiveMargin(temperature=5, negatives=negatives, max_margin=0.3, **rules)
         for negatives in ("random", "closest", "furthest")
         for rules in RULES
     ),
-    *(SamSpec(temperature=5, negatives=negatives) for negatives in BY_PHI),
-    *(SamSpec(temperature=5, scaling=scaling) for scaling in ("standardised", "ranked")),
+    *(SemanticAdaptiveMargin(temperature=5, negatives=negatives) for negatives in BY_PHI),
+    *(SemanticAdaptiveMargin(temperature=5, scaling=scaling) for scaling in ("standardised", "ranked")),
 ]
 
 
@@ -45,10 +45,10 @@ def test_the_loss_is_the_sum_of_the_measured_hinges_and_a_margin_the_sum_of_its_
     torch.manual_seed(3)
     loss = float(sam(similarity, phi))
     torch.manual_seed(3)
-    found = module._joined([module._of_batch(sam, phi, similarity)], sam.max_margin)
+    found = module._joined([module._of_batch(sam, phi, similarity)], sam.largest_margin)
     assert len(found) == 18 and found.group.tolist() == [0] * 9 + [1] * 9
     assert spec.weight * np.clip(found.margin - found.gap, 0, None).sum() == pytest.approx(loss, rel=1e-6)
-    capped = np.minimum(found.positive - found.negative, np.inf if sam.max_margin is None else sam.max_margin)
+    capped = np.minimum(found.positive - found.negative, np.inf if sam.largest_margin is None else sam.largest_margin)
     np.testing.assert_allclose(found.margin, capped, atol=1e-6)
     if spec.rules.margin_negative == "own" and spec.rules.margin_of == "query" and spec.rules.t2i_search == "columns":
         assert found.phi_negative.tolist() == found.phi_own_negative.tolist()
@@ -62,15 +62,8 @@ def test_batches_are_those_of_whole_epochs_of_training(captions, spec_of):
     assert [rows.tolist() for rows in found] == [rows.tolist() for rows in expected]
 
 
-def test_no_batch_of_a_run_with_one_caption_per_image_has_two(spec_of):
-    owner = np.arange(60) // 3
-    settings = spec_of(one_caption_per_image=True, batch_size=12).training
-    for rows in batches_of_epochs(settings, np.ones(60, dtype=np.int64), owner, 0, at_least=5):
-        assert len(set(owner[rows])) == len(rows)
-
-
 def test_gaps_of_a_run_are_those_of_the_similarity_that_evaluation_reads(spec_of, inputs, tmp_path):
-    loss = LossSpec(sam=SamSpec(negatives="closest"))
+    loss = LossSpec(sam=SemanticAdaptiveMargin(negatives="closest"))
     spec = spec_of(epochs=1, loss=loss)
     train_run(spec, *inputs, tmp_path)
     part = Corpus.read(inputs.corpus).split("train")
@@ -97,8 +90,12 @@ def test_what_has_no_adaptive_margins_or_needs_a_model_is_refused(inputs, spec_o
     part = Corpus.read(inputs.corpus).split("train")
     phis = open_phis(["cider"], part)
     settings = spec_of().training
-    for loss in (LossSpec(), LossSpec(sam=SamSpec(margins="fixed")), LossSpec(sam=SamSpec(margins="shuffled"))):
+    for loss in (
+        LossSpec(),
+        LossSpec(sam=SemanticAdaptiveMargin(margins="fixed")),
+        LossSpec(sam=SemanticAdaptiveMargin(margins="shuffled")),
+    ):
         with pytest.raises(InputError, match="has no adaptive margins"):
             hinges_of_captions(loss, part, phis, settings, batches=1)
     with pytest.raises(InputError, match="are chosen by similarity, so its margins are those of a trained run"):
-        hinges_of_captions(LossSpec(sam=SamSpec(negatives="closest")), part, phis, settings, batches=1)
+        hinges_of_captions(LossSpec(sam=SemanticAdaptiveMargin(negatives="closest")), part, phis, settings, batches=1)

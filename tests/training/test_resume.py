@@ -1,22 +1,24 @@
-"""A run that is stopped at any moment and started again ends with the bits of one left alone."""
+"""A run that is killed, or asked to end, at any moment and started again ends with the bits of one left alone."""
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
 import torch
 
-from fivesentences.corpus import Corpus
-from fivesentences.errors import InputError
-from fivesentences.semantics import write_phi
+from fivesentences.errors import Stopped
+from fivesentences.training import Run, train_run, train_runs
 from fivesentences.training import run as run_module
-from fivesentences.training import train_run
 from fivesentences.training.checkpoint import ResumeFolder
+from fivesentences.training.jobs import SIGNALS, stop_on_signals
 from fivesentences.training.loop import Training
-from kill import Killed, killed, killed_after
+from kill import Killed, Program, killed, killed_after
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def undisturbed(inputs, spec_of, tmp_path, outputs_of):
 
 # 5 batches per epoch, 4 epochs; between two batches, or while a dev score is computed
 @pytest.mark.parametrize(
-    ("batches", "what", "calls"), [*((n, "_train_batch", n) for n in (0, 1, 3, 5, 7, 19)), (15, "_end_epoch", 2)]
+    ("batches", "what", "calls"), [*((n, "_train_batch", n) for n in (0, 5, 7)), (15, "_end_epoch", 2)]
 )
 @pytest.mark.parametrize("between_saves", [0.0, 1e9], ids=["saved each batch", "saved each epoch"])
 def test_killed_between_any_two_batches(
@@ -45,7 +47,7 @@ def test_killed_between_any_two_batches(
     assert len(trained) == 20 - (batches if between_saves == 0 else 5 * epochs)
 
 
-@pytest.mark.parametrize(("name", "calls"), [*(("replacing", files) for files in range(4)), ("finish", 0)])
+@pytest.mark.parametrize(("name", "calls"), [("replacing", 1), ("replacing", 3), ("finish", 0)])
 def test_killed_between_the_outputs(inputs, spec_of, tmp_path, outputs_of, undisturbed, name, calls):
     with killed_after(calls, run_module, name):
         train_run(spec_of(), *inputs, tmp_path / "run")
@@ -70,22 +72,6 @@ def test_a_changed_setting_or_input_starts_over_and_says_so(inputs_in, spec_of, 
     assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "alone")
 
 
-@pytest.mark.parametrize("first", ["with the matrix", "without it"])
-def test_a_matrix_that_is_given_or_no_longer_given_starts_over(inputs, spec_of, tmp_path, outputs_of, capsys, first):
-    train = Corpus.read(inputs.corpus).split("train")
-    matrix = tmp_path / "cider.npy"
-    write_phi("cider", train.captions, train.image_of_caption, matrix)
-    np.save(matrix, np.load(matrix)[:, ::-1])  # not what is computed without it
-    ways = {"with the matrix": {"cider": matrix}, "without it": {}}
-    with killed_after(7, Training, "_train_batch"):
-        train_run(spec_of(), *inputs, tmp_path / "run", phi_files=ways.pop(first))
-    (then,) = ways.values()
-    train_run(spec_of(), *inputs, tmp_path / "run", phi_files=then)
-    assert "the matrix of cider changed; training starts over" in capsys.readouterr().err
-    train_run(spec_of(), *inputs, tmp_path / "alone", phi_files=then)
-    assert outputs_of(tmp_path / "run") == outputs_of(tmp_path / "alone")
-
-
 def test_a_state_that_cannot_be_read_starts_over_and_runs_no_pickle(inputs, spec_of, tmp_path, outputs_of, undisturbed):
     class Malicious:
         def __reduce__(self):
@@ -101,15 +87,6 @@ def test_a_state_that_cannot_be_read_starts_over_and_runs_no_pickle(inputs, spec
         train_run(spec_of(), *inputs, tmp_path / "run")
         assert outputs_of(tmp_path / "run") == undisturbed
     assert not (tmp_path / "executed").exists()
-
-
-def test_a_diverged_run_is_trained_from_the_start_after_the_rate_is_lowered(
-    inputs, spec_of, tmp_path, outputs_of, undisturbed
-):
-    with pytest.raises(InputError, match="lower the rate"):
-        train_run(spec_of(learning_rate=1e38), *inputs, tmp_path / "run", seconds_between_saves=0)
-    train_run(spec_of(), *inputs, tmp_path / "run")
-    assert outputs_of(tmp_path / "run") == undisturbed
 
 
 def test_a_state_is_replaced_as_a_whole(tmp_path):
@@ -129,3 +106,97 @@ def test_a_state_is_replaced_as_a_whole(tmp_path):
 
 def test_killed_at_random_moments(inputs, spec_of, assert_kills_change_no_bit):
     assert_kills_change_no_bit(spec_of(epochs=40), inputs, times=5, seconds=0.2)
+
+
+# --- signals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signalled(monkeypatch):
+    """Sends this process a signal in the middle of the given call of a method, counted from 1."""
+
+    def arrange(number: signal.Signals, name: str, at: int) -> list[str]:
+        original, calls = getattr(Training, name), []
+
+        def method(self, *arguments):
+            calls.append(name)
+            if len(calls) == at:
+                os.kill(os.getpid(), number)
+            return original(self, *arguments)
+
+        monkeypatch.setattr(Training, name, method)
+        return calls
+
+    return arrange
+
+
+# 5 batches per epoch, 4 epochs; the last batch of an epoch is saved before dev is scored
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("name", "at", "where"),
+    [
+        ("_train_batch", 7, "epoch 2 of 4, batch 2 of 5"),
+        ("_train_batch", 10, "epoch 2 of 4, batch 5 of 5"),
+        ("_end_epoch", 2, "epoch 3 of 4, batch 0 of 5"),
+    ],
+)
+def test_a_signal_saves_the_state_of_that_batch(
+    inputs, spec_of, tmp_path, outputs_of, undisturbed, signalled, number, name, at, where
+):
+    handlers = [signal.getsignal(one) for one in SIGNALS]
+    batches = signalled(signal.SIGCONT, "_train_batch", 0)  # counts, and sends nothing
+    signalled(number, name, at)
+    with pytest.raises(Stopped) as stopped:
+        train_run(spec_of(), *inputs, tmp_path / "run", seconds_between_saves=1e9)
+    assert [signal.getsignal(one) for one in SIGNALS] == handlers
+    assert f"stopped by {number.name}" in str(stopped.value) and f"({where}) is saved in" in str(stopped.value)
+    train_run(spec_of(), *inputs, tmp_path / "run")
+    assert outputs_of(tmp_path / "run") == undisturbed
+    assert len(batches) == 20  # nothing was trained twice
+
+
+def test_a_signal_among_the_outputs_of_a_run_keeps_it_and_starts_no_other(
+    inputs, spec_of, tmp_path, outputs_of, undisturbed, monkeypatch
+):
+    original = run_module.finish
+
+    def finish(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return original(*arguments)
+
+    first = Run(spec_of(), tmp_path / "first", *inputs)
+    second = replace(first, spec=spec_of(seed=1), folder=tmp_path / "second")
+    with monkeypatch.context() as patch, pytest.raises(Stopped, match="1 of 2 runs are finished"):
+        patch.setattr(run_module, "finish", finish)
+        train_runs([first, second], record=tmp_path / "record.json")
+    assert outputs_of(tmp_path / "first") == undisturbed
+    assert not (tmp_path / "second").exists() and not (tmp_path / "record.json").exists()
+    train_runs([first, second], record=tmp_path / "record.json")
+    assert (tmp_path / "record.json").exists()
+
+
+def test_a_second_signal_ends_the_process_at_once():
+    code = """
+import os, signal, time
+from fivesentences.training.jobs import stop_on_signals
+with stop_on_signals() as stop:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print(stop.asked.name, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+"""
+    with Program(code) as program:
+        assert program.end()[:2] == (-signal.SIGTERM, "SIGTERM\n")
+
+
+def test_another_thread_handles_no_signals():
+    found = []
+
+    def look():
+        with stop_on_signals() as stop:
+            found.append((stop.asked, signal.getsignal(signal.SIGTERM)))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [(None, signal.getsignal(signal.SIGTERM))]

@@ -14,7 +14,6 @@ from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
 from fivesentences.evaluation.scoring import score_imported, score_split
 from fivesentences.features import FeatureTable
-from fivesentences.models.labelled_weights import read_labelled, write_labelled
 from fivesentences.models.released_checkpoints import import_checkpoint, load_imported
 from fivesentences.training import data as data_module
 from fivesentences.training import scoring as scoring_module
@@ -60,11 +59,6 @@ def test_a_large_split_is_not_held_in_memory_and_scores_to_the_same_bits(inputs,
     _, matrix = score_split(tmp_path / "run", "train")
     np.testing.assert_array_equal(matrix, expected)
     assert asked == [8, 8, 8]
-
-
-def test_a_folder_without_weights_is_no_run(tmp_path):
-    with pytest.raises(InputError, match=r"no weights\.safetensors"):
-        score_split(tmp_path)
 
 
 # --- an imported checkpoint ---------------------------------------------------------------------------------
@@ -113,12 +107,6 @@ def test_an_imported_checkpoint_scores_our_features_and_its_matrix_is_evaluated(
     assert said.code == 0 and "N@k" in said.out
 
 
-def test_a_bar_counts_the_captions(checkpoint, inputs, capsys):
-    files = (inputs.corpus, inputs.features, "words.json")
-    score_imported(checkpoint("vsepp"), "test", *files, label="score test")
-    assert "score test: 24/24" in capsys.readouterr().err
-
-
 def test_what_does_not_fit_an_imported_checkpoint_ends_in_a_sentence(checkpoint, inputs, grid_inputs, run, tmp_path):
     folder, corpus = checkpoint("vsepp"), ("--corpus", inputs.corpus)
     features, words = ("--features", inputs.features), ("--vocabulary", "words.json")
@@ -148,12 +136,6 @@ def test_a_checkpoint_that_reads_more_than_captions_is_refused(checkpoint, input
         score_imported(folder, "test", inputs.corpus, inputs.features, "words.json")
 
 
-def test_a_run_of_ours_takes_no_other_vocabulary(inputs, spec_of, tmp_path, run):
-    train_run(spec_of(epochs=1), *inputs, tmp_path / "run")
-    said = run("similarity", tmp_path / "run", "-o", tmp_path / "s.npy", "--vocabulary", "words.json")
-    assert said.code == 1 and "leave --vocabulary out" in said.err
-
-
 # --- folders whose files are of two runs --------------------------------------------------------------------
 
 
@@ -175,31 +157,24 @@ def test_a_copied_folder_scores_as_long_as_its_files_are_of_one_run(two_runs, tm
     if not record:
         (folder / "finished.json").unlink()
     np.testing.assert_array_equal(score_split(folder)[1], np.load(folder / "similarity_test.npy"))
-    for name, what in (
-        ("run.yaml", "its seed is 1, but weights.safetensors beside it was trained as 0"),
-        ("weights.safetensors", "its seed is 0, but weights.safetensors beside it was trained as 1"),
-    ):
+    for name in ("run.yaml", "weights.safetensors"):
         shutil.copy(two_runs / "second" / name, folder)
-        with pytest.raises(InputError, match=rf"run\.yaml: {what}.*files are of two runs"):
+        with pytest.raises(InputError, match=r"run\.yaml: its seed is .*files are of two runs"):
             score_split(folder)
         shutil.copy(two_runs / "first" / name, folder)
 
 
-def test_a_vocabulary_of_another_length_is_noticed_without_a_record(two_runs, tmp_path):
-    shutil.copytree(two_runs / "first", tmp_path / "copy")
-    (tmp_path / "copy" / "finished.json").unlink()
-    shutil.copy(two_runs / "fewer" / "vocabulary.json", tmp_path / "copy")
-    with pytest.raises(InputError, match=r"vocabulary\.json: it has \d+ words, but weights\.safetensors .* with \d+"):
-        score_split(tmp_path / "copy")
-
-
-def test_the_record_notices_a_vocabulary_of_the_same_length(two_runs, tmp_path):
-    shutil.copytree(two_runs / "first", tmp_path / "copy")
+def test_a_vocabulary_of_another_run_is_noticed(two_runs, tmp_path):
     path = tmp_path / "copy" / "vocabulary.json"
+    shutil.copytree(two_runs / "first", tmp_path / "copy")
     content = json.loads(path.read_text())
-    content["words"][-2:] = content["words"][:-3:-1]
+    content["words"][-2:] = content["words"][:-3:-1]  # of the same length: only the record can tell
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"vocabulary\.json: it is not the file that finished\.json lists"):
+        score_split(tmp_path / "copy")
+    (tmp_path / "copy" / "finished.json").unlink()
+    shutil.copy(two_runs / "fewer" / "vocabulary.json", tmp_path / "copy")
+    with pytest.raises(InputError, match=r"weights\.safetensors"):
         score_split(tmp_path / "copy")
 
 
@@ -211,13 +186,3 @@ def test_a_run_without_one_of_its_files_is_refused_even_where_corpus_and_feature
     (tmp_path / "copy" / name).unlink()
     with pytest.raises(InputError, match=f"there is no {name} in it.*even where corpus and features are named"):
         score_split(tmp_path / "copy", corpus=inputs.corpus, features=inputs.features)
-
-
-def test_weights_that_are_not_finite_score_nothing(two_runs, tmp_path):
-    shutil.copytree(two_runs / "first", tmp_path / "copy")
-    path = tmp_path / "copy" / "weights.safetensors"
-    label, tensors = read_labelled(path, "a run", 2, "")
-    tensors["model.image_projection.bias"][2] = float("nan")
-    write_labelled(path, tensors, label)
-    with pytest.raises(InputError, match=r"model\.image_projection\.bias holds 1 NaN or inf among 12 numbers"):
-        score_split(tmp_path / "copy")

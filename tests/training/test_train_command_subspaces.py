@@ -11,13 +11,12 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from fivesentences.config import Catalogue, Scale, read
 from fivesentences.config.documents import AnyDocuments
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.corpus.divisions import divide, write_division
 from fivesentences.corpus.loading_documents import load_documents
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.places import Places
-from fivesentences.training.subspaces.runs import train_subspaces
 
 METHODS = {
     "random": {"method": "random"},
@@ -80,7 +79,7 @@ def write_inputs(places: Places) -> None:
         write_division(places.division("own", "printed", seed), loaded.documents, division)
 
 
-def test_runs_of_category_retrieval_go_where_the_workflow_expects_them_with_its_bits(command: Command) -> None:
+def test_runs_of_category_retrieval_go_where_the_workflow_expects_them(command: Command) -> None:
     code, said = command("config/s.yaml", "--list")
     names = said.splitlines()
     assert code == 0
@@ -96,35 +95,5 @@ def test_runs_of_category_retrieval_go_where_the_workflow_expects_them_with_its_
     trained = {path.parent.relative_to("results/training/subspaces").as_posix() for path in Path().rglob("vectors.npz")}
     assert trained == set(chosen)
 
-    # The workflow's job, elsewhere.
-    alone = Places(Path("alone"))
-    write_inputs(alone)
-    plan = plan_of(read(Scale, "config/s.yaml"), Path("config"), Catalogue(datasets={}), alone)
-    train_subspaces(
-        [plan.subspaces.placed(name) for name in names],
-        documents=alone.documents("own"),
-        image=alone.document_vectors("own", "image"),
-        text=alone.document_vectors("own", "text"),
-    )
-    for name in chosen:
-        with (
-            np.load(places.subspace_run(name) / "vectors.npz") as ours,
-            np.load(alone.subspace_run(name) / "vectors.npz") as theirs,
-        ):
-            assert set(ours) == set(theirs)
-            assert all(np.array_equal(ours[key], theirs[key]) for key in ours)
     code, said = command("config/s.yaml", "--only", "*/random/*")
     assert code == 0 and said.count("was finished before") == 2
-
-
-def test_what_is_missing_is_told_with_the_command_that_makes_it_before_a_run_is_trained(command: Command) -> None:
-    places = Places()
-    write_inputs(places)
-    missing = places.division("own", "printed", 1)
-    missing.unlink()
-    code, said = command("config/s.yaml")
-    said = said.replace("\n", " ")
-    assert code == 1 and "Traceback" not in said
-    assert f"{missing}: there is no such file; make it with the workflow: uv run snakemake {missing}" in said
-    assert not Path("results/training").exists()
-    assert command("config/s.yaml", "--only", "*/random/seed=0")[0] == 0  # it does not read that division

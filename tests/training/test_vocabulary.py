@@ -1,11 +1,34 @@
-"""Words and their numbers."""
+"""Words and their numbers; captions for the authors' checkpoints: words as nltk cuts them, numbers as in their file."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.tokenize.destructive import NLTKWordTokenizer
+
+from fivesentences.corpus import load_karpathy
 from fivesentences.errors import InputError
-from fivesentences.training.vocabulary import Vocabulary, words_of
+from fivesentences.training.vocabulary import UNKNOWN, Vocabulary, released_words, words_of
+
+TEXT = """a dog man's dogs' don't they're t-shirt cannot gonna 'tis rock'n'roll o'clock '90s 2,000 3:30 5.5 u.s.a "stop"
+“go” (left) [right] a,b red, blue: $5 50% #1 a&b -- and/or x;y e-mail naïve * — '' ' " 'hello' , ` <b>"""
+PIECES = TEXT.split()
+CAPTIONS = {
+    "Two young guys look at their hands, hanging out.": "two young guys look at their hands , hanging out .",
+    "A man's dog isn't running , it 's sitting .": "a man 's dog is n't running , it 's sitting .",
+    'A sign that says "Stop, don\'t go" on it.': "a sign that says `` stop , do n't go '' on it .",
+    "The team (in red) scored 2,000 at 3:30 for $5.": "the team ( in red ) scored 2,000 at 3:30 for $ 5 .",
+    "A man in a u.s. army t-shirt cannot wait...": "a man in a u.s. army t-shirt can not wait ...",
+}
+
+
+@pytest.mark.parametrize("caption", CAPTIONS)
+def test_punctuation_and_endings_are_words_as_in_released_vocabularies(caption):
+    assert released_words(caption) == CAPTIONS[caption].split()
 
 
 def test_words_are_lower_case_runs_of_letters_and_digits_without_punctuation():
@@ -24,21 +47,92 @@ def test_special_words_come_first_then_the_most_frequent_and_equals_by_alphabet(
 def test_captions_are_wrapped_and_rare_words_are_unknown():
     vocabulary = Vocabulary.of_captions(["a dog a dog"], min_count=2)
     assert vocabulary.encode("A wild DOG.") == [1, 4, 3, 5, 2]
-    assert vocabulary.decode([1, 4, 3, 5, 2]) == "<start> a <unk> dog <end>"
     assert vocabulary.encode("!") == [1, 2]
 
 
-def test_a_vocabulary_is_written_and_read_back(tmp_path):
-    vocabulary = Vocabulary.of_captions(["ein Mädchen", "a dog"], min_count=1)
+@given(
+    st.lists(st.sampled_from(["a", "dog", "cannot", "gonna", "t-shirt", "3", "wanna", "co-op-x"]), min_size=1),
+    st.sampled_from(["", ".", " .", " . ", "\t."]),
+)
+def test_plain_captions_are_cut_as_nltk_would(pieces, end):
+    text = " ".join(pieces) + end
+    assert released_words(text.upper()) == NLTKWordTokenizer().tokenize(text)
+
+
+@pytest.mark.data
+def test_real_captions_of_one_sentence_are_cut_by_nltk(mirror):
+    captions = load_karpathy(mirror / "flickr30k" / "flickr30k.zip", "flickr30k").captions[::29]
+    single = [text for text in captions if not re.search(r"[.?!]\s+\S", text)]
+    assert len(single) > 4000
+    for text in single:
+        assert released_words(text) == NLTKWordTokenizer().tokenize(text.lower()), text
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), st.sampled_from(["", ".", " .", "?", "..."]))
+def test_one_sentence_is_cut_by_nltk_alone(pieces, end):
+    text = " ".join(pieces) + end
+    assert released_words(text) == NLTKWordTokenizer().tokenize(text)
+
+
+def test_a_caption_of_two_sentences_has_two_full_stops():
+    assert released_words("A man sits. He reads.") == ["a", "man", "sits", ".", "he", "reads", "."]
+    assert released_words("Mr. T. Smith reads.") == ["mr.", "t.", "smith", "reads", "."]
+    assert released_words("") == released_words("  ") == []
+
+
+def vocabulary_file(path, words=("a", "dog", "'s", "."), **changes):
+    number = {word: place for place, word in enumerate(("<pad>", "<start>", "<end>", "<unk>", *words))}
+    content = {"word2idx": number | changes, "idx2word": {str(v): k for k, v in number.items()}, "idx": len(number)}
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("cut", ["pattern", "nltk"])
+def test_a_vocabulary_is_written_and_read_back_with_the_way_of_cutting(tmp_path, cut):
+    released = Vocabulary.read_released(vocabulary_file(tmp_path / "v.json"))
+    assert released.encode("A dog's cat.") == [1, 4, 5, 6, 3, 7, 2]
+    vocabulary = released if cut == "nltk" else Vocabulary.of_captions(["ein Mädchen", "a dog"], min_count=1)
     vocabulary.write(tmp_path / "vocabulary.json")
     assert Vocabulary.read(tmp_path / "vocabulary.json") == vocabulary
 
 
-def test_something_else_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "other.json").write_text('{"word2idx": {}}')
-    with pytest.raises(InputError, match=r"other\.json is not a vocabulary"):
-        Vocabulary.read(tmp_path / "other.json")
+def test_a_released_vocabulary_may_number_special_words_otherwise(tmp_path):
+    words = Vocabulary.read_released(vocabulary_file(tmp_path / "v.json", **{"<unk>": 4, "a": 3}))
+    assert words.encode("a zebra") == [1, 3, 4, 2]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("path", ["flickr30k/f30k_precomp_vocab.json", "coco/coco_precomp_vocab.json"])
+def test_released_lists_can_be_trained_with(path, mirror):
+    """Every word stands in the captions of the release, so that few are unknown."""
+    vocabulary = Vocabulary.read_released(mirror / path)
+    captions = load_karpathy(mirror / "coco" / "coco_test5k.zip", "coco").captions[::10]
+    numbers = [number for caption in captions for number in vocabulary.encode(caption)]
+    assert numbers.count(UNKNOWN) / len(numbers) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("[]", "no word2idx"),
+        ('{"word2idx": {"a": 0}}', "lacks '<pad>'"),
+        ({"dog": 99}, "not 0 to 7"),
+        ({"dog": "5"}, "not 0 to 7"),
+        ({"<pad>": 4, "a": 0}, "must be <pad>"),
+    ],
+)
+def test_another_file_is_refused(tmp_path, content, what):
+    path = tmp_path / "v.json"
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        vocabulary_file(path, **content)
+    with pytest.raises(InputError, match=what):
+        Vocabulary.read_released(path)
+    with pytest.raises(InputError, match="is not a vocabulary"):
+        Vocabulary.read(path)
+
+
+def test_words_are_unique():
     with pytest.raises(InputError, match="'dog' occurs twice"):
         Vocabulary(("<pad>", "<start>", "<end>", "<unk>", "dog", "dog"))
-    with pytest.raises(InputError, match="starts with"):
-        Vocabulary(("dog",))

@@ -1,8 +1,8 @@
 """Damage what the workflow stands on, and check that it says in one sentence what to do, and that doing so is enough.
 
 Not part of `uv run pytest`, since it takes many minutes. Each fault is done to a copy of a finished folder, of which
-some results are removed. It writes faults.md, from which `fivesentences fill docs/reliability.md --results FOLDER`
-makes the page. Disks that are full or may not be written are mounted, for which it must be root:
+some results are removed. It writes faults.md, from which `docs/fill.py docs/reliability.md --results FOLDER`
+makes the page. Disks that are full are mounted, for which it must be root:
 
     uv run python tests/workflow/fault_campaign.py --out results/reliability
 """
@@ -105,26 +105,15 @@ def disk_full(calm: Workflow, removed: tuple[str, ...], room: int) -> str:
     return said
 
 
-def read_only(calm: Workflow) -> str:
-    """The folder of the results may not be written."""
-    copy = without(calm, "read_only", PAPER)
-    results = copy.folder / "results"
-    with mounted(results, "--bind", str(results)):
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(results)], check=True)
-        said = sentence(copy, copy.run(), "results: this folder cannot be written", "allow it")
-    same(copy, calm)
-    return said
-
-
 def two_at_once(calm: Workflow) -> str:
     """A second workflow begins in the folder of a first."""
     copy = without(calm, "two", PAPER)
     first = copy.start()
     until = time.monotonic() + 300
-    while not list((copy.folder / ".snakemake" / "workflows").glob(f"*-{first.pid}.json")) and time.monotonic() < until:
+    while not copy.locked and time.monotonic() < until:
         time.sleep(0.05)
     second = Workflow(copy.folder, copy.scale, "second")
-    said = sentence(second, second.run(), f"process {first.pid} has been making results in this folder", "wait until")
+    said = sentence(second, second.run(), "Directory cannot be locked")
     if first.wait() != 0:
         raise Failure(copy.said()[-3000:])
     same(copy, calm)
@@ -225,6 +214,7 @@ def cut_checkpoint(calm: Workflow) -> str:
     assert state is not None, copy.said()[-2000:]
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    copy.unlock()
     os.truncate(state, state.stat().st_size // 2)
     same(copy, calm)
     logs = "".join(path.read_text() for path in (copy.folder / "logs" / "training").rglob("*.log"))
@@ -236,7 +226,6 @@ def cut_checkpoint(calm: Workflow) -> str:
 
 FAULTS: dict[str, Callable[[Workflow], str]] = {
     "two workflows in one folder": two_at_once,
-    "the results may not be written": read_only,
     "the disk is full when a table is written": lambda calm: disk_full(calm, PAPER, 40),
     "the disk is full when a run is written": lambda calm: disk_full(calm, TRAINING, 100),
     "a training job is killed": killed_job,

@@ -60,7 +60,7 @@ def test_weights_are_fetched_by_a_rule_of_their_own_and_extraction_asks_no_serve
 
 def test_a_process_that_stays_offline_takes_models_from_the_cache_alone() -> None:
     code = """
-from fivesentences.features import by_spec
+from fivesentences.features import extract
 from fivesentences import encoders, machine
 machine.stay_offline()
 from huggingface_hub import constants

@@ -30,7 +30,6 @@ LIGHT |= {
     "judge_claims",
     "make_study_page",
     "make_page",
-    "show_provenance",
     "show_runs",
 }
 
@@ -136,10 +135,10 @@ def test_no_job_asks_for_more_processors_than_a_node_has(write, profile, offered
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ({"partitions": {}}, "partitions is {}; expected at least 1 entry"),
-        ({"partitions": {"cpu": {"max_runtime": "1-00"}}}, "expected a time such as 90m, 48h or 7d"),
+        ({"partitions": {}}, "partitions is {}"),
+        ({"partitions": {"cpu": {"max_runtime": "1-00"}}}, "partitions.cpu.max_runtime is '1-00'"),
         ({"partitions": {"cpu": {"max_mem": 3}}}, "Did you mean 'max_mem_mb'?"),
-        ({"account": "lab; rm -rf"}, "account is 'lab; rm -rf'; expected one word"),
+        ({"account": "lab; rm -rf"}, "account is 'lab; rm -rf'"),
         ({"gpu_model": "a100", "partitions": {"cpu": {}}}, "gpu_model is 'a100', but no partition with max_gpu"),
         ({"sbatch": "--comment=`id`"}, "sbatch has the sign '`', which a shell would interpret"),
         ({"sbatch": "--signal=USR1@60"}, "sbatch has --signal=USR1@60, which seconds_to_save sets"),

@@ -17,11 +17,11 @@ import torch
 import yaml
 from torchvision.models.detection import fasterrcnn_resnet50_fpn_v2
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.evaluation.tidy import VALUE_COLUMNS
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.graph import graph_of
-from random_networks import fresh
+from fivesentences.plan.plan import plan_of
 
 PROJECT = Path(__file__).parents[2]
 
@@ -52,7 +52,7 @@ def test_a_bare_snakemake_makes_the_page_of_the_demo_and_its_listing_names_stage
     plan = plan_of(read(Scale, PROJECT / "config" / "demo.yaml"), PROJECT / "config")
     count = jobs(output)
     assert count["train"] == len([job for job in plan.jobs if not job.startswith("complete/")])
-    # What `fivesentences plan` counts is what Snakemake would run.
+    # What the plan counts is what Snakemake would run.
     planned = Counter(job.rule for job in graph_of(plan, plan.targets["page"]).jobs)
     assert {rule: number for rule, number in count.items() if rule not in ("all", "total")} == planned
     # One rule per stage: so that -R train works, a profile can set resources for it, and array jobs can form.
@@ -154,38 +154,29 @@ def test_a_precomp_folder_trains_models_of_regions(tmp_path: Path) -> None:
     assert (tmp_path / "results/semantics/f30k/train/cider,fraction=1.npz").is_file()
 
 
-def test_regions_of_a_detector_and_of_tiles_are_made_trained_on_and_shown(tmp_path: Path) -> None:
+def test_regions_of_a_detector_are_made_in_parts_trained_on_and_shown(tmp_path: Path) -> None:
     copy_project(tmp_path)
     torch.manual_seed(0)
     module = fasterrcnn_resnet50_fpn_v2(weights=None, weights_backbone=None)
     torch.save(module.state_dict(), tmp_path / "detector.pth")
-    _, network = fresh("test_resnet", tmp_path)
-    regions = {"layout": "regions", "regions": 4, "short": 48, "long": 64, "prepare": "as_stored"}
+    detector = {"extractor": "faster_rcnn", "weights": str(tmp_path / "detector.pth"), "layout": "regions"}
     scale = {
         "scale": "s",
         "title": "S",
         "roles": {"r": "scenes"},
         "datasets": {"scenes": {"loader": "scenes", "seed": 7, "train": 8, "dev": 3, "test": 4}},
         "features": {"extractor": "grid_descriptors"},
-        "grid_features": {"extractor": "faster_rcnn", "weights": str(tmp_path / "detector.pth"), **regions},
-        "further_features": {
-            "tiles": {"extractor": "test_resnet", "proposals": "tiles", "weights": str(network), "parts": 2, **regions}
-        },
+        "grid_features": detector | {"regions": 4, "short": 48, "long": 64, "prepare": "as_stored", "parts": 2},
     }
-    make(tmp_path, scale, [{"role": "r", "model": "scan_i2t", "features": [None, "tiles"], "loss": "sam"}])
-    assert set(pd.read_csv(tmp_path / "results/paper/s/p/t.csv").features.dropna()) == {"tiles"}
-    for name, dim in (
-        ("faster_rcnn@detector-regions4-48x64", 1024),
-        (f"test_resnet@{network.stem}-regions4-tiles-48x64", 96),
-    ):
-        stem = tmp_path / "results" / "features" / "scenes" / name
-        assert np.load(f"{stem}.npy").shape == (15, 4, dim)
-        boxes = pd.read_parquet(f"{stem}.regions.parquet")
-        assert boxes.image_id.nunique() == 15 and (boxes.x1 < boxes.x2).all()
-        picture = tmp_path / "results" / "paper" / "s" / "features" / "scenes" / f"{name}.png"
-        assert picture.read_bytes().startswith(b"\x89PNG")
-    page = (tmp_path / "results/paper/s/index.html").read_text()
-    assert "faster_rcnn@detector-regions4-48x64" in page
+    make(tmp_path, scale, [{"role": "r", "model": "scan_i2t", "loss": "sam"}])
+    name = "faster_rcnn@detector-regions4-48x64"
+    stem = tmp_path / "results" / "features" / "scenes" / name
+    assert np.load(f"{stem}.npy").shape == (15, 4, 1024)
+    boxes = pd.read_parquet(f"{stem}.regions.parquet")
+    assert boxes.image_id.nunique() == 15 and (boxes.x1 < boxes.x2).all()
+    picture = tmp_path / "results" / "paper" / "s" / "features" / "scenes" / f"{name}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert name in (tmp_path / "results/paper/s/index.html").read_text()
 
 
 def copy_project(folder: Path) -> None:

@@ -1,18 +1,16 @@
 # What the other files here share: the plan, which knows what every rule reads and writes, and how a rule asks it.
 import shlex
 import sys
-from contextlib import ExitStack
-from functools import wraps
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.io import strip_wildcard_constraints
 
-from fivesentences.config import nearby
+from fivesentences.config.files import nearby
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
-from fivesentences.paper.studies import plan_of, scale_of
-from fivesentences.workflow_lock import occupied
+from fivesentences.storage import remove_leftovers
+from fivesentences.plan.plan import plan_of, scale_of
 
 # Snakemake writes this into shell commands without quotes, so a path with a space would run another program, or none.
 sys.executable = shlex.quote(sys.executable)
@@ -88,21 +86,7 @@ wildcard_constraints:
     **PLAN.constraints,
 
 
-def alone_in_folder(execute):
-    """Snakemake's ``execute``, which first takes this folder for this workflow, unless it only shows what would run."""
-
-    @wraps(execute)
-    def taking(executor_plugin, *settings, **named):
-        how, folder = executor_plugin.common_settings, ExitStack()
-        if workflow.is_main_process and workflow.execution_settings.lock and not how.dryrun_exec:
-            cluster = "" if how.local_exec else executor_plugin.name
-            written = [PLAN.places.results, Path("logs")]
-            ask(lambda: folder.enter_context(occupied(Path(".snakemake"), cluster=cluster, written=written)))
-        with folder:
-            return execute(executor_plugin, *settings, **named)
-
-    return taking
-
-
-# Here nobody knows yet whether this is a dry run, and an onstart handler is called when Snakemake has its lock, or failed.
-workflow.execute = alone_in_folder(workflow.execute)
+# What a killed workflow had begun to write. Jobs of a cluster may still be writing, so there it stays.
+onstart:
+    if workflow.local_exec:
+        remove_leftovers(PLAN.places.results)

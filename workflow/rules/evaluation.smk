@@ -14,7 +14,7 @@ rule evaluate:
         "logs/benchmarks/evaluation/{job}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 6000 * attempt,
-        runtime=lambda wildcards: PLAN.minutes_of_evaluation(wildcards.job),
+        runtime=lambda wildcards: 15 * len(PLAN.evaluations[wildcards.job].runs),
     params:
         runs=param("evaluate", "runs"),
         phis=param("evaluate", "phis"),

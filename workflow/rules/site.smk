@@ -147,33 +147,8 @@ rule show_runs:
         mem_mb=1000,
         runtime="10m",
     params:
-        scale=param("show_runs", "scale"),
-        config=param("show_runs", "config"),
         site=param("show_runs", "site"),
     message:
         "The page of every run of scale {wildcards.scale}"
     script:
         "../scripts/show_runs.py"
-
-
-rule show_provenance:
-    input:
-        unpack(read_by("show_provenance")),
-    output:
-        **made_by("show_provenance"),
-    log:
-        "logs/paper/{scale}/provenance.log",
-    benchmark:
-        "logs/benchmarks/paper/{scale}/provenance.tsv"
-    localrule: True
-    resources:
-        mem_mb=1000,
-        runtime="10m",
-    params:
-        scale=param("show_provenance", "scale"),
-        config=param("show_provenance", "config"),
-        site=param("show_provenance", "site"),
-    message:
-        "The page of what the numbers were made of at scale {wildcards.scale}"
-    script:
-        "../scripts/show_provenance.py"

@@ -17,7 +17,7 @@ rule train:
     threads: PLAN.scale.training.threads
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
-        runtime=lambda wildcards: PLAN.minutes_of(wildcards.job),
+        runtime=lambda wildcards: PLAN.scale.training.minutes * len(PLAN.jobs[wildcards.job].runs),
         gpu=int(PLAN.scale.training.gpu),
     params:
         runs=param("train", "runs"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, load_judgements
-from fivesentences.evaluation import agreement, write_agreement
+from fivesentences.evaluation.agreement import agreement, write_agreement
 from fivesentences.semantics import read_tuples
 
 with log_to(snakemake.log[0]):

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.training_histories import collect_histories, write_histories
+from fivesentences.evaluation.tidy import collect_histories, write_table
 
 with log_to(snakemake.log[0]):
     folders = {run: Path(folder) for run, folder in snakemake.params.folders.items()}
-    write_histories(collect_histories(folders), Path(snakemake.output.histories))
+    write_table(collect_histories(folders), Path(snakemake.output.histories))

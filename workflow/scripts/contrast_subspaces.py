@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.subspace_contrasts import PairedSubspaces, write_contrasts
+from fivesentences.evaluation.contrasts import PairedSubspaces, write_subspace_contrasts
 
 with log_to(snakemake.log[0]):
-    write_contrasts(
+    write_subspace_contrasts(
         [PairedSubspaces(**pair) for pair in snakemake.params.pairs],
         queries=[Path(path) for path in snakemake.input.queries],
         out=Path(snakemake.output.contrasts),

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fivesentences.config import Catalogue, read
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.reading import read
 from fivesentences.console import log_to
 from fivesentences.corpus.download import fetch, find_mirror
 

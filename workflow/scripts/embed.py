@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.encoders import CaptionedImages, Run, embed, load_encoder, parse_encoder
+from fivesentences.encoders import CaptionedImages, Run, Settings, embed, load_encoder, parse_encoder
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.machine import device_named, stay_offline
 
 with log_to(snakemake.log[0]):
     stay_offline()  # a rule that is local to the submitting machine has fetched what is needed
     spec = check(EncoderSpec, snakemake.params.encoder, snakemake.wildcards.encoder)
-    settings = spec.settings(device_named("auto"))
+    settings = Settings.of(spec, device_named("auto"))
     embed(
         spec.encoder,
         load_encoder(parse_encoder(spec.encoder), settings, spec.sha256),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.evaluation.run import Evaluated, evaluate_runs
-from fivesentences.plan.encoded import read_scored
+from fivesentences.study.runs import read_scored
 
 with log_to(snakemake.log[0]):
     runs = [

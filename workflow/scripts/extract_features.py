@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from fivesentences.config import FeatureSpec, check
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus, Photographs
-from fivesentences.features.by_spec import extract_as_configured, part_of
+from fivesentences.features.extract import extract_as_configured, part_of
 from fivesentences.machine import stay_offline
 
 with log_to(snakemake.log[0]):

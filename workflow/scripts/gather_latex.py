@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.document import write_document
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     studies = {Path(path).stem: read_study(Path(path)) for path in snakemake.input.studies}

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.claims.ledger import judge_claims, read_numbers
 from fivesentences.paper.claims.writing import write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.pages import NUMBERS_OF_CLAIMS
+from fivesentences.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from fivesentences.config import Dataset
+from fivesentences.config.datasets import Dataset
 from fivesentences.console import log_to
 from fivesentences.corpus import load
 

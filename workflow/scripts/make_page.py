@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
 from fivesentences.paper.claims.writing import read_claims
-from fivesentences.paper.site.examples import read_examples
-from fivesentences.paper.site.features import read_features_sheet
 from fivesentences.paper.site.overview import write_overview
+from fivesentences.paper.site.pictures import read_examples, read_features_sheet
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     write_overview(
@@ -20,7 +20,7 @@ with log_to(snakemake.log[0]):
         Path(snakemake.output.page).parent,
         corpora=[Corpus.read(path) for path in snakemake.input.corpora],
         trained=snakemake.params.trained,
-        claims=read_claims(Path(snakemake.input.claims)),
+        claims=read_claims(Path(snakemake.input.claims))["claims"],
         pictures=[
             *(read_examples(Path(path)) for path in snakemake.input.examples),
             *(read_features_sheet(Path(path)) for path in snakemake.input.features),

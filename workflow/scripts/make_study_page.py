@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.claims.writing import read_claims
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import write_study_page
-from fivesentences.paper.studies import read_study
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     scale = check(Scale, snakemake.params.scale, "the scale")

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import read_study
+from fivesentences.paper.context import Context
+from fivesentences.paper.rendering import write_exhibit
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.table.split("/")
     scale = check(Scale, snakemake.params.scale, "the scale")
     context = Context(study, read_study(Path(snakemake.input.study)), scale, Path(snakemake.params.folder))
     numbers = [Path(path) for path in snakemake.input.numbers]
-    context.study.exhibit(name).write(context, numbers, Path(snakemake.output.html).with_suffix(""))
+    write_exhibit(context.study.exhibit(name), context, numbers, Path(snakemake.output.html).with_suffix(""))

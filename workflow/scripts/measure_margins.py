@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fivesentences.config import Hyperparameters, check
+from fivesentences.config.hyperparameters import Hyperparameters
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
 from fivesentences.evaluation.margins import CaptionSet, MeasuredRun, measure_margins
 from fivesentences.losses import LossSpec

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from fivesentences.console import log_to
 from fivesentences.corpus import Corpus
-from fivesentences.evaluation.meaning import measure_meaning
+from fivesentences.evaluation.phi_statistics import write_statistics
 from fivesentences.semantics import read_tuples
 
 with log_to(snakemake.log[0]):
     split = Corpus.read(snakemake.input.corpus).split("test")
     phis = {Path(path).stem: Path(path) for path in snakemake.input.phi}
     tuples = [read_tuples(path, split.captions, split.caption_ids) for path in snakemake.input.tuples]
-    measure_meaning(split, phis, Path(snakemake.output.statistics), *tuples)
+    write_statistics(split, phis, Path(snakemake.output.statistics), *tuples)

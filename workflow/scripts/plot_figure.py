@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.corpus import Photographs
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.studies import read_study
+from fivesentences.paper.context import Context
+from fivesentences.paper.rendering import write_exhibit
+from fivesentences.study.study import read_study
 
 with log_to(snakemake.log[0]):
     study, name = snakemake.wildcards.figure.split("/")
@@ -16,4 +18,4 @@ with log_to(snakemake.log[0]):
     folder = Path(snakemake.params.folder)
     context = Context(study, read_study(Path(snakemake.input.study)), scale, folder, photographs)
     numbers = [Path(path) for path in snakemake.input.numbers]
-    context.study.exhibit(name).write(context, numbers, Path(snakemake.output.png).with_suffix(""))
+    write_exhibit(context.study.exhibit(name), context, numbers, Path(snakemake.output.png).with_suffix(""))

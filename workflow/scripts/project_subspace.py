@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.evaluation.subspace_projection import write_projection
-from fivesentences.plan.subspace_runs import PlacedRun
+from fivesentences.evaluation.categories import write_projection
+from fivesentences.study.runs import PlacedRun
 
 with log_to(snakemake.log[0]):
     write_projection(

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.console import log_to
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training import Run, train_runs
 
 with log_to(snakemake.log[0]):

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fivesentences.console import log_to
-from fivesentences.plan.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.runs import train_subspaces
+from fivesentences.study.runs import PlacedRun
+from fivesentences.training.subspaces.run import train_subspaces
 
 with log_to(snakemake.log[0]):
     train_subspaces(

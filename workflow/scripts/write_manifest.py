@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from fivesentences.config import Scale, check
+from fivesentences.config.reading import check
+from fivesentences.config.scales import Scale
 from fivesentences.console import log_to
 from fivesentences.paper.digests import CHECKSUMS
 from fivesentences.paper.manifest import write_manifest
-from fivesentences.paper.studies import plan_of
+from fivesentences.plan.plan import plan_of
 
 with log_to(snakemake.log[0]):
     plan = plan_of(check(Scale, snakemake.params.scale, "the scale"), Path(snakemake.params.config))

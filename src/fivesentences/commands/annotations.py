@@ -1,58 +1,76 @@
-"""What else is known about the images and captions of a similarity, from files: ids, categories, labels, positives."""
+"""The protocol, and what else is known about images and captions from files: ids, categories, labels, positives."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from fivesentences.commands import arguments as given
+from fivesentences.corpus.labels import read_instances
 from fivesentences.errors import InputError, need
-
-if TYPE_CHECKING:
-    from fivesentences.evaluation.protocols import Protocol
-    from fivesentences.metrics import Positives
-    from fivesentences.retrieval import Gallery
+from fivesentences.evaluation.matrix_files import read_matrix
+from fivesentences.evaluation.positives import coco_test_ids, cxc_positives, is_in_order, own_pairs, packaged_positives
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
+from fivesentences.metrics import Positives
+from fivesentences.retrieval import Gallery
+from fivesentences.semantics.caption_file import read_captions
 
 COCO_5K = "coco-5k"
-COCO_PROTOCOLS = (COCO_5K, "coco-1k-5fold", "coco-1k-first")
 
 
 @dataclass(frozen=True)
 class Annotations:
-    """Files about the images and captions of a similarity, as the options of a command name them.
+    """Options that name the protocol and files about the images and captions of a similarity."""
 
-    Attributes:
-        categories: Category of each image, one per line.
-        labels: 0/1 matrix ``[images, labels]``.
-        instances: COCO's instances, in place of labels.
-        eccv: Whether the positives of ECCV Caption and CxC that eccv_caption ships are wanted.
-        cxc: CxC's ratings.
-        image_ids: COCO id of each image, one per line.
-        caption_ids: COCO id of each caption, one per line.
-        protocol: How the similarity is scored; the ids of COCO's test split are known.
-    """
+    dataset: given.Dataset = None
+    image_ids: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="COCO id of each image, one per line; default: Karpathy's order of COCO's test split"
+        ),
+    ] = None
+    caption_ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="COCO id of each caption, one per line; default as above")
+    ] = None
+    eccv: Annotated[bool, typer.Option("--eccv", help="ECCV Caption and CxC recall, only for COCO's 5K test split")] = (
+        False
+    )
+    cxc: Annotated[Path | None, typer.Option(metavar="FILE", help="CxC recall from sits_test.csv, by COCO ids")] = None
+    categories: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="category of each image, one per line: mAP, R-precision")
+    ] = None
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=rf"0/1 matrix \[images, labels], {given.MATRIX}: PMRP"),
+    ] = None
+    instances: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="COCO instances .json in place of --labels: PMRP")
+    ] = None
 
-    categories: Path | None
-    labels: Path | None
-    instances: Path | None
-    eccv: bool
-    cxc: Path | None
-    image_ids: Path | None
-    caption_ids: Path | None
-    protocol: Protocol | None
+    @property
+    def protocol(self) -> Protocol | None:
+        """How the similarity is scored; None: as one gallery."""
+        return None if self.dataset is None else protocol_named(self.dataset)
+
+    @property
+    def files(self) -> list[tuple[str, Path | str | None]]:
+        """The files, as ``provenance`` takes them."""
+        names = ("categories", "labels", "instances", "cxc", "image_ids", "caption_ids")
+        return [(name, getattr(self, name)) for name in names]
 
     @property
     def _are_ids_known(self) -> bool:
         """Whether the options say that this is COCO's test split, so that ids need not be given."""
-        return self.eccv or (self.protocol is not None and self.protocol.name in COCO_PROTOCOLS)
+        return self.eccv or (self.protocol is not None and self.protocol.dataset == "coco")
 
     def check(self) -> None:
-        """Refuse what contradicts itself, before anything is read.
+        """Refuse contradicting options before anything is read.
 
         Raises:
             typer.BadParameter: If two options exclude each other.
@@ -64,24 +82,19 @@ class Annotations:
             raise typer.BadParameter("--eccv includes CxC; leave --cxc out.", param_hint="--cxc")
         if (self.eccv or self.cxc is not None) and self.protocol is not None and self.protocol.in_parts:
             raise InputError(
-                f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.protocol.name} "
+                f"{'--eccv' if self.eccv else '--cxc'} is about the whole gallery, but --dataset {self.dataset} "
                 f"scores parts of it; give --dataset {COCO_5K}."
             )
         if self.eccv:
             need("eccv_caption", "eccv", "--eccv")
-        if self._are_ids_known:
-            return
-        needed = (self.image_ids, self.caption_ids) if self.cxc is not None else (self.image_ids,)
-        missing = [
-            f"{option} FILE"
-            for option, file in zip(("--image-ids", "--caption-ids"), needed, strict=False)
-            if file is None
-        ]
-        if (self.cxc is not None or self.instances is not None) and missing:
-            what = "labels are" if self.cxc is None else "pairs are"
+        by_ids = self.cxc or self.instances
+        needed = {"--image-ids": self.image_ids, **({"--caption-ids": self.caption_ids} if self.cxc else {})}
+        missing = [f"{option} FILE" for option, file in needed.items() if file is None]
+        if by_ids is not None and missing and not self._are_ids_known:
             raise InputError(
-                f"{what} named by COCO ids; give {' and '.join(missing)} (with --dataset {COCO_5K} they are known).",
-                where=self.cxc or self.instances,
+                f"{'labels' if self.cxc is None else 'pairs'} are named by COCO ids; give {' and '.join(missing)} "
+                f"(with --dataset {COCO_5K} they are known).",
+                where=by_ids,
             )
 
     def read(self, gallery: Gallery, captions: Path | None = None) -> tuple[dict[str, Any], list[str]]:
@@ -89,7 +102,7 @@ class Annotations:
 
         Args:
             gallery: Images, captions and similarity.
-            captions: File of its captions, from which an assumed order of COCO's test split can be told.
+            captions: File of its captions, by which an assumed order of COCO's test split is checked.
 
         Returns:
             Arguments of ``evaluate``, and sentences on the order of images and captions where it was assumed.
@@ -98,8 +111,6 @@ class Annotations:
             InputError: If a file is missing or damaged, does not fit the gallery or is in another order, or ``--eccv``
                 is given for another gallery than COCO's 5K test split.
         """
-        from fivesentences.evaluation.protocols import PROTOCOLS
-
         n_images, n_captions = gallery.shape
         coco = PROTOCOLS[COCO_5K]
         if self.eccv and gallery.shape != coco.split:
@@ -125,10 +136,7 @@ class Annotations:
     def _usual_order(
         self, gallery: Gallery, image_ids: list[str] | None, caption_ids: list[str] | None, captions: Path | None
     ) -> tuple[list[str] | None, list[str] | None, list[str]]:
-        """Ids of both sides, those not given in Karpathy's order, and what was assumed about the order, in words."""
-        from fivesentences.evaluation.coco_ids import coco_test_ids, is_in_order
-        from fivesentences.semantics.caption_file import read_captions
-
+        """Ids of both sides, those not given in Karpathy's order, and a sentence on what was assumed."""
         usual_images, usual_captions = (ids.tolist() for ids in coco_test_ids())
         _check_known(self.image_ids, image_ids, usual_images, "an image")
         _check_known(self.caption_ids, caption_ids, usual_captions, "a caption")
@@ -137,8 +145,7 @@ class Annotations:
         if image_ids is None:
             image_ids = [str(number) for number in usual_images[: gallery.n_images]]
             assumed.append((f"images (the first is {image_ids[0]})", "--image-ids"))
-        needs_captions = self.eccv or self.cxc is not None
-        if caption_ids is None and needs_captions:
+        if caption_ids is None and (self.eccv or self.cxc is not None):
             caption_ids = [str(number) for number in usual_captions[: gallery.n_captions]]
             assumed.append((f"captions (the first is {caption_ids[0]})", "--caption-ids"))
         if not assumed:
@@ -149,41 +156,27 @@ class Annotations:
         return image_ids, caption_ids, [note]
 
     def _labels(self, image_ids: list[str] | None, n_images: int) -> NDArray[Any] | None:
-        from fivesentences.corpus.instances import read_instances
-        from fivesentences.evaluation.matrix_files import read_matrix
-
-        if self.labels is not None:
-            labels = read_matrix(self.labels)
-            if len(labels) != n_images:
-                raise InputError(
-                    f"{self.labels} is {list(labels.shape)} but there are {n_images} images; give a row of 0 and 1 for "
-                    "each image."
-                )
-            unlike = ~np.isin(labels, (0, 1))
-            if unlike.any():
-                row, column = (int(index[0]) for index in np.nonzero(unlike))
-                what = f"[{row}, {column}] is {labels[row, column]}; a label is 0 or 1."
-                raise InputError(what, where=self.labels)
-            return labels
-        if self.instances is None:
-            return None
-        assert image_ids is not None  # see check
-        return read_instances(self.instances, image_ids)
+        if self.labels is None:
+            return None if self.instances is None else read_instances(self.instances, image_ids or [])
+        labels = read_matrix(self.labels)
+        if len(labels) != n_images:
+            raise InputError(
+                f"{self.labels} is {list(labels.shape)} but there are {n_images} images; give a row of 0 and 1 for "
+                "each image."
+            )
+        unlike = np.argwhere(~np.isin(labels, (0, 1)))
+        if len(unlike):
+            row, column = unlike[0].tolist()
+            raise InputError(f"[{row}, {column}] is {labels[row, column]}; a label is 0 or 1.", where=self.labels)
+        return labels
 
     def _positives(self, image_ids: list[str] | None, caption_ids: list[str] | None) -> dict[str, Positives] | None:
         if self.eccv:
-            from fivesentences.evaluation.eccv_caption import packaged_positives
-
             return {
                 "ECCV": packaged_positives("eccv", image_ids, caption_ids),
                 "CxC": packaged_positives("cxc", image_ids, caption_ids),
             }
-        if self.cxc is None:
-            return None
-        from fivesentences.evaluation.positives import cxc_positives
-
-        assert image_ids is not None and caption_ids is not None  # see check
-        return {"CxC": cxc_positives(self.cxc, caption_ids, image_ids)}
+        return None if self.cxc is None else {"CxC": cxc_positives(self.cxc, caption_ids or [], image_ids or [])}
 
 
 def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
@@ -194,7 +187,7 @@ def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
     """
     if path is None:
         return None
-    lines = _lines(path)
+    lines = [line.strip() for line in read_captions(path)]
     if len(lines) != wanted:
         raise InputError(f"{path} holds {len(lines)} ids but there are {wanted} {what}; give one per line.")
     return lines
@@ -203,10 +196,10 @@ def read_ids(path: Path | None, wanted: int, what: str) -> list[str] | None:
 def _check_known(path: Path | None, ids: Sequence[str] | None, usual: Collection[int], what: str) -> None:
     """Refuse a file with an id that COCO's test split does not have."""
     known = set(usual)
-    for line, given in enumerate(ids or (), start=1):
-        if not given.isdecimal() or int(given) not in known:
+    for line, one in enumerate(ids or (), start=1):
+        if not one.isdecimal() or int(one) not in known:
             raise InputError(
-                f"line {line} is '{given}', which is not the COCO id of {what} of the test split (Karpathy)",
+                f"line {line} is '{one}', which is not the COCO id of {what} of the test split (Karpathy)",
                 where=path,
                 cure="give the ids of that split, one per line, in the order of the matrix",
             )
@@ -214,8 +207,6 @@ def _check_known(path: Path | None, ids: Sequence[str] | None, usual: Collection
 
 def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -> None:
     """Refuse ids by which a caption of COCO's test split is of another image than in the gallery."""
-    from fivesentences.evaluation.coco_ids import own_pairs
-
     known = own_pairs(image_ids, caption_ids).tocoo()
     row_by_ids = np.full(gallery.n_captions, -1)
     row_by_ids[known.col] = known.row
@@ -234,13 +225,7 @@ def _check_ids(gallery: Gallery, image_ids: list[str], caption_ids: list[str]) -
 
 
 def _categories(path: Path, n_images: int) -> NDArray[Any]:
-    lines = _lines(path)
+    lines = [line.strip() for line in read_captions(path)]
     if len(lines) != n_images:
         raise InputError(f"{path} holds {len(lines)} categories but there are {n_images} images; give one per image.")
     return np.unique(lines, return_inverse=True)[1]
-
-
-def _lines(path: Path) -> list[str]:
-    from fivesentences.semantics.caption_file import read_captions
-
-    return [line.strip() for line in read_captions(path)]

@@ -1,20 +1,21 @@
-"""Options that several commands have, and what the commands do before and while they compute."""
+"""Options that several commands have, alone or in groups."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, overload
+from typing import Annotated, Any, get_type_hints, overload
 
 import typer
 
 LARGEST = 1_000_000_000  # number in a list, such as a cut-off
 MATRIX = ".npy, .npz, .json, .csv or .pt"
-WORDS = "Words such as phi, GT or role: fivesentences glossary WORD"  # below every help
+WORDS = "Words such as phi, GT or role: docs/glossary.md"  # below every help
 SHAPE = r"\[images, captions]"  # escaped, since typer takes square brackets for markup
 
 
@@ -108,11 +109,50 @@ Latex = Annotated[Path | None, typer.Option("--latex", metavar="FILE", help="wri
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress bar; no table where one is written to a file")]
 
 
-def catalogue_of(given: Path | None) -> Path:
-    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
-    from fivesentences.config import CATALOGUE, config_file
+Captions = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="captions, one per line, from which phi is computed")
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="which phi of --captions (default cider); repeat for more"),
+]
 
-    return given or config_file(CATALOGUE, Path("config"))
+
+@dataclasses.dataclass(frozen=True)
+class Resampling:
+    """How models are tested."""
+
+    resamples: Annotated[int, typer.Option(min=1, help="number of sign flips of the tests")] = 10_000
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="seed of the sign flips")] = 0
+
+
+def in_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn each parameter that is a dataclass into one option per field, so that commands share groups of options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name not in groups:
+            parameters.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
+            continue
+        kinds = get_type_hints(groups[name], include_extras=True)
+        for field in dataclasses.fields(groups[name]):
+            parameters.append(
+                inspect.Parameter(
+                    field.name, parameter.KEYWORD_ONLY, default=field.default, annotation=kinds[field.name]
+                )
+            )
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+        command(**given)
+
+    del run.__wrapped__  # typer would follow it
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 @overload
@@ -144,23 +184,3 @@ def numbers_of(text: str, option: str, words: Mapping[str, Any] = MappingProxyTy
 def _is_number(text: str) -> bool:
     digits = text.lstrip("0")
     return text.isascii() and text.isdigit() and 0 < len(digits) <= len(str(LARGEST)) and int(digits) <= LARGEST
-
-
-@contextmanager
-def working(what: str, steps: int = 1) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal while something runs, or a spinner and the time if it has one step; else nothing.
-
-    Yields:
-        A function to call after each step.
-    """
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    sign = (BarColumn(), TimeRemainingColumn()) if steps > 1 else (SpinnerColumn(),)
-    columns = (TextColumn("{task.description}"), *sign, TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=steps if steps > 1 else None)
-        yield lambda: progress.advance(task)

@@ -10,6 +10,7 @@ import typer
 
 from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
+from fivesentences.commands.download import catalogue_of
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.storage import check_outputs, check_writable, write_lines
 
@@ -53,7 +54,7 @@ def captions(
     """
     read = None if dataset in set(DatasetName) else Path(dataset)
     outputs = {"--out": out, "--image-of-caption": image_of_caption, "--image-names": image_names}
-    check_outputs(outputs, [read, given.catalogue_of(catalogue)])
+    check_outputs(outputs, [read, catalogue_of(catalogue)])
     for path in outputs.values():
         if path is not None:
             check_writable(path)
@@ -83,12 +84,13 @@ def corpus_of(dataset: str, split: str, data: Path, mirror: Path | None, catalog
         InputError: If it is neither, or a file is missing or damaged.
     """
     if dataset in set(DatasetName):
-        return _of_benchmark(dataset, split, data, mirror, given.catalogue_of(catalogue))
+        return _of_benchmark(dataset, split, data, mirror, catalogue_of(catalogue))
     return _of_file(dataset, split)
 
 
 def _of_benchmark(dataset: str, split: str, data: Path, mirror: Path | None, catalogue: Path) -> Corpus:
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import read
     from fivesentences.evaluation.benchmark_captions import benchmark_split
 
     folders = [data] if mirror is None else [data, mirror]

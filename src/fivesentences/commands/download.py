@@ -12,8 +12,15 @@ from fivesentences.commands.sheets import quietly
 from fivesentences.errors import InputError, did_you_mean
 
 
+def catalogue_of(given: Path | None) -> Path:
+    """The list of downloads: the given one, or that of the current folder, or else the project's own."""
+    from fivesentences.config.files import CATALOGUE, config_file
+
+    return given or config_file(CATALOGUE, Path("config"))
+
+
 def download(
-    dataset: Annotated[str, typer.Argument(help="a dataset of the catalogue, such as flickr8k")],
+    dataset: Annotated[str | None, typer.Argument(help="a dataset of the catalogue, such as flickr8k")] = None,
     files: Annotated[
         list[str] | None,
         typer.Option("--file", metavar="NAME", help="one file alone, such as captions; repeat for more; default: all"),
@@ -21,6 +28,9 @@ def download(
     data: given.Data = Path("data"),
     mirror: given.Mirror = None,
     catalogue: given.Catalogue = None,
+    pointers: Annotated[
+        bool, typer.Option("--pointers", help="fetch nothing; write data/PATH.dvc for each file of the catalogue")
+    ] = False,
     quiet: given.Quiet = False,
 ) -> None:
     """Fetch the files of a dataset; they are checked, and a stopped download is resumed.
@@ -28,18 +38,31 @@ def download(
     Photographs are large (COCO's 20 GB); --file captions leaves them out. What
     a person must fetch comes last, with a sentence that says how.
 
+    --pointers writes DVC's pointers, for git: address, version and, where it is
+    known or the file is here, size and MD5. Run it after a change of the catalogue.
+
     Examples:
 
         fivesentences download flickr8k
 
         fivesentences download coco --file captions
+
+        fivesentences download --pointers
     """
-    from fivesentences.config import Catalogue, read
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.pointers import pointers_of, write_pointers
+    from fivesentences.config.reading import read
     from fivesentences.corpus.download import fetch, find_mirror
 
     mirror = find_mirror(mirror)
-    catalogue = given.catalogue_of(catalogue)
+    catalogue = catalogue_of(catalogue)
     entries = read(Catalogue, catalogue).datasets
+    if pointers:
+        for path in write_pointers(pointers_of(read(Catalogue, catalogue), data, record=True)):
+            print(path)
+        return
+    if dataset is None:
+        raise InputError(f"name a dataset; there are: {', '.join(entries)}.", where=catalogue)
     if dataset not in entries:
         hint = did_you_mean(dataset, entries) or f"there are: {', '.join(entries)}."
         raise InputError(f"there is no dataset '{dataset}'; {hint}", where=catalogue)

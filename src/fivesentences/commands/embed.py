@@ -12,13 +12,12 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
 from fivesentences.commands.captions import corpus_of
 from fivesentences.commands.sheets import quietly
+from fivesentences.console import working
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.machine import device_named
 
 if TYPE_CHECKING:
-    from fivesentences.encoders import CaptionedImages, EmbeddingFolder
-
-CLIP_RETRIEVAL = "clip_retrieval"
+    from fivesentences.encoders import CaptionedImages
 
 
 def embed(
@@ -26,8 +25,7 @@ def embed(
         str,
         typer.Argument(
             metavar="ENCODER",
-            help="open_clip:MODEL/PRETRAINED, transformers:MODEL, sentence_transformers:MODEL, or "
-            "clip_retrieval:FOLDER",
+            help="open_clip:MODEL/PRETRAINED, transformers:MODEL, or sentence_transformers:MODEL",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="the embeddings and a note of them")],
@@ -85,8 +83,6 @@ def embed(
     Models are fetched from where their library finds them, or named as a local
     folder or checkpoint. Nothing that a model brings along is run.
 
-    clip_retrieval:FOLDER takes over embeddings that clip-retrieval wrote.
-
     Examples:
 
         fivesentences embed open_clip:ViT-B-32/laion2b_s34b_b79k
@@ -100,28 +96,22 @@ def embed(
     from fivesentences import encoders
 
     started = time.monotonic()
-    library, _, rest = encoder.partition(":")
-    if library in (CLIP_RETRIEVAL, "clip-retrieval"):
-        folder = _taken_over(rest, out, images, captions)
-    else:
-        name = encoders.parse_encoder(encoder)
-        if images is None or captions is None:
-            missing = " and ".join(
-                option for option, value in (("--images PATH", images), ("--captions FILE", captions)) if value is None
-            )
-            raise InputError(f"{encoder} embeds images and their captions; give {missing}.")
-        subject = _subject(captions, split, image_names, image_of_caption, per_image, data, mirror, catalogue)
-        from fivesentences.corpus import Photographs
+    name = encoders.parse_encoder(encoder)
+    if images is None or captions is None:
+        missing = " and ".join(
+            option for option, value in (("--images PATH", images), ("--captions FILE", captions)) if value is None
+        )
+        raise InputError(f"{encoder} embeds images and their captions; give {missing}.")
+    subject = _subject(captions, split, image_names, image_of_caption, per_image, data, mirror, catalogue)
+    from fivesentences.corpus import Photographs
 
-        photographs = Photographs(*images)
-        subject.check(photographs)
-        settings = encoders.Settings(device_named(device.value), precision.value, prompt, max_length, revision)
-        with quietly(quiet):
-            with given.working(f"load {encoder}"):
-                loaded = encoders.load_encoder(name, settings, sha256)
-            folder = encoders.embed(
-                encoder, loaded, subject, photographs, out, settings, encoders.Run(batch_size, workers)
-            )
+    photographs = Photographs(*images)
+    subject.check(photographs)
+    settings = encoders.Settings(device_named(device.value), precision.value, prompt, max_length, revision)
+    with quietly(quiet):
+        with working(f"load {encoder}"):
+            loaded = encoders.load_encoder(name, settings, sha256)
+        folder = encoders.embed(encoder, loaded, subject, photographs, out, settings, encoders.Run(batch_size, workers))
     if not quiet:
         print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
         print(f"{folder.subject}.")
@@ -158,11 +148,3 @@ def _subject(
     if image_of_caption is not None and per_image is not None:
         raise InputError("--per-image and --image-of-caption both say whose a caption is; give one of them.")
     return CaptionedImages.of_files(Path(captions), image_names, image_of_caption, per_image)
-
-
-def _taken_over(folder: str, out: Path, images: list[Path] | None, captions: str | None) -> EmbeddingFolder:
-    from fivesentences.encoders.clip_retrieval import take_over
-
-    if images is not None or captions is not None:
-        raise InputError("clip-retrieval's folder holds its images and captions; leave --images and --captions out.")
-    return take_over(Path(folder), out)

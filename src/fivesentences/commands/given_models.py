@@ -1,24 +1,23 @@
-"""Which models the arguments of `evaluate` name: similarities, embeddings, or folders that `embed` wrote."""
+"""Models and captions that a command is given: similarities, embeddings or folders of `embed`, and phi."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
+from fivesentences.commands import arguments as given
+from fivesentences.commands.provenance import files_of
+from fivesentences.encoders.folder import NOTE, EmbeddingFolder
 from fivesentences.errors import InputError
-
-if TYPE_CHECKING:
-    from fivesentences.encoders import EmbeddingFolder
-    from fivesentences.evaluation.protocols import Protocol
-
-ROWS = 1000  # that are looked at to tell embeddings from similarities
-CAPTIONS_OF_AN_IMAGE = 5  # in the data sets of the field
-NOTE = "embed.json"  # of embeddings
+from fivesentences.evaluation.gallery_files import read_gallery, with_computed_phis
+from fivesentences.evaluation.protocols import Protocol
+from fivesentences.retrieval import Gallery
+from fivesentences.semantics.caption_file import read_captions, read_pairing
+from fivesentences.semantics.phi_file import pairing_sha256
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Model:
     """One model, by its files.
 
     Attributes:
-        name: What tables call it.
+        name: Its name in tables.
         matrix: The similarity, or the embeddings of the images.
         text: The embeddings of the captions; None for a similarity.
         is_named: Whether the user chose the name.
@@ -47,87 +46,114 @@ class Model:
         return str(self.matrix) if self.text is None else f"{self.matrix}, {self.text}"
 
     @property
-    def files(self) -> list[Path]:
-        """Its files."""
-        note = [] if self.folder is None else [self.folder.path / NOTE]
-        return [self.matrix, *([] if self.text is None else [self.text]), *note]
+    def inputs(self) -> list[tuple[str, Path | str | None]]:
+        """Its files, as ``provenance`` takes them."""
+        files = [self.matrix, *([] if self.text is None else [self.text])]
+        files += [] if self.folder is None else [self.folder.path / NOTE]
+        return [("similarity" if self.text is None else "embeddings", file) for file in files]
+
+    @property
+    def _place(self) -> Path:
+        return self.matrix.absolute().with_suffix("") if self.folder is None else self.folder.path.resolve()
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What other options say about the images and captions, by which two files are told apart.
+class Inputs:
+    """Files of phi and captions, and how similarities are laid out: options of several commands."""
 
-    Attributes:
-        transposed: Whether rows of a similarity are captions.
-        protocol: Whose size a similarity must have.
-        captions: How many captions there are, each function by the file that says so; called if it matters.
-        has_pairing: Whether a file says whose caption each one is.
-    """
+    phi: given.Phi = None
+    captions: given.Captions = None
+    metric: given.Metric = None
+    image_of_caption: given.ImageOfCaption = None
+    transposed: given.Transposed = False
+    embeddings: Annotated[
+        bool,
+        typer.Option("--embeddings", help="two files are embeddings of images and of captions, as IMAGES,TEXTS"),
+    ] = False
 
-    transposed: bool
-    protocol: Protocol | None
-    captions: Sequence[Callable[[], int]]
-    has_pairing: bool
+    @property
+    def files(self) -> list[tuple[str, Path | str | None]]:
+        """The files, as ``provenance`` takes them."""
+        return [
+            *files_of("phi", self.phi), ("captions", self.captions), ("image_of_caption", self.image_of_caption),
+        ]  # fmt: skip
 
+    def models(self, arguments: Sequence[str]) -> list[Model]:
+        """The models that arguments name, each by a unique name.
 
-def models_of(given: Sequence[str], known: Surroundings) -> tuple[list[Model], list[str]]:
-    """The models that the arguments name.
+        ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``FOLDER`` what ``fivesentences embed``
+        wrote, and ``NAME=...`` names any of these. The default name is that of the file, with as many folders before
+        it as it takes.
 
-    ``FILE`` is a similarity, ``IMAGES,TEXTS`` two files of embeddings, ``FOLDER`` what ``fivesentences embed`` wrote,
-    and ``NAME=...`` names any of these. Two plain files
-    may also be embeddings: then the shapes decide, other options, lengths of the rows, and repeated images.
-
-    Args:
-        given: The arguments.
-        known: What other options say.
-
-    Returns:
-        The models, each with a name of its own, and sentences on how two files were read.
-
-    Raises:
-        InputError: If an argument is malformed, a name or a file is given twice, or two files may be read in two ways.
-    """
-    models = [_model(one) for one in given]
-    notes: list[str] = []
-    if len(models) == 2 and not any(model.is_named or model.text for model in models):
-        of_embeddings, notes = _are_embeddings(models[0].matrix, models[1].matrix, known)
-        if of_embeddings:
-            models = [Model(models[0].name, models[0].matrix, models[1].matrix)]
-    if known.transposed and any(model.text for model in models):
-        raise InputError("--transposed is about a similarity; give image embeddings first, then those of the captions.")
-    _check_captions(models)
-    return _with_names(models), notes
-
-
-def _check_captions(models: Sequence[Model]) -> None:
-    """Check that similarities have a column for each caption that others embed, before any is taken for transposed.
-
-    Raises:
-        InputError: If one has another number of columns.
-    """
-    from fivesentences.evaluation.matrix_files import read_matrix
-
-    texts = next((model.text for model in models if model.text is not None), None)
-    if texts is None:
-        return
-    n_captions = len(read_matrix(texts))
-    for model in models:
-        if model.text is None and (shape := read_matrix(model.matrix).shape)[1] != n_captions:
+        Raises:
+            InputError: If an argument is malformed, or a name or a file is given twice.
+        """
+        if self.embeddings and len(arguments) != 2:
+            raise InputError("--embeddings takes two files, IMAGES TEXTS; of several models, write IMAGES,TEXTS.")
+        models = [_model(one) for one in ([",".join(arguments)] if self.embeddings else arguments)]
+        if self.transposed and any(model.text for model in models):
             raise InputError(
-                f"{model.matrix} is {list(shape)}, so it has {shape[1]:,} captions, but {texts} has {n_captions:,}",
-                cure="save its transpose" if shape[0] == n_captions else "give models of the same captions",
+                "--transposed is about a similarity; give image embeddings first, then those of the captions."
             )
+        seen: dict[str, Model] = {}
+        for model in models:
+            if model.is_named and model.name in seen:
+                raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
+            if model.words in seen and not model.is_named:
+                cure = f"name the two, A={model.words} B={model.words}, if that is meant"
+                raise InputError("it is given twice", where=model.words, cure=cure)
+            seen |= {model.words: model, **({model.name: model} if model.is_named else {})}
+        named = []
+        for model in models:
+            same = [other._place.parts for other in models if other.name == model.name]
+            if len(same) > 1 and not model.is_named:
+                depth = next((n for n in range(1, 99) if len({part[-n:] for part in same}) == len(same)), 0)
+                model = replace(model, name="/".join(model._place.parts[-depth:]) if depth else model.words)
+            named.append(model)
+        return named
+
+    def gallery(
+        self,
+        model: Model,
+        scored: Scored,
+        protocol: Protocol | None,
+        *,
+        computed: Sequence[str],
+        more_rows: bool = False,
+    ) -> tuple[Gallery, list[str]]:
+        """Images, captions and phi, with the similarity of a model, and sentences on how it was computed.
+
+        Args:
+            model: The model.
+            scored: Which captions are scored.
+            protocol: The protocol.
+            computed: Names of phi to compute from the captions.
+            more_rows: As in ``read_gallery``.
+        """
+        gallery, notes = read_gallery(
+            model.matrix,
+            model.text,
+            transposed=self.transposed,
+            image_of_caption=scored.image_of_caption,
+            protocol=protocol,
+            phis=self.phi or (),
+            captions=scored.captions,
+            more_rows=more_rows,
+        )
+        if computed:
+            if scored.captions is None:
+                raise InputError("--metric says which phi of the captions; give --captions FILE, or a matrix by --phi.")
+            gallery = with_computed_phis(gallery, scored.captions, computed)
+        return gallery, notes
 
 
-def _model(given: str) -> Model:
-    name, equals, files = given.partition("=")
-    if not equals or Path(given).exists():
-        name, files = "", given
+def _model(argument: str) -> Model:
+    name, equals, files = argument.partition("=")
+    if not equals or Path(argument).exists():
+        name, files = "", argument
     elif not name.strip() or not files:
-        raise InputError(f"'{given}' is no NAME=FILE; write, for example, mine=sims.npy.")
+        raise InputError(f"'{argument}' is no NAME=FILE; write, for example, mine=sims.npy.")
     if Path(files).is_dir():
-        from fivesentences.encoders import EmbeddingFolder
-
         folder = EmbeddingFolder.open(files)
         return Model(name.strip() or Path(files).resolve().name, folder.images, folder.vectors, bool(name), folder)
     parts = [files] if Path(files).exists() else files.split(",")
@@ -140,87 +166,70 @@ def _model(given: str) -> Model:
     return Model(name.strip() or Path(parts[0]).stem, Path(parts[0]), text, bool(equals and name))
 
 
-def _with_names(models: Sequence[Model]) -> list[Model]:
-    """Every model with a name of its own: that of its file, with so many folders before it as it takes."""
-    seen: dict[str, Model] = {}
-    for model in models:
-        if model.is_named and model.name in seen:
-            raise InputError(f"two models are called '{model.name}'; give each a name of its own.")
-        if model.words in seen and not model.is_named:
-            cure = f"name the two, A={model.words} B={model.words}, if that is meant"
-            raise InputError("it is given twice", where=model.words, cure=cure)
-        seen |= {model.words: model, **({model.name: model} if model.is_named else {})}
-    names = [model.name for model in models]
-    named = []
-    for model in models:
-        name = model.name
-        if not model.is_named and names.count(name) > 1:
-            same = [other for other in models if other.name == name]
-            parts = [_place(other).parts for other in same]
-            depth = next((n for n in range(1, 99) if len({part[-n:] for part in parts}) == len(parts)), 0)
-            name = "/".join(_place(model).parts[-depth:]) if depth else model.words
-        named.append(replace(model, name=name))
-    return named
+@dataclass(frozen=True)
+class Scored:
+    """Which captions and images are scored, as far as options and folders of embeddings say it.
+
+    Attributes:
+        captions: File of the captions; None if unknown.
+        image_of_caption: File with the image of each caption.
+        notes: Sentences on the models and on what was scored.
+        about: The same for JSON: dataset, split, captions_file, captions_sha256, image_of_caption_sha256.
+    """
+
+    captions: Path | None
+    image_of_caption: Path | None
+    notes: list[str] = field(default_factory=list)
+    about: dict[str, str | None] = field(default_factory=dict)
 
 
-def _place(model: Model) -> Path:
-    return model.matrix.absolute().with_suffix("") if model.folder is None else model.folder.path.resolve()
+def scored_by(models: Sequence[Model], inputs: Inputs, protocol: Protocol | None) -> Scored:
+    """What the models were embedded on, compared with the other options.
+
+    Raises:
+        InputError: If two models were embedded on other captions, images or splits, the captions or their images are
+            not those of the options, or the protocol is about another data set or split.
+    """
+    captions, image_of_caption = inputs.captions, inputs.image_of_caption
+    folders = [model.folder for model in models if model.folder is not None]
+    if not folders:
+        return Scored(captions, image_of_caption)
+    first = folders[0]
+    note = first.note
+    for other in folders[1:]:
+        first.check_same(other)
+    if captions is not None:
+        first.check_captions(read_captions(captions), captions)
+    if image_of_caption is not None:
+        pairing = read_pairing(image_of_caption, note["captions"])
+        if pairing_sha256(pairing) != note["image_of_caption_sha256"]:
+            raise InputError(
+                f"it gives captions to other images than {first.path} does; leave it out.", where=image_of_caption
+            )
+    if protocol is not None:
+        for folder in folders:
+            _check_split(folder, protocol)
+    notes = list(dict.fromkeys(sentence for folder in folders for sentence in folder.sentences()))
+    if silent := [model.words for model in models if model.folder is None]:
+        notes.append(f"{', '.join(silent)}: nothing says which captions these are; {first.path} says its own.")
+    keys = ("dataset", "split", "captions_file", "captions_sha256", "image_of_caption_sha256")
+    about = {key: note[key] for key in keys}
+    return Scored(captions or first.captions, image_of_caption or first.image_of_caption, notes, about)
 
 
-def _are_embeddings(first: Path, second: Path, known: Surroundings) -> tuple[bool, list[str]]:
-    """Whether two files are embeddings of images and of captions, rather than the similarities of two models."""
-    from fivesentences.evaluation.matrix_files import read_matrix
-
-    left, right = read_matrix(first), read_matrix(second)
-    if left.shape[1] != right.shape[1]:
+def _check_split(folder: EmbeddingFolder, protocol: Protocol) -> None:
+    split, dataset = folder.note["split"], folder.note["dataset"]
+    # Flickr8k and Flickr30K have test splits of the same size.
+    if dataset in ("flickr8k", "flickr30k", "coco") and dataset != protocol.dataset:
         raise InputError(
-            f"{first} is {list(left.shape)} but {second} is {list(right.shape)}; similarities of two models have the "
-            "same shape, and embeddings of images and captions have the same number of columns."
+            f"it holds embeddings of {dataset}, but --dataset {protocol.name} scores {protocol.words}",
+            where=folder.path,
+            cure="name the data set that was embedded, or leave --dataset out",
         )
-    if left.shape != right.shape or not _may_be_similarity(left.shape, known):
-        return True, []  # or a mistake about embeddings, of which the sentence is as good as any
-    if not _may_be_embeddings(left.shape[0], known):
-        return False, []
-    if _repeats_its_rows(left) or (_has_unit_rows(left) and _has_unit_rows(right)):
-        return True, []
-    n_images, n_captions = left.shape[::-1] if known.transposed else left.shape
-    what = f"{first} and {second} are both {list(left.shape)}"
-    as_models = f"name them for two similarities, A={first} B={second}"
-    as_pair = f"join them by a comma for embeddings, {first},{second}"
-    if known.transposed:
-        return False, []
-    if n_captions == CAPTIONS_OF_AN_IMAGE * n_images:
-        return False, [f"{what}, five captions per image, and were read as the similarities of two models; {as_pair}."]
-    raise InputError(
-        f"{what}: they may be the similarities of two models, or embeddings of {n_images} images and as many captions; "
-        f"{as_models}, or {as_pair}."
-    )
-
-
-def _may_be_similarity(shape: tuple[int, ...], known: Surroundings) -> bool:
-    n_images, n_captions = shape[::-1] if known.transposed else shape
-    if known.protocol is not None and not known.protocol.accepts(n_images, n_captions):
-        return False
-    if any(count() != n_captions for count in known.captions):
-        return False
-    return n_captions >= n_images and (known.has_pairing or n_captions % n_images == 0)
-
-
-def _may_be_embeddings(n_rows: int, known: Surroundings) -> bool:
-    """Whether as many captions as rows fit what else is known."""
-    if known.transposed or (known.protocol is not None and n_rows != known.protocol.captions):
-        return False
-    return all(count() == n_rows for count in known.captions)
-
-
-def _repeats_its_rows(matrix: NDArray[Any]) -> bool:
-    from fivesentences.retrieval.gallery import repeats
-
-    return repeats(matrix) > 1
-
-
-def _has_unit_rows(matrix: NDArray[Any]) -> bool:
-    """Whether every row has length 1, as normalised embeddings have and similarities do not."""
-    rows = np.asarray(matrix[:ROWS], dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool((np.abs(np.linalg.norm(rows, axis=1) - 1) < 1e-2).all())
+    if split not in (None, "test"):
+        raise InputError(
+            f"it holds embeddings of the split '{split}', but --dataset {protocol.name} scores the test split "
+            f"({protocol.words})",
+            where=folder.path,
+            cure="embed the test split, or leave --dataset out",
+        )

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from fivesentences.commands import arguments as given
-from fivesentences.commands.embedded import scored_by
 from fivesentences.commands.evaluate import score_models
-from fivesentences.commands.given_models import Surroundings, models_of
-from fivesentences.commands.leaderboard_sheets import (
-    SUMS,
-    leaderboard_notes,
-    leaderboard_sheet,
-    leaderboard_tidy,
-    value_of,
-)
-from fivesentences.commands.provenance import files_of, provenance
-from fivesentences.commands.score_sheets import rules
-from fivesentences.commands.sheets import Outputs, quietly
+from fivesentences.commands.given_models import Inputs, scored_by
+from fivesentences.commands.score_sheets import ALPHA, GROUND_TRUTH, rules
+from fivesentences.commands.sheets import Best, Outputs, Sheet, number, quietly
+from fivesentences.config.metrics import metric_of, parse_metric
+from fivesentences.console import working
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError, need
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fivesentences.evaluation.protocols import Protocol
-    from fivesentences.evaluation.result_files import Result
+from fivesentences.evaluation import result_files
+from fivesentences.evaluation.comparing import compare_all
+from fivesentences.evaluation.protocols import PROTOCOLS, Protocol, Scorer, protocol_named
+from fivesentences.evaluation.result_files import BENCHMARK_NAMES, Result, subject_of
+from fivesentences.metrics.values import KEYS
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".csv", ".json")
+SUMS = ("Rsum", "Nsum")
 
 
+@given.in_groups
 def leaderboard(
     results: Annotated[
         list[str],
@@ -43,14 +39,9 @@ def leaderboard(
             "is scored now; clip_benchmark's .csv; NAME=... names a model",
         ),
     ],
-    phi: given.Phi = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="phi of the captions of a folder, such as cider; repeat for more"),
-    ] = None,
-    captions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="captions of models that are scored now")
-    ] = None,
+    inputs: Inputs,
+    tests: given.Resampling,
+    outputs: Outputs,
     dataset: given.Dataset = None,
     csv_dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="data set of clip_benchmark's rows (default: that of the others)")
@@ -65,13 +56,6 @@ def leaderboard(
         Path | None,
         typer.Option(metavar="STEM", help="draw recall against NCS: STEM.png, .pdf, and .csv and .json with its data"),
     ] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="number of sign flips of the tests")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="seed of the sign flips")] = 0,
-    json_out: given.Json = None,
-    csv: given.Csv = None,
-    markdown: given.Markdown = None,
-    latex: given.Latex = None,
-    quiet: given.Quiet = False,
 ) -> None:
     """Rank models by recall and NCS, with the interval of every difference from the first.
 
@@ -92,9 +76,6 @@ def leaderboard(
 
         fivesentences leaderboard clip siglip benchmark.csv --metric cider
     """
-    from fivesentences.evaluation import result_files
-    from fivesentences.evaluation.protocols import protocol_named
-
     if sort not in (None, *SUMS):
         raise InputError(f"it is '{sort}'; models are sorted by Rsum or Nsum.", where="--sort")
     if figure is not None:
@@ -102,9 +83,9 @@ def leaderboard(
     protocol = None if dataset is None else protocol_named(dataset)
     files = [Path(one if Path(one).exists() else one.partition("=")[2] or one) for one in results]
     drawn = {} if figure is None else {f"{figure}{suffix}": Path(f"{figure}{suffix}") for suffix in FIGURE_SUFFIXES}
-    inputs = [("result", file) for file in files if not file.is_dir()]
-    inputs += [*files_of("phi", phi), ("captions", captions)]  # type: ignore[list-item]
-    outputs = Outputs.of(json_out, csv, markdown, latex, quiet, inputs, drawn)
+    read: list[tuple[str, Path | str | None]] = [("result", file) for file in files if not file.is_dir()]
+    read += inputs.files
+    outputs.check(read, drawn)
     found: list[Result] = []
     to_score, of_benchmark = [], []
     for text, file in zip(results, files, strict=True):
@@ -117,10 +98,10 @@ def leaderboard(
             of_benchmark.append(file)
         else:
             to_score.append(text)
-    with quietly(quiet):
+    with quietly(outputs.quiet):
         if to_score:
-            found += _scored_now(to_score, phi or (), metric or (), captions, protocol)
-        elif phi or metric or captions or dataset:
+            found += _scored_now(to_score, inputs, protocol)
+        elif inputs != Inputs() or dataset:
             raise InputError("--phi, --metric, --captions and --dataset are for models that are scored now; none is.")
         if found:
             for file in of_benchmark:
@@ -128,9 +109,9 @@ def leaderboard(
         elif of_benchmark:
             raise InputError("clip_benchmark's recall alone is no leaderboard; add a model with NCS.")
         _check(found)
-        found, tests = _compared(found, sort, against, resamples, seed)
-    notes = leaderboard_notes(found, tests)
-    tidy = leaderboard_tidy(found, tests)
+        found, tested = _compared(found, sort, against, tests)
+        made = outputs.provenance(read)
+    notes, tidy = _notes(found, tested), _tidy(found, tested)
     about = next(one.evaluation.about for one in found if one.evaluation.about)
     content = {
         "models": [
@@ -138,30 +119,28 @@ def leaderboard(
             for one in found
         ],
         **{key: about[key] for key in ("protocol", "images", "captions", "file_images", "file_captions", "tie_rule")},
-        **({} if tests is None else {"tests": tests.to_dict("records")}),
-        **(provenance(inputs) if json_out is not None else {}),
+        **({} if tested is None else {"tests": tested.to_dict("records")}),
+        **made,
     }
     if figure is not None:
+        from fivesentences.paper.figures.drawing import write_drawing
         from fivesentences.paper.figures.leaderboard import drawing
-        from fivesentences.paper.figures.writing import write_drawing
 
-        made = drawing(tidy, found[0].name)
-        if made.draw is None:
+        drawn_as = drawing(tidy, found[0].name)
+        if drawn_as.draw is None:
             raise InputError("no model has NCS, so there is nothing to draw; give --phi or --metric.", where="--figure")
         title = "Recall against NCS"
-        with given.working(f"draw {figure}.png"):
-            write_drawing(figure, title, f"{title} of {len(made.data['model'].unique())} models.", made)
+        with working(f"draw {figure}.png"):
+            write_drawing(figure, title, f"{title} of {len(drawn_as.data['model'].unique())} models.", drawn_as)
     title = f"{len(found)} models: {about['file_images']:,} images, {about['file_captions']:,} captions"
-    outputs.write([leaderboard_sheet(found, tests, title, [rules(about), *notes])], tidy, content)
+    outputs.write([_sheet(found, tested, title, [rules(about), *notes])], tidy, content)
 
 
-# --- what is compared --------------------------------------------------------------------------------------
+# --- which models are compared ------------------------------------------------------------------------------
 
 
 def _is_object(path: Path) -> bool:
     """Whether a .json holds an object, as results do; matrices are lists."""
-    from fivesentences.documents import check_file
-
     check_file(path)
     with path.open("rb") as file:
         return file.read(4096).lstrip().removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
@@ -177,31 +156,18 @@ def _named(results: list[Result], name: str, file: Path) -> list[Result]:
     return [replace(results[0], name=name)]
 
 
-def _scored_now(
-    texts: Sequence[str], phis: Sequence[str], metrics: Sequence[str], captions: Path | None, protocol: Protocol | None
-) -> list[Result]:
+def _scored_now(texts: Sequence[str], inputs: Inputs, protocol: Protocol | None) -> list[Result]:
     """Models of which there are embeddings or similarities, with the values of every query."""
-    from fivesentences.evaluation import gallery_files
-    from fivesentences.evaluation.protocols import Scorer
-    from fivesentences.evaluation.result_files import Result, subject_of
-
-    models, notes = models_of(texts, Surroundings(False, protocol, [], False))
-    scored = scored_by(models, captions, None, protocol)
+    models = inputs.models(texts)
+    scored = scored_by(models, inputs, protocol)
     first = models[0]
-    with given.working(f"read {first.words}"):
-        gallery, more = gallery_files.read_gallery(
-            first.matrix, first.text, image_of_caption=scored.image_of_caption, protocol=protocol, phis=phis,
-            captions=scored.captions,
-        )  # fmt: skip
-        if metrics:
-            if scored.captions is None:
-                raise InputError("--metric says which phi of the captions; give --captions FILE.")
-            gallery = gallery_files.with_computed_phis(gallery, scored.captions, list(metrics))
+    with working(f"read {first.words}"):
+        gallery, more = inputs.gallery(first, scored, protocol, computed=inputs.metric or ())
     scorer = Scorer(gallery, None if protocol is None else protocol.name, asp_ties=())
     only = gallery if len(models) == 1 else None
-    evaluations = score_models(scorer, models, only, [], transposed=False, queries=True, runs=None)
+    evaluations = score_models(scorer, models, only, [], inputs.transposed, queries=True)
     subject = subject_of(scorer.whole, evaluations[first.name].about, scored.about)
-    said = list(dict.fromkeys([*notes, *scored.notes, *(more if len(models) == 1 else [])]))
+    said = list(dict.fromkeys([*scored.notes, *(more if len(models) == 1 else [])]))
     return [
         Result(model.name, model.words, evaluations[model.name], subject, scorer.whole.image_of_caption, said)
         for model in models
@@ -210,13 +176,10 @@ def _scored_now(
 
 def _dataset_of(found: Sequence[Result], file: Path) -> str:
     """What clip_benchmark calls the data set of the other results."""
-    from fivesentences.evaluation.benchmark_captions import SOURCES
-    from fivesentences.evaluation.result_files import BENCHMARK_NAMES
-
     by_ours = {ours: theirs for theirs, ours in BENCHMARK_NAMES.items()}
     for one in found:
         protocol = one.evaluation.about.get("protocol")
-        ours = SOURCES[protocol][0] if protocol in SOURCES else one.subject.get("dataset")
+        ours = PROTOCOLS[protocol].dataset if protocol in PROTOCOLS else one.subject.get("dataset")
         if ours in by_ours:
             return by_ours[ours]
     raise InputError(
@@ -237,13 +200,9 @@ def _check(found: Sequence[Result]) -> None:
 
 
 def _compared(
-    found: list[Result], sort: str | None, against: str | None, resamples: int, seed: int
+    found: list[Result], sort: str | None, against: str | None, resampling: given.Resampling
 ) -> tuple[list[Result], pd.DataFrame | None]:
     """The models in their order, and the tests of those that can be tested."""
-    from fivesentences.evaluation.comparing import compare_all
-    from fivesentences.metrics.registry import metric_of
-    from fivesentences.metrics.values import KEYS
-
     phis = list(dict.fromkeys(value["phi"] for one in found for value in one.evaluation.values if value["phi"]))
     sort = sort or ("Nsum" if phis else "Rsum")
     if sort == "Nsum" and not phis:
@@ -252,7 +211,7 @@ def _compared(
     def place(one: Result) -> tuple[bool, float]:
         by_phi = sort == "Nsum"
         key = {"metric": sort, "phi": phis[0] if by_phi else "", "ground_truth": "kept" if by_phi else ""}
-        value = value_of(one, key)
+        value = _value_of(one, key)
         return value is None, -(value or 0.0)
 
     found = sorted(found, key=place)
@@ -277,7 +236,124 @@ def _compared(
     reference = against or tested[0].name
     pairing = tested[0].image_of_caption
     assert pairing is not None
-    with given.working(f"compare {len(tested)} models", len(tested) - 1) as advance:
-        tests = compare_all(of_models, pairing, against=reference, resamples=resamples, seed=seed, progress=advance)
+    with working(f"compare {len(tested)} models", len(tested) - 1) as advance:
+        tests = compare_all(
+            of_models, pairing,
+            against=reference, resamples=resampling.resamples, seed=resampling.seed, progress=advance,
+        )  # fmt: skip
     tests = tests[tests["metric"].isin(SUMS)].reset_index(drop=True)
     return found, tests
+
+
+# --- how they are shown -------------------------------------------------------------------------------------
+
+
+def _columns(found: Sequence[Result]) -> list[tuple[str, str, dict[str, str]]]:
+    """Group, heading and key of each column of numbers."""
+    keys: list[tuple[str, str, dict[str, str]]] = []
+    for side in ("i2t", "t2i"):
+        names = {value["metric"] for one in found for value in one.evaluation.values if value["direction"] == side}
+        recalls = [name for name in names if parse_metric(name).metric.name == "R@k"]
+        recalls.sort(key=lambda name: parse_metric(name).cutoff or 0)
+        keys += [(side, name, {"metric": name, "direction": side, "phi": "", "ground_truth": ""}) for name in recalls]
+    keys.append(("both", "Rsum", {"metric": "Rsum", "direction": "", "phi": "", "ground_truth": ""}))
+    phis = dict.fromkeys(value["phi"] for one in found for value in one.evaluation.values if value["phi"])
+    for phi in phis:
+        for kept in ("kept", "removed"):
+            key = {"metric": "Nsum", "direction": "", "phi": phi, "ground_truth": kept}
+            keys.append((phi, f"Nsum, GT {kept}", key))
+    return keys
+
+
+def _value_of(one: Result, key: Mapping[str, str]) -> float | None:
+    """The number of a model that a key names; None if it has none."""
+    for value in one.evaluation.values:
+        usual = value["formula"] in ("", "released") and not value["discount"]
+        if usual and all(value[name] == wanted for name, wanted in key.items()):  # type: ignore[literal-required]
+            return value["value"]
+    return None
+
+
+def _test_of(tests: pd.DataFrame | None, name: str, key: Mapping[str, str]) -> dict[str, Any] | None:
+    """The test of a model against the reference by a sum; None where there is none."""
+    if tests is None:
+        return None
+    rows = tests[(tests["model"] == name) | (tests["against"] == name)]
+    for row in rows.to_dict("records"):
+        usual = row["formula"] in ("", "released") and not row["discount"]
+        if usual and all(row[column] == key[column] for column in ("metric", "phi", "ground_truth")):
+            # compare_all sets the reference second.
+            return None if row["against"] == name else {str(column): value for column, value in row.items()}
+    return None
+
+
+def _sheet(found: Sequence[Result], tests: pd.DataFrame | None, title: str, notes: Sequence[str]) -> Sheet:
+    """One row per model, the best numbers in bold, and the differences from the reference."""
+    columns = _columns(found)
+    cells: list[list[str]] = [[] for _ in found]
+    for _, _, key in columns:
+        values = [_value_of(one, key) for one in found]
+        largest = max((value for value in values if value is not None), default=None)
+        for row, value in zip(cells, values, strict=True):
+            row.append(Best(number(value)) if value is not None and value == largest else number(value))
+    headings = [(group, heading) for group, heading, _ in columns]
+    if tests is not None:
+        reference = str(tests["against"].iloc[0])
+        for group, heading, key in [column for column in columns if column[2]["metric"] in SUMS]:
+            headings.append((f"minus {reference}", heading if group == "both" else f"{heading}, {group}"))
+            for row, one in zip(cells, found, strict=True):
+                test = _test_of(tests, one.name, key)
+                star = "*" if test is not None and test["p_holm"] < ALPHA else ""
+                row.append(
+                    "" if test is None
+                    else f"{test['difference']:+.2f}{star} [{test['low']:+.2f}, {test['high']:+.2f}]"
+                )  # fmt: skip
+    rows = [[str(at), one.name, *row] for at, (one, row) in enumerate(zip(found, cells, strict=True), start=1)]
+    return Sheet(["", "model"], headings, rows, title, notes)
+
+
+def _notes(found: Sequence[Result], tests: pd.DataFrame | None) -> list[str]:
+    """What the numbers are, what was tested, and which captions were scored."""
+    notes = ["In percent; Rsum and Nsum are sums over both directions and cut-offs. Bold: the best."]
+    if any(value["phi"] for one in found for value in one.evaluation.values):
+        notes.append(f"Nsum: NCS by the released formula; {GROUND_TRUTH}")
+    if tests is not None:
+        reference, flips = tests["against"].iloc[0], tests.attrs.get("resamples")
+        notes.append(
+            f"Differences from '{reference}' with 95 % intervals, paired by image, each with its captions; *: p < "
+            f"{ALPHA:g} after Holm's correction for the pairs" + (f"; {flips:,} sign flips." if flips else ".")
+        )
+    silent = [one.name for one in found if not one.has_queries]
+    if silent and tests is not None:
+        notes.append(f"Not tested, since the values of every query are not known: {', '.join(silent)}.")
+    unknown = [one.name for one in found if "captions_sha256" not in one.subject]
+    if unknown:
+        notes.append(f"Nothing says which captions were scored, so this was not compared: {', '.join(unknown)}.")
+    subjects = {
+        (one.subject.get("dataset"), one.subject.get("split"), one.subject.get("captions_file"), sha)
+        for one in found
+        if (sha := one.subject.get("captions_sha256"))
+    }
+    for dataset, split, file, sha in sorted(subjects, key=str):
+        of = "/".join(str(word) for word in (dataset, split) if word) or "a split that is not known"
+        notes.append(f"Scored on {of}: captions of {file} (SHA-256 {str(sha)[:12]}).")
+    return list(dict.fromkeys([*notes, *(note for one in found for note in one.notes)]))
+
+
+def _tidy(found: Sequence[Result], tests: pd.DataFrame | None) -> pd.DataFrame:
+    """One row per model and number, with its difference from the reference where it was tested."""
+    rows = []
+    for rank, one in enumerate(found, start=1):
+        for _, _, key in _columns(found):
+            value = _value_of(one, key)
+            if value is None:
+                continue
+            test = _test_of(tests, one.name, key) or {}
+            rows.append(
+                {"rank": rank, "model": one.name, "file": one.file, **key, "value": value,
+                 "against": test.get("against", ""),
+                 **{name: test.get(name, float("nan")) for name in ("difference", "low", "high", "p", "p_holm")},
+                 "tested": one.has_queries, "captions_sha256": one.subject.get("captions_sha256", ""),
+                 "split": one.subject.get("split") or ""}
+            )  # fmt: skip
+    return pd.DataFrame(rows)

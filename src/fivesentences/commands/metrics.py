@@ -24,7 +24,7 @@ def metrics(
 
         fivesentences metrics
     """
-    from fivesentences.metrics.registry import METRIC_HEADINGS, METRICS, metric_rows
+    from fivesentences.config.metrics import METRIC_HEADINGS, METRICS, metric_rows
 
     if json_out is not None:
         content = [asdict(metric) for metric in METRICS.values()]

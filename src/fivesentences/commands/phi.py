@@ -125,7 +125,7 @@ def _tuples_of(captions: list[str], beside: Path, mirror: Path | None) -> Tuples
         try:
             return read_tuples(beside, captions)
         except InputError as error:
-            print(f"{error.in_shell_words()} The captions are parsed again.", file=sys.stderr)
+            print(f"{error} The captions are parsed again.", file=sys.stderr)
     beside.parent.mkdir(parents=True, exist_ok=True)
     parse_captions(captions, beside, mirror=mirror)
     return read_tuples(beside, captions)

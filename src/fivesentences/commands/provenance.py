@@ -57,12 +57,9 @@ def file_of(given: Path | str) -> Path:
 
 
 def with_notes(given: Path | str) -> list[Path]:
-    """A file that is read, and the notes beside it that are read too where they exist."""
-    from fivesentences.evaluation.gallery_files import rescoring_beside
-    from fivesentences.semantics.phi_file import note_beside
-
+    """A file that is read, and the note beside it, which is read too where it exists."""
     path = file_of(given)
-    return [path, note_beside(path), rescoring_beside(path)] if path.suffix == ".npy" else [path]
+    return [path, path.with_suffix(".json")] if path.suffix == ".npy" else [path]  # as phi_file.note_beside
 
 
 def files_of(what: str, given: Iterable[str] | None) -> list[tuple[str, Path | str | None]]:

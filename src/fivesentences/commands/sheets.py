@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from json import dumps as dump_json
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fivesentences.commands.provenance import Inputs, with_notes
+from fivesentences.commands import arguments as given
+from fivesentences.commands.provenance import Inputs, now, provenance, with_notes
+from fivesentences.console import working
 from fivesentences.errors import visible
+from fivesentences.metrics.latex import escape_latex, tabular
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.storage import check_outputs, check_writable, replacing
 
@@ -60,37 +63,33 @@ class Sheet:
         return [*self.stub, *(f"{group} {name}".strip() for group, name in self.columns)]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Outputs:
-    """Where a command's numbers go; ``-`` is standard output.
+    """Options that name where a command's numbers go; ``-`` is standard output."""
 
-    Attributes:
-        files: Form ("json", "csv", "markdown", "latex") and path of each output that was asked for.
-        quiet: Whether to show nothing on the terminal that was not asked for.
-    """
-
-    files: dict[str, Path] = field(default_factory=dict)
-    quiet: bool = False
+    json: given.Json = None
+    csv: given.Csv = None
+    markdown: given.Markdown = None
+    latex: given.Latex = None
+    quiet: given.Quiet = False
 
     @classmethod
-    def of(
-        cls,
-        json_out: Path | None,
-        csv: Path | None,
-        markdown: Path | None,
-        latex: Path | None,
-        quiet: bool,
-        inputs: Inputs = (),
-        others: Mapping[str, Path | None] = MappingProxyType({}),
-    ) -> Outputs:
-        """The outputs that a command's options ask for.
+    def of(cls, *options: Any, inputs: Inputs = ()) -> Outputs:
+        """The options of a command that names them one by one, checked."""
+        outputs = cls(*options[:5])
+        outputs.check(options[5] if len(options) > 5 else inputs)
+        return outputs
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that were asked for, by their form."""
+        asked = {"json": self.json, "csv": self.csv, "markdown": self.markdown, "latex": self.latex}
+        return {form: path for form, path in asked.items() if path is not None}
+
+    def check(self, inputs: Inputs = (), others: Mapping[str, Path | None] = MappingProxyType({})) -> None:
+        """Check before anything is read that every file can be written.
 
         Args:
-            json_out: That of ``--json``.
-            csv: That of ``--csv``.
-            markdown: That of ``--markdown``.
-            latex: That of ``--latex``.
-            quiet: Whether ``--quiet`` was given.
             inputs: Every file that the command reads, as in ``provenance``; notes beside them are added.
             others: Further files, which the command writes itself, by what to call them, such as ``--per-query``; none
                 goes to standard output.
@@ -99,10 +98,10 @@ class Outputs:
             typer.BadParameter: If two go to standard output.
             InputError: If one cannot be written, or would overwrite an input or another output.
         """
-        asked = {"json": json_out, "csv": csv, "markdown": markdown, "latex": latex}
-        files = {form: path for form, path in asked.items() if path is not None}
+        if self.json is not None:
+            now()  # refuses a SOURCE_DATE_EPOCH that is no time
         more = {name: path for name, path in others.items() if path is not None}
-        shown = [form for form, path in files.items() if str(path) == STDOUT]
+        shown = [form for form, path in self.files.items() if str(path) == STDOUT]
         if len(shown) > 1:
             raise typer.BadParameter(
                 f"--{shown[0]} writes to standard output already; name another file.", param_hint=f"--{shown[1]}"
@@ -110,11 +109,17 @@ class Outputs:
         for name, path in more.items():
             if str(path) == STDOUT:
                 raise typer.BadParameter("it is '-'; it takes the name of a file.", param_hint=name)
-        written = {f"--{form}": path for form, path in files.items() if str(path) != STDOUT} | more
+        written = {f"--{form}": path for form, path in self.files.items() if str(path) != STDOUT} | more
         for path in written.values():
             check_writable(path)
-        check_outputs(written, [file for _, given in inputs if given is not None for file in with_notes(given)])
-        return cls(files, quiet)
+        check_outputs(written, [file for _, one in inputs if one is not None for file in with_notes(one)])
+
+    def provenance(self, inputs: Inputs) -> dict[str, Any]:
+        """What a JSON output says about its making; nothing if there is none."""
+        if self.json is None:
+            return {}
+        with working("digests of the inputs"):
+            return provenance(inputs)
 
     def write(self, sheets: Sequence[Sheet], tidy: pd.DataFrame | None, content: dict[str, Any]) -> None:
         """Write what was asked for, and show the table unless ``quiet`` is set or standard output is in use.
@@ -128,7 +133,7 @@ class Outputs:
             InputError: If a file cannot be written.
         """
         texts: dict[str, Callable[[], str]] = {
-            "json": lambda: json.dumps(_finite(content), indent=1, allow_nan=False) + "\n",
+            "json": lambda: dump_json(_finite(content), indent=1, allow_nan=False) + "\n",
             "csv": lambda: "" if tidy is None else tidy.to_csv(index=False, lineterminator="\n"),
             "markdown": lambda: "\n".join(markdown(sheet) for sheet in sheets),
             "latex": lambda: "\n".join(latex(sheet) for sheet in sheets),
@@ -247,7 +252,6 @@ def _in_markdown(cell: str) -> str:
 
 def latex(sheet: Sheet) -> str:
     """A ``tabular`` for a document that loads booktabs."""
-    from fivesentences.metrics.latex import escape_latex, tabular
 
     def shown(cell: str) -> str:
         return rf"\textbf{{{escape_latex(cell)}}}" if isinstance(cell, Best) else escape_latex(cell)

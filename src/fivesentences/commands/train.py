@@ -18,8 +18,7 @@ from fivesentences.storage import check_writable
 if TYPE_CHECKING:
     from fivesentences.plan.places import Places
     from fivesentences.plan.plan import Plan
-    from fivesentences.plan.runs import RunSpec
-    from fivesentences.plan.subspace_runs import PlacedRun
+    from fivesentences.study.runs import PlacedRun, RunSpec
 
 
 def train(
@@ -68,11 +67,12 @@ def train(
 
         fivesentences train config/flickr8k_gpu.yaml --only '*/cvse*/fraction=0.1/*' --device cuda
     """
-    from fivesentences.config import Catalogue, check, extended
+    from fivesentences.config.datasets import Catalogue
+    from fivesentences.config.reading import check, extended
     from fivesentences.documents import read_yaml
-    from fivesentences.paper.studies import plan_of, scale_of
     from fivesentences.plan.places import Places
-    from fivesentences.plan.runs import RunSpec
+    from fivesentences.plan.plan import plan_of, scale_of
+    from fivesentences.study.runs import RunSpec
 
     if not list_only:
         need("torch", "train", "training")
@@ -108,7 +108,7 @@ def train(
     if only:
         raise InputError(f"--only picks runs of a scale, but {what} is a single run; leave it out.")
     if isinstance(content, dict) and "run" in content:
-        from fivesentences.plan.runs import RunFile
+        from fivesentences.study.runs import RunFile
 
         noted = check(RunFile, content, str(what))
         spec, corpus, features = noted.run, corpus or Path(noted.corpus), features or Path(noted.features)
@@ -179,7 +179,7 @@ def _subspace_jobs(names: Sequence[str], plan: Plan) -> list[_SubspaceJob]:
 
 
 def _train_subspaces(jobs: Sequence[_SubspaceJob]) -> None:
-    from fivesentences.training.subspaces.runs import train_subspaces
+    from fivesentences.training.subspaces.run import train_subspaces
 
     for job in jobs:
         train_subspaces(job.runs, documents=job.documents, image=job.image, text=job.text)

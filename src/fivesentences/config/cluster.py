@@ -6,16 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fivesentences.config.types import PATTERNS, Count, Strict
+from fivesentences.config.types import Count, Strict
 
-_TIME = r"^[0-9]+[mhd]$"
+_TIME = r"^[0-9]+[mhd]$"  # such as 90m, 48h or 7d
 _WORD = r"^[A-Za-z0-9][A-Za-z0-9_.@:+-]*$"
 _GPU = r"^[A-Za-z0-9_.]+$"  # as the executor of Snakemake has it
-PATTERNS |= {
-    _TIME: "a time such as 90m, 48h or 7d",
-    _WORD: "one word, as sacctmgr or sinfo prints it",
-    _GPU: "a kind of GPU as sinfo -o %G prints it, such as a100",
-}
 Megabytes = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
 Time = Annotated[str, Field(pattern=_TIME)]
 Word = Annotated[str, Field(pattern=_WORD)]

@@ -111,9 +111,10 @@ class CatalogueEntry(Strict):
 
     title: str
     images: dict[Split, Count] | None = Field(
-        default=None, description="images of each split, for `fivesentences plan`; null: it has none, or they vary"
+        default=None,
+        description="images of each split, for `fivesentences doctor SCALE`; null: it has none, or they vary",
     )
-    captions_per_image: Count = Field(default=5, description="about; for `fivesentences plan`")
+    captions_per_image: Count = Field(default=5, description="about; likewise")
     files: dict[Name, CatalogueFile]
 
 

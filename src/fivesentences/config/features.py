@@ -15,7 +15,6 @@ from fivesentences.config.types import (
     FlavourName,
     Name,
     Precision,
-    ProposalRule,
     ResizeRule,
     SelectionRule,
     Strict,
@@ -59,10 +58,7 @@ class FeatureSpec(Strict):
     resize: ResizeRule | None = Field(
         default=None, description="whose resizing bottom_up follows; null: opencv, as the original"
     )
-    proposals: ProposalRule | None = Field(
-        default=None,
-        description="where the regions of a timm network are, which detects none: segments and their unions, or cells",
-    )
+    proposals: None = Field(default=None, description="no longer offered; settings of earlier runs contain it")
     short: Count | None = Field(default=None, description="of regions: pixels of the shorter side; null: as usual")
     long: Count | None = Field(default=None, description="of regions: most pixels of the longer side")
     parts: Count = Field(default=1, description="jobs that share the images, for several GPUs or machines")
@@ -98,7 +94,7 @@ class FeatureSpec(Strict):
         sizes = "x".join(str(size) for size in (self.short, self.long) if size is not None)
         crops = "ten_crops" if self.crops == "ten" else None
         precision = self.precision if self.precision != "float32" else None
-        return "-".join(filter(None, (self.network, kind, self.proposals, *rules, sizes, crops, precision)))
+        return "-".join(filter(None, (self.network, kind, *rules, sizes, crops, precision)))
 
     @property
     def extraction(self) -> FeatureSpec:
@@ -132,14 +128,11 @@ class FeatureSpec(Strict):
     @model_validator(mode="after")
     def _of_a_detector(self) -> FeatureSpec:
         if self.layout == "regions":
-            if (self.extractor in DETECTORS) == (self.proposals is not None):
-                raise ValueError(
-                    f"extractor is '{self.extractor}' and proposals {self.proposals or 'not given'}; of regions, "
-                    f"{' and '.join(DETECTORS)} find them themselves, and a network is told where by proposals"
-                )
+            if self.extractor not in DETECTORS:
+                raise ValueError(f"extractor is '{self.extractor}', but only {' and '.join(DETECTORS)} find regions")
             others = {"crops": self.crops != "centre", "precision": self.precision != "float32"}
         else:
-            others = {key: getattr(self, key) is not None for key in (*RULES, "proposals", "short", "long")}
+            others = {key: getattr(self, key) is not None for key in (*RULES, "short", "long")}
         for key, given in others.items():
             if given:
                 of = "a detector" if self.layout == "regions" else f"layout: {self.layout}"

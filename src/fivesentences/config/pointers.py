@@ -18,7 +18,7 @@ from fivesentences.documents import read_yaml
 from fivesentences.storage import inside, md5_of, replacing
 
 ENDING = ".dvc"
-_HEAD = "# Written by `fivesentences pointers` from config/datasets.yaml; with --record it adds size and MD5.\n"
+_HEAD = "# Written by `fivesentences download --pointers` from config/datasets.yaml.\n"
 _RECORDED = ("md5", "size")  # of an output, by DVC
 
 

@@ -24,7 +24,6 @@ FlavourName = Literal["d2", "caffe"]
 SelectionRule = Literal["per_class", "class_agnostic"]
 # opencv: the Caffe code and its port to detectron2; pillow: AIRSPLAY's fork; torch: Hugging Face's single file.
 ResizeRule = Literal["opencv", "pillow", "torch"]
-ProposalRule = Literal["selective_search", "tiles"]
 # A number of things: epochs, captions of a batch, minutes. Nobody has a million of them, but a typing error soon has.
 # Strict, since Python counts true as 1: `epochs: yes` is a mistake.
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
@@ -51,14 +50,6 @@ EvaluationPhi = Annotated[str, Field(pattern=rf"^{_PHI}(\+{_PHI})*$")]
 # A name, or a pattern that several names fit: `small_*`.
 _NAMES = r"^[A-Za-z0-9*?][A-Za-z0-9_.*?-]*$"
 NamePattern = Annotated[str, Field(pattern=_NAMES)]
-# What a text that does not match a pattern should have been.
-PATTERNS = {
-    _NAME: "a name of letters, digits, '_', '.' and '-' that begins with a letter or digit",
-    _NAMES: "a name, or a pattern such as small_*",
-    _SHA256: "64 hexadecimal digits in lower case",
-    rf"^{_PHI}$": "the name of one phi, such as cider or bleu4-ptb",
-    rf"^{_PHI}(\+{_PHI})*$": "the name of a phi, or several joined by '+', such as tfidf+bleu_daa",
-}
 # The dev score by which an epoch's weights are kept.
 DevSelection = Literal["rsum", "ncs", "ncs_discounted"]
 Inference = Literal["naive", "inverted_softmax", "csls", "assignment"]

@@ -6,8 +6,9 @@ A ``Corpus`` has one row per caption; the captions of an image are adjacent. Loa
 # The names below are imported when they are first asked for: processes that only decode photographs need no pandas,
 # which takes a second to import.
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
 
 if TYPE_CHECKING:
     from fivesentences.corpus.decoding import decode
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fivesentences.corpus.flickr8k import load_flickr8k
     from fivesentences.corpus.folder import load_folder
     from fivesentences.corpus.fractions import take_captions, take_fraction, training_part
-    from fivesentences.corpus.instances import read_instances
     from fivesentences.corpus.judgements import (
         Judgements,
         load_cxc,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         truth_as_judge,
     )
     from fivesentences.corpus.karpathy import load_karpathy
+    from fivesentences.corpus.labels import read_instances
     from fivesentences.corpus.loading import load
     from fivesentences.corpus.photographs import Photographs
     from fivesentences.corpus.precomp import load_precomp
@@ -56,29 +57,23 @@ __all__ = [
     "truth_as_judge",
 ]
 
-_MODULES = {
-    "decoding": ("decode",),
-    "download": ("fetch", "find_mirror"),
-    "flickr8k": ("load_flickr8k",),
-    "folder": ("load_folder",),
-    "fractions": ("take_captions", "take_fraction", "training_part"),
-    "instances": ("read_instances",),
-    "judgements": (
-        *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
-        *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
-    ),
-    "karpathy": ("load_karpathy",),
-    "loading": ("load",),
-    "photographs": ("Photographs",),
-    "precomp": ("load_precomp",),
-    "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "decoding": ("decode",),
+        "download": ("fetch", "find_mirror"),
+        "flickr8k": ("load_flickr8k",),
+        "folder": ("load_folder",),
+        "fractions": ("take_captions", "take_fraction", "training_part"),
+        "labels": ("read_instances",),
+        "judgements": (
+            *("Judgements", "load_cxc", "load_flickr8k_crowdflower"),
+            *("load_flickr8k_expert", "load_judgements", "truth_as_judge"),
+        ),
+        "karpathy": ("load_karpathy",),
+        "loading": ("load",),
+        "photographs": ("Photographs",),
+        "precomp": ("load_precomp",),
+        "table": ("COLUMNS", "Corpus", "CorpusSizes", "clean_caption"),
+    },
+)

@@ -23,20 +23,19 @@ def open_zip(path: Path | str) -> zipfile.ZipFile:
     check_file(path)
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
-        reason = str(error).rstrip(".")
-        raise InputError(f"{path} is not a complete zip archive ({reason}); delete it and fetch it again.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+        what = f"this is not a complete zip archive ({str(error).rstrip('.')})"
+        raise InputError(what, where=path, cure="delete it and fetch it again") from None
     for name in archive.namelist():
-        if _leaves_folder(name):
+        pure = PurePosixPath(name.replace("\\", "/"))
+        if pure.is_absolute() or ".." in pure.parts or ":" in "".join(pure.parts[:1])[1:2]:
             archive.close()
-            raise InputError(f"{path.name}: entry '{name}' would leave the folder; the archive is refused.")
+            raise InputError(f"entry '{name}' would leave the folder; the archive is refused.", where=path.name)
     return archive
 
 
 def entries(archive: zipfile.ZipFile, filename: str | None = None) -> list[str]:
-    """Names of the files inside in archive order, without folders and the litter that macOS adds.
+    """List the files inside in archive order, without folders and the litter that macOS adds.
 
     Args:
         archive: The archive.
@@ -47,13 +46,13 @@ def entries(archive: zipfile.ZipFile, filename: str | None = None) -> list[str]:
 
 
 def is_litter(name: str) -> bool:
-    """Whether a path belongs to the operating system and not to the data."""
+    """Return True for files of the operating system, which do not belong to the data."""
     parts = PurePosixPath(name).parts
     return "__MACOSX" in parts or bool(parts and (parts[-1].startswith("._") or parts[-1] == ".DS_Store"))
 
 
 def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -> bytes:
-    """The bytes of one entry.
+    """Read one entry.
 
     Args:
         archive: The archive.
@@ -67,21 +66,12 @@ def read_entry(archive: zipfile.ZipFile, name: str, most: int = LARGEST_ENTRY) -
     try:
         size = archive.getinfo(name).file_size
         if size > most:
-            raise InputError(f"{shown}: entry '{name}' unpacks to {size:,} bytes; at most {most:,} are allowed.")
+            raise InputError(f"entry '{name}' unpacks to {size:,} bytes; at most {most:,} are allowed.", where=shown)
         with archive.open(name) as file:
             return file.read(size)  # not read(), which unpacks 2 GB of an entry that states less
     except KeyError:
-        raise InputError(f"{shown}: there is no entry '{name}'.") from None
-    except MemoryError:
-        raise InputError(
-            f"{shown}: entry '{name}' unpacks to more than fits in memory; remove it from the archive."
-        ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"there is no entry '{name}'.", where=shown) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, MemoryError, NotImplementedError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
-        raise InputError(f"{shown}: entry '{name}' is damaged ({reason}); fetch the archive again.") from None
-
-
-def _leaves_folder(name: str) -> bool:
-    pure = PurePosixPath(name.replace("\\", "/"))
-    drive = bool(pure.parts) and len(pure.parts[0]) == 2 and pure.parts[0][1] == ":"
-    return pure.is_absolute() or ".." in pure.parts or drive
+        what = f"entry '{name}' is damaged or too large ({reason})"
+        raise InputError(what, where=shown, cure="fetch the archive again") from None

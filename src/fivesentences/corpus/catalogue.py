@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from fivesentences.config import Catalogue
+from fivesentences.config.datasets import Catalogue
 from fivesentences.errors import InputError
 
 

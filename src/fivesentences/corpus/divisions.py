@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.config.documents import DivisionSpec
+from fivesentences.corpus.csv_rows import csv_rows
 from fivesentences.corpus.documents import Division, Documents
-from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -83,18 +83,14 @@ def write_division(path: Path, documents: Documents, division: Division) -> None
     Raises:
         InputError: If the division does not put every document into just one part.
     """
-    part_of = np.full(len(documents), -1)
-    for number, name in enumerate(PARTS):
-        rows = getattr(division, name)
-        if len(rows) and (rows.min() < 0 or rows.max() >= len(documents) or (part_of[rows] >= 0).any()):
-            raise InputError(f"the {name} documents of a division are in another part too, or do not exist.")
-        part_of[rows] = number
-    if (part_of < 0).any():
-        raise InputError(f"the division leaves out document '{documents.ids[int(np.argmin(part_of))]}'.")
+    rows = np.concatenate([getattr(division, name) for name in PARTS])
+    if not np.array_equal(np.sort(rows), np.arange(len(documents))):
+        raise InputError(f"a division must put each of {len(documents)} documents into just one part.")
+    part_of = dict(zip(rows.tolist(), [name for name in PARTS for _ in getattr(division, name)], strict=True))
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows(zip(documents.ids, (PARTS[number] for number in part_of), strict=True))
+    writer.writerows(zip(documents.ids, (part_of[row] for row in range(len(documents))), strict=True))
     with replacing(path) as temporary:
         temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
 
@@ -106,33 +102,17 @@ def read_division(path: Path, documents: Documents) -> Division:
         InputError: If it is no such CSV, a document is unknown, missing or named twice, a part is unknown, or no
             document is in one of them.
     """
-    text = io.StringIO(text_of(read_bytes(path), path), newline="")
-    reader = csv.reader(text, strict=True)
     row_of = {name: row for row, name in enumerate(documents.ids)}
     part_of: dict[int, str] = {}
-    try:
-        if tuple(next(reader, ())) != HEADER:
-            raise InputError(f"the header must be {','.join(HEADER)}", where=path, cure=_CURE)
-        for values in reader:
-            where = f"{path}, line {reader.line_num}"
-            if len(values) != len(HEADER):
-                raise InputError(f"{len(values)} values for {len(HEADER)} columns", where=where, cure=_CURE)
-            name, part = values
-            if name not in row_of:
-                raise InputError(f"there is no document '{name}'", where=where, cure=_CURE)
-            if part not in PARTS:
-                raise InputError(f"the part is '{part}'; a part is {', '.join(PARTS)}", where=where, cure=_CURE)
-            if row_of[name] in part_of:
-                raise InputError(f"document '{name}' is given a second time", where=where, cure=_CURE)
-            part_of[row_of[name]] = part
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num} is not CSV ({error}).") from None
+    for where, values in csv_rows(path, HEADER):
+        name, part = values["document"], values["part"]
+        if name not in row_of or row_of[name] in part_of or part not in PARTS:
+            what = f"document '{name}' in '{part}' is unknown or given a second time, or that is not a part"
+            raise InputError(what, where=where, cure=_CURE)
+        part_of[row_of[name]] = part
     if missing := [name for row, name in enumerate(documents.ids) if row not in part_of]:
-        raise InputError(
-            f"it lacks document '{missing[0]}' ({len(missing):,} of {len(documents):,} are missing)",
-            where=path,
-            cure=_CURE,
-        )
+        what = f"it lacks document '{missing[0]}' ({len(missing):,} of {len(documents):,} are missing)"
+        raise InputError(what, where=path, cure=_CURE)
     found = np.array([part_of[row] for row in range(len(documents))])
     parts = [np.flatnonzero(found == name).astype(np.int64) for name in PARTS]
     for name, rows in zip(PARTS, parts, strict=True):

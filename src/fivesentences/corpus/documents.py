@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from fivesentences.corpus.parquet import read_parquet
-from fivesentences.documents import check_text, parse_json
+from fivesentences.corpus.parquet import label_of, read_parquet, write_labelled
+from fivesentences.documents import check_text
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
@@ -53,18 +51,27 @@ class Documents:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            object.__setattr__(self, field.name, tuple(getattr(self, field.name)))
-            if (n := len(getattr(self, field.name))) != len(self.ids):
-                raise InputError(f"documents have {len(self.ids)} ids but {n} {field.name}; give one per document.")
-        for name, values in (("id", self.ids), ("category", self.categories), ("article", self.articles)):
-            _check_texts(name, values, blank=False)
-        _check_texts("image", self.images, blank=True)
-        _check_texts("text", self.texts, blank=True)
-        _check_unique(self.ids)
-        _check_parts(self.ids, self.parts)
+            values = tuple(getattr(self, field.name))
+            object.__setattr__(self, field.name, values)
+            if len(values) != len(self.ids):
+                raise InputError(f"documents have {len(self.ids)} ids but {len(values)} {field.name}.")
+            for row, value in enumerate(values):
+                if field.name == "parts" and value is None:
+                    continue
+                if not isinstance(value, str):
+                    raise InputError(f"document {row}: its {field.name} is {value!r}; it must be text.")
+                if field.name in ("ids", "categories", "articles") and not value.strip():
+                    raise InputError(f"document {row}: its {field.name} is empty; give one.")
+                check_text(value, f"document {row}, {field.name}")
+        if len(set(self.ids)) < len(self.ids):
+            twice = next(name for row, name in enumerate(self.ids) if name in self.ids[:row])
+            raise InputError(f"two documents have the id '{twice}'; use another.")
+        if unknown := [part for part in self.parts if part not in (None, *PARTS)]:
+            raise InputError(f"the part of a document is {unknown[0]!r}; a part is {' or '.join(PARTS)}, or none.")
+        if 0 < self.parts.count(None) < len(self.ids):
+            raise InputError(f"document '{self.ids[self.parts.index(None)]}' is in no part, but others are in one.")
         if len(names := self.category_names) < 2:
-            what = f"all are '{names[0]}'" if names else "there are none"
-            raise InputError(f"documents need at least two categories, but {what}; retrieval by category needs others.")
+            raise InputError(f"documents need at least two categories, but there are {len(names)}.")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -140,28 +147,19 @@ class LoadedDocuments:
 def write_documents(documents: Documents, path: Path) -> None:
     """Write one parquet table with the columns ``COLUMNS``, whole or not at all; equal documents give equal bytes."""
     columns = [pa.array(getattr(documents, field.name), pa.string()) for field in fields(Documents)]
-    schema = pa.schema(
-        [pa.field(name, pa.string(), nullable=name == "part") for name in COLUMNS],
-        metadata={_METADATA: json.dumps({"format": FORMAT}).encode()},
-    )
-    with replacing(path) as temporary:
-        pq.write_table(pa.Table.from_arrays(columns, schema=schema), temporary, compression="zstd")
+    schema = pa.schema([pa.field(name, pa.string(), nullable=name == "part") for name in COLUMNS])
+    write_labelled(pa.Table.from_arrays(columns, schema=schema), path, _METADATA, {"format": FORMAT})
 
 
 def read_documents(path: Path) -> Documents:
     """Read documents that were written by ``write_documents``.
 
     Raises:
-        InputError: If the file is missing or damaged, was written by another program or in a newer format, or is no
+        InputError: If the file is missing or damaged, was written by another program or in a newer format, or is not a
             valid table of documents.
     """
     stored = read_parquet(path, _CURE)
-    label: Any = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", _CURE)
-    found = label.get("format", "none") if isinstance(label, dict) else "none"
-    if found != FORMAT:
-        raise InputError(
-            f"the format of documents is {str(found)[:40]} but this version reads {FORMAT}", where=path, cure=_CURE
-        )
+    label_of(stored, path, _METADATA, FORMAT, _CURE)
     if missing := [name for name in COLUMNS if name not in stored.column_names]:
         raise InputError(f"it has no column '{missing[0]}'", where=path, cure=_CURE)
     try:
@@ -170,50 +168,14 @@ def read_documents(path: Path) -> Documents:
         raise InputError(str(error), where=path) from None
 
 
-def _check_texts(name: str, values: tuple[object, ...], blank: bool) -> None:
-    for row, value in enumerate(values):
-        if not isinstance(value, str):
-            raise InputError(f"document {row}: its {name} is {value!r}; it must be text.")
-        if not (blank or value.strip()):
-            raise InputError(f"document {row}: its {name} is empty; give one.")
-        check_text(value, f"document {row}, {name}")
-
-
-def _check_unique(ids: tuple[str, ...]) -> None:
-    first: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        if first.setdefault(name, row) != row:
-            raise InputError(f"document {row} has the id '{name}', which document {first[name]} has too; use another.")
-
-
-def _check_parts(ids: tuple[str, ...], parts: tuple[str | None, ...]) -> None:
-    for row, part in enumerate(parts):
-        if part is not None and part not in PARTS:
-            raise InputError(f"document '{ids[row]}': its part is {part!r}; a part is {' or '.join(PARTS)}, or none.")
-        if (part is None) != (parts[0] is None):
-            one, other = (row, 0) if part is None else (0, row)
-            raise InputError(
-                f"document '{ids[one]}' is in no part, but document '{ids[other]}' is in '{parts[other]}'; give the "
-                "part of all documents or of none."
-            )
-
-
 def _check_vectors(documents: Documents, vectors: NDArray[np.floating], what: str) -> None:
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating) or not vectors.shape[1]:
-        raise InputError(
-            f"{what} vectors are {vectors.dtype} {list(vectors.shape)}; they must be floats [documents, dim]."
-        )
+        raise InputError(f"{what} vectors are {vectors.dtype} {list(vectors.shape)}; give floats [documents, dim].")
     if len(vectors) != len(documents):
-        raise InputError(
-            f"there are {len(vectors):,} {what} vectors of {len(documents):,} documents; give one of each."
-        )
+        raise InputError(f"there are {len(vectors):,} {what} vectors of {len(documents):,} documents.")
     for start in range(0, len(vectors), _BLOCK):
         with np.errstate(over="ignore"):
-            finite = np.isfinite(vectors[start : start + _BLOCK].astype(np.float32))
+            finite = np.isfinite(vectors[start : start + _BLOCK].astype(np.float32)).all(axis=1)
         if not finite.all():
-            row, column = (int(place) for place in np.argwhere(~finite)[0])
-            value = float(vectors[start + row, column])
-            raise InputError(
-                f"the {what} vector of document '{documents.ids[start + row]}' (row {start + row}) is {value:.6g} in "
-                f"dimension {column}; vectors must be finite numbers that float32 can hold."
-            )
+            name = documents.ids[start + int(np.argmin(finite))]
+            raise InputError(f"the {what} vector of document '{name}' has a value that is not finite as float32.")

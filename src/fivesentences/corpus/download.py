@@ -15,16 +15,15 @@ import re
 import ssl
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from fivesentences.config import CatalogueEntry, CatalogueFile
+from fivesentences.config.datasets import CatalogueEntry, CatalogueFile
 from fivesentences.console import Bar
 from fivesentences.documents import check_file, read_bytes
 from fivesentences.errors import InputError, InputErrors
-from fivesentences.storage import inside, md5_of, replacing, sha256_of
+from fivesentences.storage import inside, md5_of, replacing, sha256_of, write_lines
 
 if TYPE_CHECKING:
     import requests  # imported only where something is fetched: it would cost every job 0.1 s
@@ -87,88 +86,79 @@ def fetch(entry: CatalogueEntry, dataset: str, file: str, data_folder: Path | st
 # --- checksums ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Record:
-    """The content of ``<file>.sha256``, which ``sha256sum --check`` reads too."""
+def _record_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
 
-    sha256: str
-    source: str
 
-    @staticmethod
-    def path(target: Path) -> Path:
-        return target.with_name(f"{target.name}.sha256")
+def _recorded(target: Path) -> tuple[str, str] | None:
+    """Read checksum and source from ``<file>.sha256``, which ``sha256sum --check`` reads too."""
+    path = _record_of(target)
+    if not path.exists():
+        return None
+    text = read_bytes(path).decode("utf-8", "replace")
+    found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
+    if found is None:
+        raise InputError("it contains no SHA-256", where=path, cure="delete it to record the file's checksum again")
+    source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
+    return found[1], source[1] if source else PERSON
 
-    @classmethod
-    def read(cls, target: Path) -> _Record | None:
-        path = cls.path(target)
-        if not path.exists():
-            return None
-        text = read_bytes(path).decode("utf-8", "replace")
-        found = re.search(r"^([0-9a-f]{64})\b", text, flags=re.MULTILINE)
-        if found is None:
-            raise InputError(f"{path} contains no SHA-256; delete it to record the file's checksum again.")
-        source = re.search(r"^# from (.+)$", text, flags=re.MULTILINE)
-        return cls(found[1], source[1] if source else PERSON)
 
-    def write(self, target: Path) -> None:
-        with replacing(self.path(target)) as temporary:
-            temporary.write_text(f"# from {self.source}\n{self.sha256}  {target.name}\n", encoding="utf-8")
+def _record(target: Path, sha256: str, source: str) -> None:
+    write_lines(_record_of(target), [f"# from {source}", f"{sha256}  {target.name}"])
 
 
 def _listed_in_mirror(item: CatalogueFile, mirror: Path) -> str | None:
-    """The checksum in the mirror's list; None if it has no list."""
+    """Return the checksum in the mirror's list; None if it has no list."""
     sums = mirror / "SHA256SUMS"
     if not sums.exists():
         return None
-    wanted = PurePosixPath(item.path)
     for number, line in enumerate(read_bytes(sums).decode("utf-8", "replace").split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+?)\s*", line)
         if found is None:
-            raise InputError(f"{sums}, line {number} is '{line[:40]}'; expected <SHA-256>  <path>.")
-        if PurePosixPath(found[2]) == wanted:
+            raise InputError(f"line {number} is '{line[:40]}'; expected <SHA-256>  <path>.", where=sums)
+        if PurePosixPath(found[2]) == PurePosixPath(item.path):
             return found[1].lower()
-    raise InputError(f"{sums} does not list '{item.path}'; add its line (sha256sum {item.path}).")
+    raise InputError(f"it does not list '{item.path}'; add its line (sha256sum {item.path}).", where=sums)
 
 
 def _compare(what: Path, actual: str, expected: str, listed: str, cure: str) -> None:
     if actual != expected:
-        raise InputError(f"{what}: its SHA-256 is {actual[:16]}... but {listed} says {expected[:16]}...; {cure}.")
+        problem = f"its SHA-256 is {actual[:16]}... but {listed} says {expected[:16]}..."
+        raise InputError(problem, where=what, cure=cure)
 
 
 def _check_present(item: CatalogueFile, target: Path, mirror: Path | None) -> None:
-    actual, record = sha256_of(target), _Record.read(target)
+    actual, record = sha256_of(target), _recorded(target)
     cure = "delete the file and run again"
     if record is not None:
-        _compare(target, actual, record.sha256, _Record.path(target).name, cure)
-        if item.sha256 is not None and record.source != MIRROR:
+        _compare(target, actual, record[0], _record_of(target).name, cure)
+        if item.sha256 is not None and record[1] != MIRROR:
             _compare(target, actual, item.sha256, "the catalogue", cure)
         return
-    in_mirror = None
-    if mirror is not None and inside(mirror, item.path).exists():
-        in_mirror = _listed_in_mirror(item, mirror)
-    if in_mirror is not None and actual == in_mirror:
-        _Record(actual, MIRROR).write(target)
-        return
-    if item.sha256 is not None:
-        _compare(target, actual, item.sha256, "the catalogue", cure)
-    elif in_mirror is not None and item.url is not None:
-        _compare(target, actual, in_mirror, "the mirror's SHA256SUMS", cure)
-    _Record(actual, PERSON).write(target)
+    has_it = mirror is not None and inside(mirror, item.path).exists()
+    in_mirror = _listed_in_mirror(item, mirror) if mirror is not None and has_it else None
+    if actual != in_mirror:
+        if item.sha256 is not None:
+            _compare(target, actual, item.sha256, "the catalogue", cure)
+        elif in_mirror is not None and item.url is not None:
+            _compare(target, actual, in_mirror, "the mirror's SHA256SUMS", cure)
+    _record(target, actual, MIRROR if actual == in_mirror else PERSON)
 
 
-def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, expected: str | None, listed: str) -> None:
-    """Check a new copy against the expected checksum or else the record of an earlier copy; then record it."""
+def _check_new(item: CatalogueFile, target: Path, actual: str, source: str, listed: str | None = None) -> None:
+    """Check a new copy against the list of the mirror, the catalogue, or the record of an earlier copy; record it."""
     cure = "nothing was kept; run again, and if it happens again, the source has changed"
-    if expected is not None:
-        _compare(target, actual, expected, listed, cure)
+    if listed is not None or item.sha256 is not None:
+        where = "the catalogue" if listed is None else "the mirror's SHA256SUMS"
+        _compare(target, actual, listed or str(item.sha256), where, cure)
     else:
-        record = _Record.read(target)
-        if record is not None and record.source == source:
-            name = _Record.path(target).name
-            _compare(target, actual, record.sha256, name, f"{cure}: delete {name} to accept that")
-    _Record(actual, source).write(target)
+        record = _recorded(target)
+        if record is not None and record[1] == source:
+            name = _record_of(target).name
+            _compare(target, actual, record[0], name, f"{cure}: delete {name} to accept that")
+    _record(target, actual, source)
 
 
 # --- from a mirror ------------------------------------------------------------------------------------------
@@ -184,8 +174,7 @@ def _copy(item: CatalogueFile, target: Path, mirror: Path, place: Path) -> None:
                 digest.update(chunk)
                 copy.write(chunk)
                 bar.add(len(chunk))
-        where = "the mirror's SHA256SUMS" if listed else "the catalogue"
-        _check_new(item, target, digest.hexdigest(), MIRROR, listed or item.sha256, where)
+        _check_new(item, target, digest.hexdigest(), MIRROR, listed)
 
 
 # --- from a host --------------------------------------------------------------------------------------------
@@ -214,7 +203,7 @@ def _download(item: CatalogueFile, url: str, target: Path) -> None:
             raise InputError(f"{url}: {size} bytes arrived but the catalogue says {item.size}; nothing was kept.")
         if item.sha256 is None and item.md5 is not None and (md5 := md5_of(part)) != item.md5:
             raise InputError(f"{url}: its MD5 is {md5} but the catalogue says {item.md5}; nothing was kept.")
-        _check_new(item, target, sha256_of(part), HOST, item.sha256, "the catalogue")
+        _check_new(item, target, sha256_of(part), HOST)
     except InputError:
         part.unlink()  # if it were kept, the next call would consider it complete and fail again
         raise
@@ -341,7 +330,7 @@ def _part_path(target: Path, response: requests.Response) -> Path:
 
 def _append(response: requests.Response, part: Path, done: int, total: int | None) -> None:
     with part.open("ab") as file, _Megabytes(f"download {part.name}", total or 0, done) as bar:
-        for chunk in _chunks(response):
+        for chunk in response.iter_content(chunk_size=CHUNK // 4):  # small: a killed download loses little
             file.write(chunk)
             bar.add(len(chunk))
     import requests
@@ -351,17 +340,12 @@ def _append(response: requests.Response, part: Path, done: int, total: int | Non
         raise requests.ConnectionError(f"{arrived} of {total} bytes arrived")
 
 
-def _chunks(response: requests.Response) -> Iterator[bytes]:
-    # Small chunks, so that a killed download loses little of what has arrived.
-    yield from response.iter_content(chunk_size=CHUNK // 4)
-
-
 class _Megabytes:
     """A progress bar in MB to which bytes are added."""
 
     def __init__(self, description: str, total: int, done: int = 0):
-        self._bytes, self._shown = done, done // 10**6
-        self._bar = Bar(f"{description} [MB]", max(1, -(-total // 10**6)), self._shown)
+        self._bytes, self._shown, self._total = done, done // 10**6, max(1, -(-total // 10**6))
+        self._bar = Bar(f"{description} [MB]", self._total, self._shown)
 
     def __enter__(self) -> _Megabytes:
         self._bar.__enter__()
@@ -376,5 +360,5 @@ class _Megabytes:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:  # everything has arrived; count the last, incomplete megabyte too
-            self._bar.advance(max(0, self._bar.total - self._shown))
+            self._bar.advance(max(0, self._total - self._shown))
         self._bar.__exit__(None, None, None)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments, Part
 from fivesentences.corpus.matlab import read_mat
-from fivesentences.documents import similar_name
 from fivesentences.errors import InputError
 
 KINDS = ("img", "txt", "img_lab")
@@ -29,18 +28,16 @@ def load_dscmr(folder: Path) -> LoadedDocuments:
     Raises:
         InputError: If one is missing or damaged, or they disagree in their shapes.
     """
-    folder = Path(folder)
     names: list[str] = []
     parts: list[Part] = []
     labels: list[NDArray[np.int64]] = []
     vectors: dict[str, list[NDArray[Any]]] = {"img": [], "txt": []}
     for part in PARTS:
-        images, texts, given = (_read(folder, f"{part}_{kind}") for kind in KINDS)
+        images, texts, given = (read_mat(Path(folder, f"{part}_{kind}.mat"), [f"{part}_{kind}"])[0] for kind in KINDS)
         if len(images) != len(texts):
-            raise InputError(
-                f"{folder}: {part}_img has {len(images):,} rows, but {part}_txt {len(texts):,}; they must be pairs."
-            )
-        labels.append(_labels(folder / f"{part}_img_lab.mat", given, len(images)))
+            what = f"{part}_img has {len(images):,} rows, but {part}_txt {len(texts):,}; they must be pairs."
+            raise InputError(what, where=folder)
+        labels.append(_labels(Path(folder, f"{part}_img_lab.mat"), given, len(images)))
         vectors["img"].append(images)
         vectors["txt"].append(texts)
         digits = len(str(len(images)))
@@ -48,12 +45,10 @@ def load_dscmr(folder: Path) -> LoadedDocuments:
         parts += [part] * len(images)
     for kind, (of_train, of_test) in vectors.items():
         if of_train.shape[1] != of_test.shape[1]:
-            raise InputError(
-                f"{folder}: train_{kind} has {of_train.shape[1]} columns, but test_{kind} {of_test.shape[1]}; "
-                "they must be the same descriptors."
-            )
+            what = f"train_{kind} has {of_train.shape[1]} columns, but test_{kind} {of_test.shape[1]}."
+            raise InputError(what, where=folder)
     numbers = np.concatenate(labels)
-    digits = max(len(str(number)) for number in numbers) if len(numbers) else 1
+    digits = len(str(numbers.max(initial=0)))
     documents = Documents(
         ids=tuple(names),
         categories=tuple(f"category {number:0{digits}d}" for number in numbers),
@@ -66,16 +61,8 @@ def load_dscmr(folder: Path) -> LoadedDocuments:
     return LoadedDocuments(documents, of_images.astype(np.float64), of_texts.astype(np.float64))
 
 
-def _read(folder: Path, name: str) -> NDArray[Any]:
-    path = folder / f"{name}.mat"
-    if not path.exists():
-        hint = similar_name(path) or f"expected {', '.join(f'<train, test>_{kind}.mat' for kind in KINDS)} in it"
-        raise InputError(f"there is no {path.name}", where=folder, cure=hint)
-    return read_mat(path, [name])[0]
-
-
 def _labels(path: Path, given: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
-    """The number of each document's category."""
+    """Return the number of each document's category."""
     if min(given.shape) == 1 and given.size == n_documents:
         numbers = given.ravel()
     elif len(given) == n_documents and np.isin(given, (0, 1)).all() and (given.sum(axis=1) == 1).all():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.assembly import Row, caption_at, corpus_of
-from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import text_of
+from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.documents import lines_of, text_of
 from fivesentences.errors import InputError
 
 TOKENS = "Flickr8k.token.txt"
@@ -33,59 +32,53 @@ def load_flickr8k(text_zip: Path | str, name: str = "flickr8k") -> Corpus:
         InputError: If a file is missing from the archive or is not UTF-8, a line is malformed, an image is on two
             lists, or a listed image lacks one of its five captions.
     """
-    archive_name = Path(text_zip).name
     with open_zip(text_zip) as archive:
-        captions = _captions(lines_in(archive, TOKENS), f"{archive_name}: {TOKENS}")
+        captions = _captions(lines_in(archive, TOKENS))
         lists = {split: lines_in(archive, file) for split, file in LISTS.items()}
     rows: list[Row] = []
-    listed: dict[str, str] = {}
+    seen: dict[str, str] = {}
     for split, lines in lists.items():
-        for number, line in enumerate(lines, 1):
-            filename, where = line.strip(), f"{archive_name}: {LISTS[split]}, line {number}"
-            if not filename:
-                raise InputError(f"{where} is empty; it must name an image.")
-            if filename in listed:
-                raise InputError(f"{where}: '{filename}' is listed a second time (first in {listed[filename]}).")
-            listed[filename] = LISTS[split]
-            rows += _rows_of_image(filename, split, captions.get(filename, {}), archive_name)
+        for where, line in lines:
+            filename = line.strip()
+            if filename in seen:
+                raise InputError(f"'{filename}' is listed a second time (first in {seen[filename]}).", where=where)
+            seen[filename] = where
+            of_image = captions.get(filename, {})
+            lacking = [f"#{number}" for number in range(CAPTIONS_PER_IMAGE) if number not in of_image]
+            if lacking:
+                what = f"{TOKENS} lacks caption {' and '.join(lacking)} of '{filename}'"
+                raise InputError(what, where=where, cure="some lines are missing: fetch the file again")
+            rows += [
+                Row(PurePosixPath(filename).stem, filename, f"{filename}#{number}", of_image[number], split)
+                for number in range(CAPTIONS_PER_IMAGE)
+            ]
     return corpus_of(name, rows)
 
 
-def lines_in(archive: zipfile.ZipFile, file: str) -> list[str]:
-    """Lines of a file of Flickr8k's text archive.
+def lines_in(archive: zipfile.ZipFile, file: str) -> list[tuple[str, str]]:
+    """Read the lines of a file of Flickr8k's text archive, each with its place for errors.
 
     Raises:
         InputError: If the archive has no such file, or it is damaged or not UTF-8.
     """
     found = entries(archive, file)
     if not found:
-        raise InputError(f"{archive.filename}: there is no '{file}' in it; is it Flickr8k's text archive?")
-    return lines_of(text_of(read_entry(archive, found[0]), f"{Path(str(archive.filename)).name}: {file}"))
+        raise InputError(f"there is no '{file}' in it; is it Flickr8k's text archive?", where=archive.filename)
+    where = f"{Path(str(archive.filename)).name}: {file}"
+    lines = lines_of(text_of(read_entry(archive, found[0]), where))
+    return [(f"{where}, line {number}", line) for number, line in enumerate(lines, 1)]
 
 
-def _captions(lines: list[str], where: str) -> dict[str, dict[int, str]]:
-    """Filename -> caption number -> caption, from lines such as ``x.jpg#0<tab>A dog runs .``."""
+def _captions(lines: list[tuple[str, str]]) -> dict[str, dict[int, str]]:
+    """Read captions by filename and number, from lines such as ``x.jpg#0<tab>A dog runs .``."""
     captions: dict[str, dict[int, str]] = {}
-    for number, line in enumerate(lines, 1):
-        key, tab, text = line.partition("\t")
-        filename, hash_sign, index = key.rpartition("#")
-        if not (tab and hash_sign and filename and index.isascii() and index.isdigit() and len(index) < 10):
-            raise InputError(f"{where}, line {number} is '{line[:60]}'; expected <image>#<number><tab><caption>.")
+    for where, line in lines:
+        found = re.fullmatch(r"([^\t]+)#([0-9]{1,9})\t(.*)", line, flags=re.DOTALL)
+        if found is None:
+            raise InputError(f"{where} is '{line[:60]}'; expected <image>#<number><tab><caption>.")
+        filename, number, text = found[1], int(found[2]), found[3]
         of_image = captions.setdefault(filename, {})
-        if int(index) in of_image:
-            raise InputError(f"{where}, line {number}: caption #{index} of '{filename}' appears a second time.")
-        of_image[int(index)] = caption_at(text, f"{where}, line {number}: caption #{index} of '{filename}'")
+        if number in of_image:
+            raise InputError(f"caption #{number} of '{filename}' appears a second time.", where=where)
+        of_image[number] = caption_at(text, f"{where}: caption #{number} of '{filename}'")
     return captions
-
-
-def _rows_of_image(filename: str, split: str, captions: dict[int, str], archive_name: str) -> list[Row]:
-    lacking = [f"#{index}" for index in range(CAPTIONS_PER_IMAGE) if index not in captions]
-    if lacking:
-        raise InputError(
-            f"{archive_name}: {TOKENS} lacks caption {' and '.join(lacking)} of '{filename}' "
-            f"(split '{split}'); each image has five lines, so some are missing: fetch the file again."
-        )
-    image_id = PurePosixPath(filename).stem
-    return [
-        Row(image_id, filename, f"{filename}#{index}", captions[index], split) for index in range(CAPTIONS_PER_IMAGE)
-    ]

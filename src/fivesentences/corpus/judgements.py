@@ -6,7 +6,6 @@ and the truth scores of the drawn scenes in the same form.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,19 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.arrays import plain_array, read_npy
 from fivesentences.corpus.archives import open_zip
+from fivesentences.corpus.cxc import CXC_ORIGINAL, cxc_ratings, fields_of, score_of
 from fivesentences.corpus.flickr8k import lines_in
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
 from fivesentences.errors import InputError
 
-CXC_COLUMNS = ("caption", "image", "agg_score", "sampling_method")
-CXC_ORIGINAL = "c2i_original"  # the sampling method that pairs a caption with the image it was written for
 EXPERTS = "ExpertAnnotations.txt"
 CROWD = "CrowdFlowerAnnotations.txt"
 
-_CXC_CAPTION = re.compile(r"COCO_(?:train|val)2014:sentid:([0-9]{1,12})")
-_CXC_IMAGE = re.compile(r"COCO_(?:train|val)2014_([0-9]{12})\.jpg")
+
+_AGAIN = "generate the scenes again"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}")
 
 
@@ -91,56 +87,10 @@ def load_cxc(path: Path | str, corpus: Corpus) -> Judgements:
         InputError: If the file is missing or is not such a table, a line is malformed, a score is not in 0 to 5, a pair
             occurs twice or is wrongly called a caption with its own image, or no pair belongs to this corpus.
     """
-    found, ratings = _Pairs(corpus), list(cxc_ratings(path))
-    if not ratings:
-        raise InputError(f"{Path(path).name} contains no judgement; fetch it again.")
-    for rating in ratings:
+    found = _Pairs(corpus)
+    for rating in cxc_ratings(path):
         found.add(str(rating.image), str(rating.caption), rating.score, rating.where, own=rating.method == CXC_ORIGINAL)
     return found.judgements("cxc", "mean of people's ratings of how well the caption fits the image, 0 to 5")
-
-
-@dataclass(frozen=True)
-class CxcRating:
-    """One line of a SITS file: COCO's ids, the mean rating from 0 to 5, and how the pair was sampled."""
-
-    where: str
-    image: int
-    caption: int
-    score: float
-    method: str
-
-
-def cxc_ratings(path: Path | str, columns: Sequence[str] = CXC_COLUMNS) -> Iterator[CxcRating]:
-    """The lines of a SITS file of Crisscrossed Captions, in file order.
-
-    Args:
-        path: The CSV.
-        columns: The columns that it must have, at least the first three; if it lacks the fourth, ``method`` is empty.
-
-    Raises:
-        InputError: If the file is missing or is not such a table, a line is malformed, or a score is not in 0 to 5.
-    """
-    name = Path(path).name
-    lines = lines_of(text_of(read_bytes(path), name))
-    header = [column.strip() for column in lines[0].split(",")] if lines else []
-    missing = [column for column in columns if column not in header]
-    if missing:
-        raise InputError(
-            f"{name}, line 1 lacks the column '{missing[0]}'; it must name {', '.join(columns)}: is it a SITS "
-            "file of Crisscrossed Captions?"
-        )
-    places = [header.index(column) for column in CXC_COLUMNS if column in header]
-    if len(lines) == 1:
-        return
-    for where, fields in _fields(lines, name, ",", len(header), first=1):
-        caption, image, score, *method = (fields[place].strip() for place in places)
-        caption_match, image_match = _CXC_CAPTION.fullmatch(caption), _CXC_IMAGE.fullmatch(image)
-        if not caption_match:
-            raise InputError(f"{where}: caption is '{caption[:60]}'; expected COCO_val2014:sentid:<number>.")
-        if not image_match:
-            raise InputError(f"{where}: image is '{image[:60]}'; expected COCO_val2014_<12 digits>.jpg.")
-        rating = _number(score, where, "agg_score", 5.0)
-        yield CxcRating(where, int(image_match[1]), int(caption_match[1]), rating, "".join(method))
 
 
 def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "mean") -> Judgements:
@@ -165,9 +115,9 @@ def load_flickr8k_expert(text_zip: Path | str, corpus: Corpus, experts: str = "m
     for where, (image, caption, *scores) in _fields_in(text_zip, EXPERTS):
         for score in scores:
             if score not in ("1", "2", "3", "4"):
-                raise InputError(f"{where}: an expert's score is '{score[:60]}'; it must be 1, 2, 3 or 4.")
+                raise InputError(f"an expert's score is '{score[:60]}'; it must be 1, 2, 3 or 4.", where=where)
         given = [float(score) for score in scores]
-        found.add(_image_id(image), caption, given if experts == "each" else sum(given) / 3.0, where)
+        found.add(PurePosixPath(image).stem, caption, given if experts == "each" else sum(given) / 3.0, where)
     what = "one of three experts' judgements" if experts == "each" else "mean of three experts' judgements"
     scale = f"{what}, from 1 (the caption does not describe the image at all) to 4 (it describes it)"
     return found.judgements("flickr8k_expert_each" if experts == "each" else "flickr8k_expert", scale)
@@ -188,13 +138,15 @@ def load_flickr8k_crowdflower(text_zip: Path | str, corpus: Corpus) -> Judgement
     """
     found = _Pairs(corpus)
     for where, (image, caption, share, yes, no) in _fields_in(text_zip, CROWD):
-        for count, value in (("yes", yes), ("no", no)):
-            if not _WHOLE_NUMBER.fullmatch(value):
-                raise InputError(f"{where}: the number of {count} is '{value[:60]}'; it must be a whole number.")
-        asked = int(yes) + int(no)
-        if asked == 0 or abs(_number(share, where, "the share of yes", 1.0) - int(yes) / asked) > 1e-6:
-            raise InputError(f"{where}: the share of yes is '{share[:60]}' but there are {yes} yes and {no} no.")
-        found.add(_image_id(image), caption, int(yes) / asked, where)
+        counts = [int(count) if _WHOLE_NUMBER.fullmatch(count) else -1 for count in (yes, no)]
+        if (
+            min(counts) < 0
+            or sum(counts) == 0
+            or abs(score_of(share, where, "the share of yes", 1.0) - counts[0] / sum(counts)) > 1e-6
+        ):
+            what = f"the share of yes is '{share[:60]}' but there are {yes[:60]} yes and {no[:60]} no."
+            raise InputError(what, where=where)
+        found.add(PurePosixPath(image).stem, caption, counts[0] / sum(counts), where)
     scale = "share of at least three people who say that the caption describes the image, 0 to 1"
     return found.judgements("flickr8k_crowdflower", scale)
 
@@ -211,12 +163,13 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
         InputError: If the file is missing or damaged, the shape does not fit the corpus, or a value is not in [0, 1].
     """
     what = str(truth) if isinstance(truth, str | Path) else "truth"
-    matrix = _truth_matrix(truth, what)
+    matrix = read_npy(truth, _AGAIN) if isinstance(truth, str | Path) else plain_array(truth, what)
     shape = (corpus.n_captions, corpus.n_images)
-    if matrix.shape != shape:
+    if matrix.shape != shape or matrix.dtype.kind not in "fiub":
         raise InputError(
-            f"{what} is {list(matrix.shape)} but the corpus has {shape[0]} captions and {shape[1]} images; generate "
-            "the scenes again."
+            f"{what} is {matrix.dtype} {list(matrix.shape)} but the corpus has {shape[0]} captions and {shape[1]} "
+            "images",
+            cure=_AGAIN,
         )
     captions, images = np.arange(shape[0]), np.arange(shape[1])
     if split is not None:
@@ -227,10 +180,8 @@ def truth_as_judge(truth: Path | str | ArrayLike, corpus: Corpus, split: str | N
     wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
     if len(wrong):
         row, column = wrong[0]
-        raise InputError(
-            f"{what}: the truth of caption {captions[row]} for image {images[column]} is {scores[row, column]}; it "
-            "must be between 0 and 1: generate the scenes again."
-        )
+        pair = f"caption {captions[row]} for image {images[column]}"
+        raise InputError(f"the truth of {pair} is {scores[row, column]}; it lies in [0, 1]", where=what, cure=_AGAIN)
     caption, image = np.repeat(captions, len(images)), np.tile(images, len(captions))
     pairs = _frame(caption, image, scores.ravel(), corpus)
     scale = "share of the caption's claims that hold in the drawn scene, 0 to 1, by its generator: no person was asked"
@@ -271,7 +222,7 @@ class _Pairs:
         self._corpus = corpus
         self._image = {image_id: index for index, image_id in enumerate(corpus.images["image_id"].tolist())}
         self._caption = {caption_id: index for index, caption_id in enumerate(corpus.table["caption_id"].tolist())}
-        self._seen: dict[tuple[str, str], str] = {}
+        self._seen: set[tuple[str, str]] = set()
         self._rows: list[tuple[int, int, float]] = []
         self._dropped = 0
 
@@ -280,29 +231,23 @@ class _Pairs:
     ) -> None:
         """Add the judgements of one pair; ``own``: according to the file the caption was written for the image."""
         scores = [human] if isinstance(human, float) else human
-        before = self._seen.setdefault((image_id, caption_id), where)
-        if before is not where:
-            first = before.rpartition(", ")[2]
-            raise InputError(
-                f"{where}: caption '{caption_id}' and image '{image_id}' are judged a second time (first in {first})."
-            )
+        if (image_id, caption_id) in self._seen:
+            what = f"caption '{caption_id}' and image '{image_id}' are judged a second time."
+            raise InputError(what, where=where)
+        self._seen.add((image_id, caption_id))
         image, caption = self._image.get(image_id), self._caption.get(caption_id)
         if image is None or caption is None:
             self._dropped += len(scores)
             return
         if own and self._corpus.image_of_caption[caption] != image:
-            raise InputError(
-                f"{where}: '{image_id}' is called the image of caption '{caption_id}', but in {self._corpus!r} the "
-                "caption belongs to another image; the ids of the file are not those of the corpus."
-            )
+            what = f"'{image_id}' is called the image of caption '{caption_id}', which belongs to another one here"
+            raise InputError(what, where=where, cure="take the corpus whose ids the file has")
         self._rows += [(caption, image, score) for score in scores]
 
     def judgements(self, name: str, scale: str) -> Judgements:
         if not self._rows:
-            raise InputError(
-                f"none of the {self._dropped} judgements of '{name}' is about a caption and an image of "
-                f"{self._corpus!r}; is this the right corpus?"
-            )
+            what = f"none of the {self._dropped} judgements of '{name}' is about a pair of {self._corpus!r}"
+            raise InputError(what, cure="is this the right corpus?")
         caption, image, human = zip(*self._rows, strict=True)
         pairs = _frame(np.array(caption), np.array(image), np.array(human), self._corpus)
         return Judgements(name, pairs, scale, self._dropped)
@@ -320,49 +265,8 @@ def _places(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(chosen, np.cumsum(chosen) - 1, -1)
 
 
-def _fields(
-    lines: list[str], name: str, separator: str, n_fields: int, first: int = 0
-) -> Iterator[tuple[str, list[str]]]:
-    """The place and the fields of each line from line ``first`` (counted from 0)."""
-    if len(lines) <= first:
-        raise InputError(f"{name} contains no judgement; fetch it again.")
-    for number, line in enumerate(lines[first:], first + 1):
-        fields = line.removesuffix("\r").split(separator)
-        if len(fields) != n_fields:
-            raise InputError(
-                f"{name}, line {number} has {len(fields)} fields ('{line[:60]}'); expected {n_fields}: fetch it again."
-            )
-        yield f"{name}, line {number}", fields
-
-
-def _number(text: str, where: str, what: str, highest: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value <= highest:
-        raise InputError(f"{where}: {what} is '{text[:60]}'; it must be a number from 0 to {highest:g}.")
-    return value
-
-
-def _image_id(filename: str) -> str:
-    return PurePosixPath(filename).stem
-
-
 def _fields_in(text_zip: Path | str, file: str) -> Iterator[tuple[str, list[str]]]:
-    """The place and the five fields of each line of a file of Flickr8k's text archive."""
+    """Yield the place and the five fields of each line of a file of Flickr8k's text archive."""
     with open_zip(text_zip) as archive:
-        yield from _fields(lines_in(archive, file), f"{Path(text_zip).name}: {file}", "\t", 5)
-
-
-def _truth_matrix(truth: Path | str | ArrayLike, what: str) -> NDArray[np.floating]:
-    if not isinstance(truth, str | Path):
-        matrix = plain_array(truth, what)
-        kinds = "fiub"
-    else:
-        matrix, kinds = read_npy(truth, "generate the scenes again"), "f"
-    if matrix.dtype.kind not in kinds:
-        raise InputError(
-            f"{what} does not contain an array of real numbers but {matrix.dtype}; generate the scenes again."
-        )
-    return matrix
+        for where, line in lines_in(archive, file):
+            yield where, fields_of(where, line, "\t", 5)

@@ -7,9 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.assembly import Row, caption_at, corpus_of, split_named
 from fivesentences.corpus.fractions import take_captions
-from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of, split_named
 from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 
@@ -52,15 +51,13 @@ def load_karpathy(
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list):
         raise InputError(f"{where}: there is no list 'images'; is it a Karpathy dataset file?")
-    rows, last, number_of = list[Row](), list[Row](), dict[str, int]()
+    rows, last, seen = list[Row](), list[Row](), set[str]()
     for number, image in enumerate(images):
-        of_image = _rows_of_image(image, number, where)
-        first = number_of.setdefault(of_image[0].image_id, number)
-        if first != number:
-            raise InputError(
-                f"{where}: images[{number}] has the id '{of_image[0].image_id[:80]}', which images[{first}] has too; "
-                "give each image once."
-            )
+        of_image = _rows_of_image(image, f"{where}: images[{number}]")
+        if of_image[0].image_id in seen:
+            what = f"images[{number}] has the id '{of_image[0].image_id[:80]}', which an earlier one has too"
+            raise InputError(what, where=where, cure="give each image once")
+        seen.add(of_image[0].image_id)
         is_last = order == "released" and image["split"].strip() == LAST_WHEN_RELEASED
         (last if is_last else rows).extend(of_image)
     corpus = take_captions(corpus_of(name, rows + last), captions_per_image)
@@ -68,84 +65,69 @@ def load_karpathy(
 
 
 def _find(path: Path, name: str, member: str | None) -> tuple[bytes, str]:
-    """The bytes of the JSON and what to call it in an error."""
+    """Return the bytes of the JSON and its name for errors."""
     if path.suffix.lower() == ".json" and not path.is_dir():
         return read_bytes(path), path.name
     if path.is_dir():
-        found = sorted(file.relative_to(path).as_posix() for file in path.rglob("*.json"))
-        chosen = _choose(found, path, name, member)
-        return read_bytes(path / chosen), chosen
+        chosen = _chosen([file.relative_to(path).as_posix() for file in path.rglob("*.json")], path, name, member)
+        return read_bytes(path / chosen), f"{path.name}/{chosen}"
     with open_zip(path) as archive:
         found = [entry for entry in entries(archive) if entry.lower().endswith(".json")]
-        chosen = _choose(found, path, name, member)
+        chosen = _chosen(found, path, name, member)
         return read_entry(archive, chosen), f"{path.name}: {chosen}"
 
 
-def _choose(found: list[str], path: Path, name: str, member: str | None) -> str:
+def _chosen(found: list[str], path: Path, name: str, member: str | None) -> str:
+    """Choose the JSON to read: the only one, the named one, or that of the dataset."""
+    listed = ", ".join(sorted(found)[:8]) + (", ..." if len(found) > 8 else "")
     if member is not None:
-        chosen = [entry for entry in found if entry == member] or [
-            entry for entry in found if PurePosixPath(entry).name == member
-        ]
-        if len(chosen) == 1:
-            return chosen[0]
-        listed = _listed(found) or "no .json at all"
-        raise InputError(f"{path}: exactly one entry must be named '{member}'; it contains {listed}.")
-    if len(found) > 1:
+        by_name = [entry for entry in found if PurePosixPath(entry).name == member]
+        found = [entry for entry in found if entry == member] or by_name
+    elif len(found) > 1:
         found = [entry for entry in found if PurePosixPath(entry).name == f"dataset_{name}.json"] or found
     if len(found) != 1:
-        listed = _listed(found)
-        what = f"several .json files ({listed}); name one as `member`" if found else "no .json file"
-        raise InputError(f"{path} contains {what}.")
+        wanted = f"exactly one file must be named '{member}'" if member else "there must be one .json file, or `member`"
+        raise InputError(f"{wanted}; it contains {listed or 'no .json at all'}.", where=path)
     return found[0]
 
 
-def _listed(found: list[str]) -> str:
-    return ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
-
-
-def _rows_of_image(image: Any, number: int, where: str) -> list[Row]:
-    where = f"{where}: images[{number}]"
+def _rows_of_image(image: Any, where: str) -> list[Row]:
     if not isinstance(image, dict):
-        raise InputError(f"{where} is {type(image).__name__}; it must be an object.")
-    filename, split = (_text_field(image, key, where) for key in ("filename", "split"))
+        raise InputError(f"it is {type(image).__name__}; it must be an object.", where=where)
+    filename, split = _text(image, "filename", where), _text(image, "split", where)
     where = f"{where} ('{filename}')"
     image_id = _id(image, "cocoid", where) or PurePosixPath(filename).stem
-    sentences = image.get("sentences")
+    sentences, sentids = image.get("sentences"), image.get("sentids")
     if not isinstance(sentences, list) or not sentences:
-        raise InputError(f"{where} has no sentences; each image needs a caption.")
-    sentids = image.get("sentids")
+        raise InputError("it has no sentences; each image needs a caption.", where=where)
     if isinstance(sentids, list) and len(sentids) != len(sentences):
-        raise InputError(f"{where} has {len(sentences)} sentences but {len(sentids)} sentids; one is missing.")
+        raise InputError(f"it has {len(sentences)} sentences but {len(sentids)} sentids; one is missing.", where=where)
     if image.get("filepath"):
-        filename = f"{_text_field(image, 'filepath', where).strip('/')}/{filename}"
+        filename = f"{_text(image, 'filepath', where).strip('/')}/{filename}"
     rows = []
     for index, sentence in enumerate(sentences):
-        caption = caption_at(_raw(sentence, f"{where}, sentence {index}"), f"{where}, sentence {index}")
-        caption_id = _id(sentence, "sentid", f"{where}, sentence {index}") or f"{image_id}#{index}"
-        rows.append(Row(image_id, filename, caption_id, caption, split_named(split)))
+        place = f"{where}, sentence {index}"
+        raw = sentence.get("raw") if isinstance(sentence, dict) else None
+        if not isinstance(raw, str):
+            tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
+            if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+                raise InputError("it has neither 'raw' text nor 'tokens'.", where=place)
+            raw = " ".join(tokens)
+        caption_id = _id(sentence, "sentid", place) or f"{image_id}#{index}"
+        rows.append(Row(image_id, filename, caption_id, caption_at(raw, place), split_named(split)))
     return rows
 
 
-def _raw(sentence: Any, where: str) -> str:
-    raw = sentence.get("raw") if isinstance(sentence, dict) else None
-    tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
-    if isinstance(raw, str):
-        return raw
-    if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
-        return " ".join(tokens)
-    raise InputError(f"{where} has neither 'raw' text nor 'tokens'.")
-
-
 def _id(entry: dict[str, Any], key: str, where: str) -> str:
-    """An id as text; empty if there is none."""
+    """Return an id as text; empty if there is none."""
     value = entry.get(key)
     if value is not None and type(value) not in (int, str):
-        raise InputError(f"{where}: {key} is {str(value)[:40]}; it must be a whole number or text.")
+        raise InputError(f"{key} is {str(value)[:40]}; it must be a whole number or text.", where=where)
     return "" if value is None else str(value)
 
 
-def _text_field(image: dict[str, Any], key: str, where: str) -> str:
+def _text(image: dict[str, Any], key: str, where: str) -> str:
     value = image.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}: {key} is {value!r}; it must be text.")
+        raise InputError(f"{key} is {value!r}; it must be text.", where=where)
     return value

@@ -1,21 +1,23 @@
-"""Labels of images (which kinds of things a picture shows), as a table beside the corpus and as a matrix."""
+"""Labels of images (which kinds of things a picture shows): COCO's annotations, and tables beside a corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.archives import entries, open_zip, read_entry
-from fivesentences.corpus.instances import instance_labels
-from fivesentences.corpus.parquet import frame_of, read_parquet
+from fivesentences.corpus.parquet import read_frame
+from fivesentences.documents import parse_json, read_bytes
 from fivesentences.errors import InputError
 from fivesentences.storage import replacing
 
 INSTANCES = "instances_val2014.json"
+CLASSES = 90  # category ids run from 1 to 90; ten of them are not used
 
 
 def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]:
@@ -31,21 +33,17 @@ def read_labels(path: Path | str, image_ids: Sequence[str]) -> NDArray[np.bool_]
     Raises:
         InputError: If the file is missing or is not such a table, or an image is missing from it or occurs twice.
     """
-    table = frame_of(read_parquet(path, "make it again"), path, "make it again")
-    kinds = [name for name in table.columns if name != "image_id"]
-    if "image_id" not in table.columns or not kinds:
-        raise InputError(f"{path}: a table of labels has the column 'image_id' and one column per label.")
-    if any(table[name].dtype != bool for name in kinds):
-        raise InputError(f"{path}: label columns must be true or false; make the table again.")
-    ids = table["image_id"].astype(str)
-    if ids.duplicated().any():
-        raise InputError(f"{path}: the image '{ids[ids.duplicated()].iloc[0]}' occurs twice.")
-    row_of = pd.Series(np.arange(len(ids)), index=ids)
+    table = read_frame(path, "make it again", ["image_id"])
+    labels = table.drop(columns="image_id")
+    if labels.empty or any(kind.name != "bool" for kind in labels.dtypes):
+        raise InputError("label columns must be true or false", where=path, cure="make the table again")
+    row_of = pd.Series(np.arange(len(table)), index=table["image_id"].astype(str))
+    if row_of.index.has_duplicates:
+        raise InputError(f"the image '{row_of.index[row_of.index.duplicated()][0]}' occurs twice.", where=path)
     wanted = [str(image) for image in image_ids]
-    missing = [image for image in wanted if image not in row_of.index]
-    if missing:
-        raise InputError(f"{path}: the image '{missing[0]}' has no row; the labels belong to another corpus.")
-    return np.asarray(table[kinds].to_numpy(dtype=bool)[row_of[wanted].to_numpy()])
+    if missing := [image for image in wanted if image not in row_of.index]:
+        raise InputError(f"the image '{missing[0]}' has no row; the labels belong to another corpus.", where=path)
+    return np.asarray(labels.to_numpy(dtype=bool)[row_of[wanted].to_numpy()])
 
 
 def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path | str) -> None:
@@ -62,9 +60,62 @@ def write_coco_labels(archive: Path | str, image_ids: Sequence[str], out: Path |
     with open_zip(archive) as opened:
         found = entries(opened, INSTANCES)
         if len(found) != 1:
-            raise InputError(f"{Path(archive).name}: {len(found)} entries are named {INSTANCES}; one is expected.")
+            raise InputError(f"{len(found)} entries are named {INSTANCES}; one is expected.", where=archive)
         labels = instance_labels(read_entry(opened, found[0]), INSTANCES, image_ids).astype(bool)
     table = pd.DataFrame(labels, columns=[str(number + 1) for number in range(labels.shape[1])])
     table.insert(0, "image_id", [str(image) for image in image_ids])
     with replacing(out) as temporary:
         table.to_parquet(temporary, index=False)
+
+
+def read_instances(path: Path | str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
+    """Read labels of images from ``instances_val2014.json`` or a similar file.
+
+    Crowd annotations (``iscrowd``) count like others, as in the released code of PCME. An image that the file lists but
+    does not annotate has a row of zeros.
+
+    Args:
+        path: The JSON file, with the lists ``images`` and ``annotations``.
+        image_ids: COCO ids in the desired order, as numbers or digits, such as the image ids of a Karpathy corpus.
+
+    Returns:
+        ``[images, 90]`` 0 or 1; column ``c`` is category id ``c + 1``.
+
+    Raises:
+        InputError: If the file is missing or does not have this form, or an image is not in it.
+    """
+    return instance_labels(read_bytes(path), Path(path).name, image_ids)
+
+
+def instance_labels(data: bytes, where: str, image_ids: Sequence[int | str]) -> NDArray[np.uint8]:
+    """Read the same from the bytes of the file; errors begin with ``where``."""
+    content = parse_json(data, where, "fetch it again")
+    known = {image for (image,) in _whole_numbers(content, "images", ("id",), where)}
+    rows: dict[int, list[int]] = {}
+    for row, given in enumerate(image_ids):
+        image = int(given) if str(given).isdecimal() and len(str(given)) <= 18 else -1
+        if image not in known:
+            what = f"image {str(given)[:40]!r} (number {row}) is not in it; the file annotates another part of COCO."
+            raise InputError(what, where=where)
+        rows.setdefault(image, []).append(row)
+    labels = np.zeros((len(image_ids), CLASSES), dtype=np.uint8)
+    for image, category in _whole_numbers(content, "annotations", ("image_id", "category_id"), where):
+        if not 1 <= category <= CLASSES:
+            what = f"an annotation of image {image} has the category_id {category}; COCO's run from 1 to {CLASSES}."
+            raise InputError(what, where=where)
+        for row in rows.get(image, ()):
+            labels[row, category - 1] = 1
+    return labels
+
+
+def _whole_numbers(content: Any, key: str, fields: tuple[str, ...], where: str) -> Iterator[tuple[int, ...]]:
+    """Yield the fields of every entry of a list."""
+    listed = content.get(key) if isinstance(content, dict) else None
+    if not isinstance(listed, list):
+        raise InputError(f"there is no list '{key}'; is it one of COCO's instances files?", where=where)
+    for number, entry in enumerate(listed):
+        values = tuple[Any, ...](entry.get(field) for field in fields) if isinstance(entry, dict) else ()
+        if not values or any(type(value) is not int for value in values):
+            what = f"{key}[{number}] is {str(entry)[:80]}; {' and '.join(fields)} must be whole numbers."
+            raise InputError(what, where=where)
+        yield values

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from fivesentences.config import CatalogueData, CatalogueLoader, FolderData, PrecompData
+from fivesentences.config.datasets import CatalogueData, CatalogueLoader, FolderData, PrecompData
 from fivesentences.corpus.flickr8k import load_flickr8k
 from fivesentences.corpus.folder import load_folder
 from fivesentences.corpus.karpathy import load_karpathy
 from fivesentences.corpus.pascal_sentences import load_pascal_sentences
 from fivesentences.corpus.precomp import load_precomp
 from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.wikipedia_articles import load_wikipedia_articles
+from fivesentences.corpus.wikipedia import load_wikipedia_articles
 from fivesentences.errors import InputError
 
 # A public dataset: the downloaded captions, what to call the corpus, the dataset's block -> the corpus.

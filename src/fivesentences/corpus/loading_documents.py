@@ -20,7 +20,7 @@ from fivesentences.corpus.documents import Documents, LoadedDocuments, Part
 from fivesentences.corpus.dscmr import load_dscmr
 from fivesentences.corpus.nus_wide import load_nus_wide
 from fivesentences.corpus.own_documents import load_own_documents
-from fivesentences.corpus.parquet import frame_of, read_parquet
+from fivesentences.corpus.parquet import read_frame
 from fivesentences.corpus.table import Corpus
 from fivesentences.corpus.wikipedia import load_wikipedia
 from fivesentences.errors import InputError
@@ -89,29 +89,23 @@ def documents_of_corpus(corpus: Corpus, features: Path, article_ends_at: str | N
         parts=tuple(_PART_OF[split] if is_usual else None for split in splits),
         articles=tuple(ids if article_ends_at is None else (one.partition(article_ends_at)[0] for one in ids)),
     )
-    return LoadedDocuments(documents, _features(Path(features), corpus.name, ids), None)
+    return LoadedDocuments(documents, _features(Path(features), ids), None)
 
 
-def _features(path: Path, corpus: str, ids: list[str]) -> NDArray[np.floating]:
-    """The rows of these images, in their order."""
+def _features(path: Path, ids: list[str]) -> NDArray[np.floating]:
+    """Read the rows of these images, in their order."""
     stored = read_npy(path, _AGAIN)
-    if stored.ndim != 2 or stored.dtype.kind != "f":
-        raise InputError(
-            f"it is {stored.dtype} {list(stored.shape)}; documents need one vector per image, [images, dim]",
-            where=path,
-            cure="choose an extractor with `layout: global`",
-        )
     beside = path.with_suffix(".images.parquet")
-    table = frame_of(read_parquet(beside, _AGAIN), beside, _AGAIN)
-    if "image_id" not in table.columns or len(table) != len(stored):
-        raise InputError(f"{beside} does not name the {len(stored):,} images of {path.name}; {_AGAIN}.")
-    row_of = {str(name): row for row, name in enumerate(table["image_id"])}
-    unknown = [name for name in ids if name not in row_of]
-    if unknown:
+    table = read_frame(beside, _AGAIN, ["image_id"])
+    if stored.ndim != 2 or stored.dtype.kind != "f" or len(table) != len(stored):
         raise InputError(
-            f"it has no features of image '{unknown[0]}' of '{corpus}' ({len(unknown):,} of {len(ids):,} are missing)",
+            f"it is {stored.dtype} {list(stored.shape)} for {len(table):,} images; documents need one vector each",
             where=path,
-            cure=_AGAIN,
+            cure=f"choose an extractor with `layout: global`, or {_AGAIN}",
         )
+    row_of = {str(name): row for row, name in enumerate(table["image_id"])}
+    if unknown := [name for name in ids if name not in row_of]:
+        what = f"it has no features of image '{unknown[0]}' ({len(unknown):,} of {len(ids):,} are missing)"
+        raise InputError(what, where=path, cure=_AGAIN)
     rows: NDArray[np.floating] = stored[[row_of[name] for name in ids]]
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.corpus.documents import Documents, LoadedDocuments, Part
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import check_file, read_bytes, text_of
+from fivesentences.documents import check_file, lines_of, read_bytes, read_lines, text_of
 from fivesentences.errors import InputError
 
 _BLOCK = 20_000  # rows of a text file that are parsed at a time
@@ -24,8 +23,8 @@ _LABELS = "labels_"
 _PARTS: tuple[Part, ...] = ("train", "test")
 # Files of 0/1 tags and the list of their words, in the order in which they are looked for.
 _TAG_MATRICES = (
-    ("alltags1k", "_tags1k", ("taglist1k",)),
-    ("alltags81", "_tags81", ("concepts81", "taglist81")),
+    ("alltags1k", "{}_tags1k", ("taglist1k",)),
+    ("alltags81", "{}_tags81", ("concepts81", "taglist81")),
 )
 
 Rows = NDArray[np.int64]
@@ -111,29 +110,19 @@ class _Files:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        if not folder.is_dir():
-            raise InputError("there is no such folder; it must hold NUS-WIDE's files.", where=folder)
-        self._paths: dict[str, list[Path]] = {}
-        for above, below, names in os.walk(folder):
-            below.sort()
-            for name in sorted(names):
-                path = Path(above, name)
-                if path.suffix.lower() in _SUFFIXES and not name.startswith("."):
-                    self._paths.setdefault(path.stem.lower(), []).append(path)
-
-    def find(self, name: str) -> Path | None:
-        """The file of this name (in lower case, without the suffix); None if there is none."""
-        found = self._paths.get(name, [])
-        if len(found) > 1:
-            raise InputError(f"there are {found[0]} and {found[1]}; keep one of them.", where=self.folder)
-        return found[0] if found else None
-
-    def beginning(self, start: str) -> list[str]:
-        """Sorted names that begin so."""
-        return sorted(name for name in self._paths if name.startswith(start))
+        self.paths: dict[str, Path] = {}
+        for path in sorted(folder.rglob("*")):
+            if path.suffix.lower() not in _SUFFIXES or path.name.startswith("."):
+                continue
+            if (other := self.paths.setdefault(path.stem.lower(), path)) != path:
+                raise InputError(f"there are {other} and {path}; keep one of them.", where=folder)
 
     def missing(self, what: str) -> InputError:
         return InputError(f"there is no {what} in it", where=self.folder, cure="unpack NUS-WIDE's archives there")
+
+    def pair(self, name: str) -> list[Path | None]:
+        """Find the files of training and of test, such as ``Train_Tags1k.dat`` for ``{}_tags1k``."""
+        return [self.paths.get(name.format(part)) for part in _PARTS]
 
 
 @dataclass(frozen=True)
@@ -152,76 +141,64 @@ class _Order:
     listed: tuple[Rows, Rows] | None
     is_original: bool
 
-    def whole(self, what: str, all_file: Path | None, parts: Sequence[Path | None]) -> list[tuple[Path, Rows]] | None:
-        """The files that together have a line for each photograph, with the rows of their lines; None if missing."""
+    def whole(self, all_file: Path | None, parts: Sequence[Path | None]) -> list[tuple[Path, Rows]] | None:
+        """Return files that together have a line for each photograph, with their lines' rows; None if missing."""
         files = [path for path in parts if path is not None]
-        is_whole = len(files) == len(parts)
-        if all_file is not None and (self.is_original or not is_whole):
-            if not self.is_original:
-                raise InputError(f"{all_file}: {what} are in the order of Imagelist.txt, which is missing; add it.")
+        if all_file is not None and self.is_original:
             return [(all_file, np.arange(len(self.names), dtype=np.int64))]
-        if not is_whole:
-            return None
-        if self.listed is None:
-            raise InputError(
-                f"{files[0]}: {what} are divided into training and test, so TrainImagelist.txt and TestImagelist.txt "
-                "are needed to know their photographs."
-            )
-        return list(zip(files, self.listed, strict=True))
+        if len(files) == len(parts) and self.listed is not None:
+            return list(zip(files, self.listed, strict=True))
+        if all_file is not None or len(files) == len(parts):
+            lists = "Imagelist.txt" if all_file is not None else "TrainImagelist.txt and TestImagelist.txt"
+            raise InputError(f"it is in the order of {lists}, which is missing; add it.", where=all_file or files[0])
+        return None
 
 
 def _order(files: _Files) -> _Order:
-    everything = files.find("imagelist")
-    lists = [files.find(f"{part}imagelist") for part in _PARTS]
-    of_parts = [_names(path) for path in lists if path is not None]
+    everything = files.paths.get("imagelist")
+    of_parts = [_names(path) for path in files.pair("{}imagelist") if path is not None]
     if everything is None and len(of_parts) < len(_PARTS):
         raise files.missing("ImageList/Imagelist.txt, nor TrainImagelist.txt with TestImagelist.txt,")
     names = [name for some in of_parts for name in some] if everything is None else _names(everything)
-    row_of: dict[str, int] = {}
-    for row, name in enumerate(names):
-        if row_of.setdefault(name, row) != row:
-            raise InputError(f"photograph '{name}' is listed twice.", where=everything or files.folder)
+    row_of = {name: row for row, name in enumerate(names)}
+    if len(row_of) < len(names):
+        twice = next(name for row, name in enumerate(names) if row_of[name] != row)
+        raise InputError(f"photograph '{twice}' is listed twice.", where=everything or files.folder)
     if len(of_parts) < len(_PARTS):
         return _Order(names, [None] * len(names), None, True)
     parts: list[Part | None] = [None] * len(names)
-    listed = []
-    for part, path, of_part in zip(_PARTS, lists, of_parts, strict=True):
+    for part, of_part in zip(_PARTS, of_parts, strict=True):
         for name in of_part:
             if name not in row_of or parts[row_of[name]] is not None:
-                problem = "listed for training too" if name in row_of else "not in Imagelist.txt"
-                raise InputError(f"photograph '{name}' is {problem}.", where=path)
+                what = f"photograph '{name}' of {part} is not in Imagelist.txt, or is listed for training too."
+                raise InputError(what, where=files.folder)
             parts[row_of[name]] = part
-        listed.append(np.array([row_of[name] for name in of_part], dtype=np.int64))
     if None in parts:
-        raise InputError(f"photograph '{names[parts.index(None)]}' is neither for training nor test.", where=everything)
-    return _Order(names, parts, (listed[0], listed[1]), everything is not None)
+        what = f"photograph '{names[parts.index(None)]}' is neither for training nor test."
+        raise InputError(what, where=everything)
+    train, test = (np.array([row_of[name] for name in of_part], dtype=np.int64) for of_part in of_parts)
+    return _Order(names, parts, (train, test), everything is not None)
 
 
 def _names(path: Path) -> list[str]:
-    """Photographs such as ``actor/0001_2124494179.jpg``; the original separates folders by a backslash."""
-    names = [line.strip().replace("\\", "/") for line in _lines(path)]
+    """Read photographs such as ``actor/0001_2124494179.jpg``; the original separates folders by a backslash."""
+    names = [line.strip().replace("\\", "/") for line in read_lines(path)]
     if "" in names:
         raise InputError(f"line {names.index('') + 1} is empty; it must name a photograph.", where=path)
     return names
 
 
-def _lines(path: Path) -> list[str]:
-    return lines_of(text_of(read_bytes(path), path))
-
-
 def _only_concept(files: _Files, order: _Order) -> tuple[list[str], Rows, Rows]:
     """Names of the concepts; for each photograph the only one (-1: none or several), and how many it has."""
-    found = files.beginning(_LABELS)
-    # One of the concepts is called "train": Labels_train.txt is no part of another one.
-    of_parts = {name for name in found if name.removeprefix(_LABELS).endswith(tuple(f"_{part}" for part in _PARTS))}
-    stems = [name for name in found if name not in of_parts]
-    stems = sorted({*stems, *(name.rpartition("_")[0] for name in of_parts)})
+    found = sorted(name for name in files.paths if name.startswith(_LABELS))
+    # One of the concepts is called "train": Labels_train.txt is not a part of another one.
+    stems = sorted({re.sub(r"(?<=^labels_)(.+)_(train|test)$", r"\1", name) for name in found})
     if not stems:
         raise files.missing("Groundtruth/AllLabels/Labels_<concept>.txt (nor in TrainTestLabels)")
     concept = np.full(len(order.names), -1, dtype=np.int64)
     count = np.zeros(len(order.names), dtype=np.int64)
     for code, stem in enumerate(stems):
-        whole = order.whole("labels", files.find(stem), [files.find(f"{stem}_{part}") for part in _PARTS])
+        whole = order.whole(files.paths.get(stem), files.pair(f"{stem}_{{}}"))
         if whole is None:
             raise files.missing(f"{stem}_Train.txt with {stem}_Test.txt")
         for path, rows in whole:
@@ -235,18 +212,17 @@ def _only_concept(files: _Files, order: _Order) -> tuple[list[str], Rows, Rows]:
 
 def _tags(files: _Files, order: _Order) -> list[str]:
     """The tags of each photograph, joined by spaces."""
-    path = files.find("all_tags")
+    path = files.paths.get("all_tags")
     if path is not None:
         return _all_tags(path, order.names)
-    for name, ending, lists in _TAG_MATRICES:
-        whole = order.whole("tags", files.find(name), [files.find(f"{part}{ending}") for part in _PARTS])
+    for name, part, listed in _TAG_MATRICES:
+        whole = order.whole(files.paths.get(name), files.pair(part))
         if whole is None:
             continue
-        paths = [files.find(stem) for stem in lists]
-        listed = next((path for path in paths if path is not None), None)
-        if listed is None:
-            raise files.missing(f"{lists[0]}.txt, which names the columns of {whole[0][0].name},")
-        words = [line.strip() for line in _lines(listed) if line.strip()]
+        found = [files.paths[stem] for stem in listed if stem in files.paths]
+        if not found:
+            raise files.missing(f"{listed[0]}.txt, which names the columns of {whole[0][0].name},")
+        words = [line.strip() for line in read_lines(found[0]) if line.strip()]
         texts = [""] * len(order.names)
         for path, rows in whole:
             for start, block in _blocks(path, rows, len(words)):
@@ -281,13 +257,10 @@ def _all_tags(path: Path, names: list[str]) -> list[str]:
 def _features(files: _Files, order: _Order, name: str, wanted: Rows) -> NDArray[np.float32]:
     """``[wanted, dim]`` one of the low-level features."""
     low = f"normalized_{name.lower()}"
-    whole = order.whole("features", files.find(low), [files.find(f"{part}_{low}") for part in _PARTS])
+    whole = order.whole(files.paths.get(low), files.pair(f"{{}}_{low}"))
     if whole is None:
-        known = sorted({stem.rpartition("_")[2].upper() for stem in files.beginning("") if "normalized_" in stem})
-        there = f" (there are {', '.join(known)})" if known else ""
-        raise files.missing(
-            f"Low_Level_Features/Normalized_{name}.dat, nor Train_ and Test_Normalized_{name}.dat{there}"
-        )
+        known = sorted({stem.rpartition("_")[2].upper() for stem in files.paths if "normalized_" in stem})
+        raise files.missing(f"Low_Level_Features/Normalized_{name}.dat (there are {', '.join(known) or 'none'})")
     place = np.full(len(order.names), -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     found: NDArray[np.float32] | None = None

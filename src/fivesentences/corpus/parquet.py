@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fivesentences.documents import check_file
+from fivesentences.documents import check_file, parse_json
 from fivesentences.errors import InputError
+from fivesentences.storage import replacing
+
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError)
 
 
 def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) -> pa.Table:
@@ -19,7 +24,7 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
     Args:
         path: The file.
         cure: What to do about a damaged one, such as "make it again".
-        columns: Those to read; None: all. Absent ones are passed over.
+        columns: Columns to read; None: all. Absent ones are passed over.
 
     Raises:
         InputError: If it is missing or damaged, names a column twice, or holds text that is not UTF-8.
@@ -30,7 +35,7 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
         with pq.ParquetFile(path) as file:
             stored = file.read(columns)
         stored.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except _UNREADABLE as error:
         raise _unreadable(path, error, cure) from None
     names = stored.column_names
     if twice := [name for name in names if names.count(name) > 1]:
@@ -39,7 +44,7 @@ def read_parquet(path: Path | str, cure: str, columns: list[str] | None = None) 
 
 
 def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
-    """The table as pandas reads it.
+    """Convert a table to pandas.
 
     Args:
         stored: The table.
@@ -51,7 +56,7 @@ def frame_of(stored: pa.Table, path: Path | str, cure: str) -> pd.DataFrame:
     """
     try:
         frame: pd.DataFrame = stored.to_pandas()
-    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:  # such as metadata of other columns
+    except _UNREADABLE as error:  # such as metadata of other columns
         raise _unreadable(path, error, cure) from None
     return frame
 
@@ -73,6 +78,26 @@ def read_frame(path: Path | str, cure: str, columns: Iterable[str] = ()) -> pd.D
     return frame
 
 
+def write_labelled(stored: pa.Table, path: Path | str, key: bytes, label: dict[str, Any]) -> None:
+    """Write a parquet table with a JSON label in its schema; equal tables give equal bytes."""
+    labelled = stored.replace_schema_metadata({key: json.dumps(label).encode()})
+    with replacing(path) as temporary:
+        pq.write_table(labelled, temporary, compression="zstd")
+
+
+def label_of(stored: pa.Table, path: Path | str, key: bytes, form: int, cure: str) -> dict[str, Any]:
+    """Return the JSON label of a table that was written by ``write_labelled``.
+
+    Raises:
+        InputError: If it is damaged, or of another program or format.
+    """
+    label = parse_json((stored.schema.metadata or {}).get(key, b"{}"), f"{path}, label", cure)
+    found = label.get("format", "none") if isinstance(label, dict) else "none"
+    if found != form:
+        raise InputError(f"its format is {str(found)[:40]} but this version reads {form}", where=path, cure=cure)
+    return dict(label)
+
+
 def _unreadable(path: Path | str, error: Exception, cure: str) -> InputError:
-    lines = str(error).splitlines() or [type(error).__name__]
-    return InputError(f"{path} is not a readable parquet file ({lines[0][:200].rstrip('.')}); {cure}.")
+    reason = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+    return InputError(f"this is not a readable parquet file ({reason})", where=path, cure=cure)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fivesentences.corpus.assembly import Row, caption_at, corpus_of
-from fivesentences.corpus.table import Corpus
+from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 

@@ -122,10 +122,12 @@ class Photographs:
         wanted = PurePosixPath(filename.replace("\\", "/")).name
         close = [name for name in self._by_basename if wanted and _folded(name) == _folded(wanted)]
         if wanted in close:  # in another folder than the one that was named
-            hint: str | None = f"did you mean '{self._by_basename[wanted][0]}'?"
+            hint = f"did you mean '{self._by_basename[wanted][0]}'?"
+        elif close:
+            hint = similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?"
         else:
-            hint = (similar_name(Path(wanted), close[:1]) or f"did you mean '{close[0]}'?") if close else None
-        return f"there is no photograph '{filename}'{place}; {hint or 'add it, or remove its captions.'}"
+            hint = "add it, or remove its captions."
+        return f"there is no photograph '{filename}'{place}; {hint}"
 
     def _find(self, filename: str) -> tuple[Path, str]:
         found = self._matches(filename)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fivesentences.corpus.assembly import Row, caption_at, corpus_of
-from fivesentences.corpus.table import Corpus
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
+from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.documents import read_lines
 from fivesentences.errors import InputError
 
 CAPTIONS_PER_IMAGE = 5
@@ -51,18 +49,16 @@ def load_precomp(
 
 
 def precomp_folder(folder: Path | str, prefix: str | None) -> Path:
-    """The folder itself or, if it contains ``<prefix>_precomp``, that one."""
+    """Return the folder itself or, if it contains ``<prefix>_precomp``, that one."""
     within = Path(folder) / f"{prefix}_precomp"
     return within if prefix is not None and within.is_dir() else Path(folder)
 
 
 def _rows_of_split(caps: Path, ids: Path, split: str) -> list[Row]:
-    captions = lines_of(text_of(read_bytes(caps), caps.name))
+    captions = read_lines(caps)
     if len(captions) % CAPTIONS_PER_IMAGE:
-        raise InputError(
-            f"{caps}: {len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions per image; there is a line too few "
-            "or too many, so captions no longer belong to their images: fetch the file again."
-        )
+        what = f"{len(captions)} lines are not {CAPTIONS_PER_IMAGE} captions per image"
+        raise InputError(what, where=caps, cure="a line is missing or too many: fetch the file again")
     images = _image_ids(ids, len(captions), split)
     rows = []
     for line, text in enumerate(captions):
@@ -73,24 +69,17 @@ def _rows_of_split(caps: Path, ids: Path, split: str) -> list[Row]:
 
 
 def _image_ids(file: Path, n_captions: int, split: str) -> list[str]:
-    """One id per image; some releases repeat each id five times, and some lack the file."""
+    """Return one id per image; some releases repeat each id five times, and some lack the file."""
     n_images = n_captions // CAPTIONS_PER_IMAGE
     if not file.exists():
         return [f"{split}-{image}" for image in range(n_images)]
-    ids = [line.strip() for line in lines_of(text_of(read_bytes(file), file.name))]
-    if "" in ids:
-        raise InputError(f"{file}, line {ids.index('') + 1} is empty; it must be an image id.")
-    if len(ids) == n_images:
-        return ids
-    if len(ids) != n_captions:
+    ids = [line.strip() for line in read_lines(file)]
+    each = ids if len(ids) == n_images else ids[::CAPTIONS_PER_IMAGE]
+    if "" in ids or (each is not ids and ids != [image for image in each for _ in range(CAPTIONS_PER_IMAGE)]):
         raise InputError(
-            f"{file} has {len(ids)} ids but there are {n_captions} captions of {n_images} images; "
-            "a line is missing from one of the two files."
+            f"its {len(ids)} lines are not an id for each of {n_images} images, nor for each of {n_captions} captions, "
+            f"{CAPTIONS_PER_IMAGE} in a row",
+            where=file,
+            cure="a line is missing from one of the two files",
         )
-    for line, image_id in enumerate(ids):
-        if image_id != ids[line - line % CAPTIONS_PER_IMAGE]:
-            raise InputError(
-                f"{file}, line {line + 1}: '{image_id}' interrupts the {CAPTIONS_PER_IMAGE} lines of image "
-                f"'{ids[line - line % CAPTIONS_PER_IMAGE]}'; a line is missing."
-            )
-    return ids[::CAPTIONS_PER_IMAGE]
+    return each

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from fivesentences.corpus.parquet import frame_of, read_parquet
-from fivesentences.documents import check_text, parse_json
+from fivesentences.corpus.parquet import frame_of, label_of, read_parquet, write_labelled
+from fivesentences.documents import check_text
 from fivesentences.errors import InputError
-from fivesentences.storage import replacing
 
 #: The columns of a corpus's table, one row per caption; ``category`` alone may be missing.
 COLUMNS = ("image_id", "filename", "caption_id", "caption", "split", "category")
 OF_AN_IMAGE = ("filename", "split", "category")
 FORMAT = 1
-_METADATA = b"fivesentences.corpus"
+LONGEST_ID = 1000  # characters of an image's
+_METADATA, _CURE = b"fivesentences.corpus", "make it again"
+# Names of the same split in different releases; "restval" are the COCO validation images that Karpathy's split uses
+# for training.
+_SPLITS = {"val": "dev", "validation": "dev", "restval": "train"}
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Where str.splitlines() splits: tools that write one caption per line must not write additional lines.
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+
+
+class Row(NamedTuple):
+    """One caption; the fields are the columns of ``Corpus.table``."""
+
+    image_id: str
+    filename: str
+    caption_id: str
+    caption: str
+    split: str
+    category: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +75,16 @@ class Corpus:
         Raises:
             InputError: If the file is missing or damaged, or was written by another program or in a newer format.
         """
-        stored = read_parquet(path, "make it again")
-        name, read_as = _label_of(stored, path)
-        return cls(name, frame_of(stored, path, "make it again"), read_as)
+        stored = read_parquet(path, _CURE)
+        label = label_of(stored, path, _METADATA, FORMAT, _CURE)
+        return cls(label.get("name", ""), frame_of(stored, path, _CURE), _read_as(label, path))
 
     def write(self, path: Path | str) -> None:
         """Write one parquet table, whole or not at all; its schema has name, format version and ``read_as``."""
         label = {"format": FORMAT, "name": self.name} | ({"read_as": dict(self.read_as)} if self.read_as else {})
-        schema = pa.schema(
-            [pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS],
-            metadata={_METADATA: json.dumps(label).encode()},
-        )
-        stored = pa.Table.from_pandas(self.table, preserve_index=False).cast(schema.remove_metadata())
-        with replacing(path) as temporary:
-            pq.write_table(stored.replace_schema_metadata(schema.metadata), temporary, compression="zstd")
+        schema = pa.schema([pa.field(column, pa.string(), nullable=column == "category") for column in COLUMNS])
+        stored = pa.Table.from_pandas(self.table, preserve_index=False).cast(schema)
+        write_labelled(stored, path, _METADATA, label)
 
     def split(self, name: str) -> Corpus:
         """The images of one split, in file order.
@@ -154,8 +164,8 @@ class CorpusSizes:
         Raises:
             InputError: As raised by ``Corpus.read`` for a file that is missing, damaged or of another program.
         """
-        stored = read_parquet(path, "make it again", ["image_id", "split"])
-        _, read_as = _label_of(stored, path)
+        stored = read_parquet(path, _CURE, ["image_id", "split"])
+        read_as = _read_as(label_of(stored, path, _METADATA, FORMAT, _CURE), path)
         counted = stored.group_by("split").aggregate([("image_id", "count_distinct"), ("image_id", "count")])
         splits = [str(split) for split in counted["split"].to_pylist()]
         images, captions = (counted[f"image_id_{kind}"].to_pylist() for kind in ("count_distinct", "count"))
@@ -167,18 +177,55 @@ def clean_caption(text: str) -> str:
     return " ".join(text.split())
 
 
-def _label_of(stored: pa.Table, path: Path | str) -> tuple[Any, dict[str, str | int]]:
-    """The name in the schema of a stored corpus, and how it was read."""
-    label = parse_json((stored.schema.metadata or {}).get(_METADATA, b"{}"), f"{path}, label", "make it again")
-    found = label.get("format", "none") if isinstance(label, dict) else "none"
-    if found != FORMAT:
-        raise InputError(
-            f"{path}: the corpus format is {str(found)[:40]} but this version reads {FORMAT}; make the file again."
-        )
+def caption_at(text: str, where: str) -> str:
+    """Return a caption on one line.
+
+    Raises:
+        InputError: If it is blank or holds half of a surrogate pair; the sentence begins with ``where``.
+    """
+    caption = clean_caption(check_text(text, where))
+    if not caption:
+        raise InputError(f"{where} is empty; give the caption or leave the image out.")
+    return caption
+
+
+def split_named(name: str) -> str:
+    """Return ``train``, ``dev`` or ``test`` for the names that releases use; other names are kept."""
+    name = name.strip()
+    return _SPLITS.get(name, name)
+
+
+def check_image_id(image_id: str, where: Path | str) -> None:
+    """Check that a text can name an image in tables of features, in lists with one id per line, and as a file's name.
+
+    Raises:
+        InputError: If it is empty or very long, is not UTF-8, holds a control character, or is a path that leaves its
+            folder.
+    """
+    pure = PurePosixPath(image_id.replace("\\", "/"))
+    if not image_id.strip():
+        why = "is empty"
+    elif len(image_id) > LONGEST_ID:
+        why = f"has {len(image_id):,} characters"
+    elif any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in image_id):
+        why = "holds a control character or is not UTF-8"
+    elif pure.is_absolute() or ".." in pure.parts:
+        why = "is a path that leaves its folder"
+    else:
+        return
+    raise InputError(f"the image id {image_id[:60]!a} {why}", where=where, cure="rename the file or the id")
+
+
+def corpus_of(name: str, rows: list[Row]) -> Corpus:
+    """Make the corpus that consists of these captions."""
+    return Corpus(name, pd.DataFrame(rows, columns=list(COLUMNS), dtype=object))
+
+
+def _read_as(label: Mapping[str, Any], path: Path | str) -> dict[str, str | int]:
     read_as = label.get("read_as", {})
     if not isinstance(read_as, dict) or not all(type(value) in (str, int) for value in read_as.values()):
-        raise InputError("the label 'read_as' is damaged", where=path, cure="make the file again")
-    return label.get("name"), read_as
+        raise InputError("the label 'read_as' is damaged", where=path, cure=_CURE)
+    return read_as
 
 
 def _starts(image_ids: np.ndarray) -> np.ndarray:
@@ -189,76 +236,57 @@ def _starts(image_ids: np.ndarray) -> np.ndarray:
 
 
 def _checked(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The table in its canonical form, or an ``InputError`` that names the first wrong row."""
+    """Return the table in its canonical form, or raise an ``InputError`` that names the first wrong row."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"a corpus needs a name, but its name is {name!r}.")
-    missing = [column for column in COLUMNS if column not in table.columns]
-    unknown = [str(column) for column in table.columns if column not in COLUMNS]
-    if missing or unknown:
-        what = f"lacks the column '{missing[0]}'" if missing else f"has an unknown column '{unknown[0]}'"
-        raise InputError(f"the table of '{name}' {what}; the columns are {', '.join(COLUMNS)}.")
+    if differing := set(COLUMNS) ^ set(table.columns):
+        raise InputError(
+            f"the table of '{name}' lacks or should not have the column '{min(map(str, differing))}'; the columns are "
+            f"{', '.join(COLUMNS)}."
+        )
     if len(table) == 0:
         raise InputError(f"'{name}' has no images; a corpus needs at least one image with a caption.")
     table = table[list(COLUMNS)].reset_index(drop=True)
     for column in COLUMNS:
-        _check_texts(name, table, column)
+        absent = table[column].isna().tolist()
+        for row, value in enumerate(table[column].tolist()):
+            wrong = _wrong(column, None if absent[row] else value)
+            if wrong is not None:
+                raise _wrong_row(name, table, row, f"{column} {wrong}")
     table = table.astype(dict.fromkeys(COLUMNS, "str"))
-    _check_captions(name, table)
-    _check_images(name, table)
-    return table
-
-
-def _check_texts(name: str, table: pd.DataFrame, column: str) -> None:
-    values = table[column]
-    missing = values.isna().to_numpy(dtype=bool)
-    if column != "category" and missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InputError(f"'{name}', row {row}: {column} is missing{_beside(table, row, column)}.")
-    for row, value in enumerate(values.tolist()):
-        if missing[row]:
-            continue
-        if not isinstance(value, str):
-            raise InputError(f"'{name}', row {row}: {column} is {value!r}; it must be text.")
-        if column != "caption" and not value.strip():
-            raise InputError(f"'{name}', row {row}: {column} is empty{_beside(table, row, column)}.")
-        check_text(value, f"'{name}', row {row}, {column}")
-
-
-def _beside(table: pd.DataFrame, row: int, column: str) -> str:
-    return "" if column == "image_id" else f" (image '{table['image_id'].iloc[row]}')"
-
-
-def _check_captions(name: str, table: pd.DataFrame) -> None:
-    for row, caption in enumerate(table["caption"].tolist()):
-        wrong = "is empty" if not caption.strip() else "contains a line break" if _LINE_BREAK.search(caption) else None
-        if wrong:
-            image, caption_id = table["image_id"].iloc[row], table["caption_id"].iloc[row]
-            raise InputError(f"'{name}', row {row}: caption '{caption_id}' of image '{image}' {wrong}.")
-    twice = table["caption_id"].duplicated().to_numpy(dtype=bool)
-    if twice.any():
-        row = int(np.flatnonzero(twice)[0])
-        value = table["caption_id"].iloc[row]
-        raise InputError(f"'{name}', row {row}: caption_id '{value}' occurs twice; it must be unique.")
-
-
-def _check_images(name: str, table: pd.DataFrame) -> None:
     image_ids = table["image_id"].to_numpy()
     starts = _starts(image_ids)
     first_rows = np.flatnonzero(starts)
-    again = pd.Series(image_ids[first_rows]).duplicated().to_numpy(dtype=bool)
-    if again.any():
-        row = int(first_rows[np.flatnonzero(again)[0]])
-        raise InputError(
-            f"'{name}', row {row}: a caption of image '{image_ids[row]}' is apart from its others; "
-            "the captions of an image must be adjacent."
-        )
+    again = first_rows[pd.Series(image_ids[first_rows]).duplicated().to_numpy(dtype=bool)]
+    if len(again):
+        raise _wrong_row(name, table, int(again[0]), "the captions of an image must be adjacent")
+    twice = np.flatnonzero(table["caption_id"].duplicated().to_numpy(dtype=bool))
+    if len(twice):
+        row = int(twice[0])
+        raise _wrong_row(name, table, row, f"caption_id '{table['caption_id'].iloc[row]}' occurs twice")
     first_of = first_rows[np.cumsum(starts) - 1]
     for column in OF_AN_IMAGE:
-        values: Sequence[str] | np.ndarray = table[column].fillna("").to_numpy()
+        values = np.asarray(table[column].fillna("").to_numpy())
         differs = np.flatnonzero(np.asarray(values != values[first_of], dtype=bool))
         if len(differs):
             row = int(differs[0])
-            raise InputError(
-                f"'{name}', row {row}: {column} of image '{image_ids[row]}' is '{values[row]}' "
-                f"but '{values[first_of[row]]}' at its first caption; an image has one {column}."
-            )
+            first = values[first_of[row]]
+            raise _wrong_row(name, table, row, f"{column} is '{values[row]}' but '{first}' at its first caption")
+    return table
+
+
+def _wrong(column: str, value: object) -> str | None:
+    """Say what is wrong with a value, None if nothing is."""
+    if value is None:
+        return None if column == "category" else "is missing"
+    if not isinstance(value, str):
+        return f"is {value!r}; it must be text"
+    if not value.strip():
+        return "is empty"
+    if _SURROGATE.search(value):
+        return "holds half of a surrogate pair, which is not a character"
+    return "contains a line break" if column == "caption" and _LINE_BREAK.search(value) else None
+
+
+def _wrong_row(name: str, table: pd.DataFrame, row: int, what: str) -> InputError:
+    return InputError(f"'{name}', row {row} (image '{table['image_id'].iloc[row]}'): {what}.")

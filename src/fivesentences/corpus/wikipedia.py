@@ -1,22 +1,34 @@
-"""Wikipedia of SVCL: sections of featured articles with an image each (Rasiwasia et al. 2010)."""
+"""SVCL's Wikipedia: sections of featured articles with an image each (Rasiwasia et al. 2010)."""
 
 from __future__ import annotations
 
+import html
+import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments, Part
+from fivesentences.corpus.archives import entries, open_zip, read_entry
+from fivesentences.corpus.documents import PARTS, Documents, LoadedDocuments
 from fivesentences.corpus.matlab import read_mat
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, text_of
+from fivesentences.corpus.photographs import SUFFIXES
+from fivesentences.corpus.table import Corpus, Row, caption_at, corpus_of
+from fivesentences.documents import lines_of, read_lines, text_of
 from fivesentences.errors import InputError
 
-# Of training and test, in this order; rows follow the lists.
+# Matrices of training and test, in this order; rows follow the lists.
 IMAGES = ("I_tr", "I_te")
 TEXTS = ("T_tr", "T_te")
+LISTS = ("trainset_txt_img_cat.list", "testset_txt_img_cat.list")  # of the published parts, in the order of PARTS
+CATEGORIES = "categories.list"
+LARGEST_LIST = 4 << 20  # bytes; the original has a thirtieth of it
+LARGEST_ARTICLE = 4 << 20  # bytes; sections have some kB
+_BEGIN, _END = re.compile(r"<text(?:\s[^<>]*)?>"), "</text>"
+_TAG = re.compile(r"<[^<>]*>")
+_DECLARED = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories: Path) -> LoadedDocuments:
@@ -36,50 +48,78 @@ def load_wikipedia(features: Path, train_list: Path, test_list: Path, categories
         InputError: If a file is missing or damaged, a line is malformed, a category is unknown, or lists and features
             differ in length.
     """
-    names = [line.strip() for line in lines_of(text_of(read_bytes(categories), categories)) if line.strip()]
-    lines: list[tuple[Part, str, str, str]] = []
-    sizes = []
-    for part, path in zip(PARTS, (train_list, test_list), strict=True):
-        lines_here = lines_of(text_of(read_bytes(path), path))
-        of_part = [(part, *fields) for fields in documents_in_list(lines_here, path, names, categories.name)]
-        sizes.append(len(of_part))
-        lines += of_part
+    names = [line.strip() for line in read_lines(categories) if line.strip()]
+    of_parts = [_documents_in_list(read_lines(path), path, names) for path in (train_list, test_list)]
     matrices = read_mat(features, (*IMAGES, *TEXTS))
-    for name, matrix, size, path in zip(
-        (*IMAGES, *TEXTS), matrices, sizes * 2, (train_list, test_list) * 2, strict=True
-    ):
-        if len(matrix) != size:
-            raise InputError(f"{features}: {name} has {len(matrix):,} rows, but {path} has {size:,} lines; fetch both.")
-    vectors = []
+    for name, matrix, listed in zip((*IMAGES, *TEXTS), matrices, of_parts * 2, strict=True):
+        if len(matrix) != len(listed):
+            what = f"{name} has {len(matrix):,} rows, but its list has {len(listed):,} lines; fetch both."
+            raise InputError(what, where=features)
     for of_train, of_test in (matrices[:2], matrices[2:]):
         if of_train.shape[1] != of_test.shape[1]:
-            raise InputError(
-                f"{features}: training has {of_train.shape[1]} dimensions, test {of_test.shape[1]}; fetch it again."
-            )
-        vectors.append(np.concatenate([of_train, of_test]).astype(np.float64))
-    parts, texts, images, labels = zip(*lines, strict=True) if lines else ((), (), (), ())
+            what = f"training has {of_train.shape[1]} dimensions, test {of_test.shape[1]}; fetch it again."
+            raise InputError(what, where=features)
+    lines = [line for listed in of_parts for line in listed]
+    ids: dict[str, str] = {}  # the second of equal names gets "#2", and so on
+    seen: Counter[str] = Counter()
+    for text, _, _ in lines:
+        seen[text] += 1
+        ids[text if seen[text] == 1 else f"{text}#{seen[text]}"] = text.partition("-")[0]
     documents = Documents(
-        ids=_unique(texts),
-        categories=labels,
-        images=images,
+        ids=tuple(ids),
+        categories=tuple(category for _, _, category in lines),
+        images=tuple(image for _, image, _ in lines),
         texts=("",) * len(lines),
-        parts=parts,
-        articles=tuple(name.partition("-")[0] for name in texts),
+        parts=tuple(part for part, listed in zip(PARTS, of_parts, strict=True) for _ in listed),
+        articles=tuple(ids.values()),
     )
-    of_images, of_texts = vectors
+    of_images, of_texts = (np.concatenate(both).astype(np.float64) for both in (matrices[:2], matrices[2:]))
     return LoadedDocuments(documents, of_images, of_texts)
 
 
-def documents_in_list(
-    lines: Iterable[str], where: Path | str, names: Sequence[str], categories: str
-) -> list[tuple[str, str, str]]:
-    """Text, image and name of the category of each line of a list.
+def load_wikipedia_articles(archive: Path | str, name: str = "wikipedia") -> Corpus:
+    """Read ``wikipedia_dataset.zip``: its lists, ``texts/<text>.xml`` and ``images/<category>/<image>.jpg``.
+
+    Each document of the lists is an image with one caption, the text of its article's section; its id is the text's
+    name, which begins with that of the article, up to a "-". The published parts are the splits ``train`` and ``test``.
+    Folders above these names do not matter.
+
+    Only what stands between ``<text>`` and ``</text>`` is read, with tags left out and character references replaced
+    once. No XML parser is involved, so that no entity is ever expanded; bytes that are not UTF-8 become U+FFFD.
 
     Args:
-        lines: Of the list: names of text and image and number of the category, by tabs.
-        where: What to call the list in an error.
+        archive: The archive; it is read in place.
+        name: What to call the corpus.
+
+    Raises:
+        InputError: If the archive is missing, damaged or unsafe, lacks a list, a text or an image, or a list has a
+            malformed line; or if a text is too large, declares a document type or entities, or has no words.
+    """
+    path = Path(archive)
+    with open_zip(path) as opened:
+        inside = entries(opened)
+        names = [line.strip() for line in _lines(opened, inside, CATEGORIES) if line.strip()]
+        texts, images = _by_name(inside, {".xml"}), _by_name(inside, SUFFIXES)
+        rows = []
+        for part, of_part in zip(PARTS, LISTS, strict=True):
+            where = f"{path.name}: {of_part}"
+            for text, image, category in _documents_in_list(_lines(opened, inside, of_part), where, names):
+                if text not in texts or image not in images:
+                    missing = f"texts/{text}.xml" if text not in texts else f"images/{category}/{image}.jpg"
+                    raise InputError(f"{where} names '{missing}', which the archive lacks; fetch it again.")
+                entry = texts[text]
+                words = _words_of(read_entry(opened, entry, LARGEST_ARTICLE), f"{path.name}: '{entry}'")
+                rows.append(Row(text, images[image], text, words, part, category))
+    return corpus_of(name, rows)
+
+
+def _documents_in_list(lines: Iterable[str], where: Path | str, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return text, image and name of the category of each line of a list.
+
+    Args:
+        lines: Lines of the list: names of text and image and number of the category, by tabs.
+        where: Name of the list for errors.
         names: Names of the categories, in the order of their numbers.
-        categories: What to call the file of these names in an error.
 
     Raises:
         InputError: If a line is malformed or its category is unknown.
@@ -87,22 +127,41 @@ def documents_in_list(
     found = []
     for number, line in enumerate(lines, 1):
         fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != 3 or not all(fields) or not fields[0].partition("-")[0]:
-            raise InputError(f"{where}, line {number} is '{line[:60]}'; expected <text><tab><image><tab><category>.")
-        text, image, code = fields
-        if not (code.isascii() and code.isdigit() and len(code) < 10 and 1 <= int(code) <= len(names)):
+        text, image, code = fields if len(fields) == 3 else ("", "", "")
+        is_number = re.fullmatch(r"[0-9]{1,9}", code) is not None
+        if not (text.partition("-")[0] and image and is_number and 1 <= int(code) <= len(names)):
             raise InputError(
-                f"{where}, line {number}: the category is '{code[:20]}', but {categories} names 1 to {len(names)}."
+                f"line {number} is '{line[:60]}'; expected <text><tab><image><tab><category from 1 to {len(names)}>.",
+                where=where,
             )
         found.append((text, image, names[int(code) - 1]))
     return found
 
 
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    """The names; the second of equal ones gets "#2", and so on."""
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return tuple(found)
+def _lines(archive: zipfile.ZipFile, inside: list[str], filename: str) -> list[str]:
+    found = [name for name in inside if PurePosixPath(name).name == filename]
+    if len(found) != 1:
+        shown = Path(str(archive.filename)).name
+        raise InputError(f"{shown} has {len(found)} files named {filename}, and must have one; fetch it again.")
+    return lines_of(text_of(read_entry(archive, found[0], LARGEST_LIST), filename))
+
+
+def _by_name(inside: list[str], suffixes: frozenset[str] | set[str]) -> dict[str, str]:
+    """Index entries with these suffixes by their names without folder and suffix; of several, the first."""
+    found: dict[str, str] = {}
+    for name in inside:
+        pure = PurePosixPath(name)
+        if pure.suffix.lower() in suffixes:
+            found.setdefault(pure.stem, name)
+    return found
+
+
+def _words_of(data: bytes, where: str) -> str:
+    """Return the text of an article on one line."""
+    content = data.decode("utf-8", errors="replace")
+    if _DECLARED.search(content):
+        raise InputError(f"{where} declares a document type or entities, which no article has; it is refused.")
+    begin, end = _BEGIN.search(content), content.rfind(_END)
+    if begin is None or end < begin.end():
+        raise InputError(f"{where} has no <text>; fetch the archive again.")
+    return caption_at(html.unescape(_TAG.sub(" ", content[begin.end() : end])), f"{where}: <text>")

@@ -3,12 +3,16 @@
 Importing this needs neither torch nor a library of models; loading an encoder does.
 """
 
-from fivesentences.encoders.embedding import Run, embed
-from fivesentences.encoders.encoder import Encoder, Settings
-from fivesentences.encoders.folder import EmbeddingFolder, is_embedding_folder
-from fivesentences.encoders.loading import load_encoder
-from fivesentences.encoders.naming import EncoderName, parse_encoder
-from fivesentences.encoders.subject import CaptionedImages
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
+
+if TYPE_CHECKING:
+    from fivesentences.encoders.embedding import Run, embed
+    from fivesentences.encoders.encoder import Encoder, Settings, load_encoder
+    from fivesentences.encoders.folder import EmbeddingFolder, is_embedding_folder
+    from fivesentences.encoders.naming import EncoderName, parse_encoder
+    from fivesentences.encoders.subject import CaptionedImages
 
 __all__ = [
     "CaptionedImages",
@@ -22,3 +26,14 @@ __all__ = [
     "load_encoder",
     "parse_encoder",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "embedding": ("Run", "embed"),
+        "encoder": ("Encoder", "Settings", "load_encoder"),
+        "folder": ("EmbeddingFolder", "is_embedding_folder"),
+        "naming": ("EncoderName", "parse_encoder"),
+        "subject": ("CaptionedImages",),
+    },
+)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ from fivesentences.encoders.folder import (
 )
 from fivesentences.encoders.subject import CaptionedImages
 from fivesentences.errors import InputError
-from fivesentences.features.chunks import Chunks
-from fivesentences.features.identity import contents_of, digest_of, fingerprint_of
+from fivesentences.features.files import writing_npy
+from fivesentences.features.unfinished import FinishedParts, contents_of, digest_of, fingerprint_of
+from fivesentences.storage import replacing
 
 # Rows: what a killed run loses at most, and how often the bar moves.
 IMAGES_PER_CHUNK, CAPTIONS_PER_CHUNK = 64, 512
@@ -99,95 +101,93 @@ def embed(
         raise InputError("it is a file; embeddings are written into a folder.", where=out)
     out.mkdir(parents=True, exist_ok=True)
 
-    chunks = Chunks(out / CAPTIONS, {**note, **of_captions}, len(subject.captions), CAPTIONS_PER_CHUNK)
-    _fill(
-        chunks,
-        f"captions by {name}",
-        lambda rows: subject.captions[rows],
-        lambda texts: _in_batches(encoder.captions, texts, run.batch_size),
-        lambda row: f"caption {row + 1} ({subject.captions[row][:60]!r})",
-    )
-    truncated = sum(
-        encoder.truncated(subject.captions[start : start + CAPTIONS_PER_CHUNK])
-        for start in range(0, len(subject.captions), CAPTIONS_PER_CHUNK)
-    )
-    treated: Counter[str] = Counter()
-    of_pixels = Chunks(out / IMAGES, {**note, **of_images}, len(subject.filenames), IMAGES_PER_CHUNK)
-    with ThreadPoolExecutor(run.workers) as pool:
-        reader = _Reader(encoder, photographs, subject.filenames, treated, pool, of_pixels)
-        _fill(
-            of_pixels,
-            f"images by {name}",
-            reader.images,
-            lambda images: _in_batches(encoder.images, images, run.batch_size),
-            lambda row: f"image '{subject.filenames[row]}'",
-        )
-    if treated:
-        print(f"Of the photographs: {decoding.words_of(treated)}.", file=sys.stderr, flush=True)
-
-    for one in (chunks, of_pixels):
-        one.assemble()
-    texts = write_texts(out, subject)
-    made = {"truncated": truncated, "identity": identity, "fivesentences": fivesentences.__version__}
-    folder = write_note(out, subject, {**note, **made}, texts)
-    for one in (chunks, of_pixels):
-        one.remove()
+    parts = {
+        CAPTIONS: FinishedParts(out / CAPTIONS, {**note, **of_captions}),
+        IMAGES: FinishedParts(out / IMAGES, {**note, **of_images}),
+    }
+    with parts[CAPTIONS], parts[IMAGES]:
+        chunks = _chunks(len(subject.captions), CAPTIONS_PER_CHUNK)
+        with _bar(f"captions by {name}", parts[CAPTIONS], chunks) as (missing, bar):
+            for rows in missing:
+                vectors = _in_batches(encoder.captions, subject.captions[rows], run.batch_size)
+                named = [f"caption {row + 1} ({subject.captions[row][:60]!r})" for row in range(rows.start, rows.stop)]
+                parts[CAPTIONS].save(_name(rows), vectors=_unit(vectors, named))
+                bar.advance(len(named))
+        _write(out / CAPTIONS, parts[CAPTIONS], chunks)
+        truncated = sum(encoder.truncated(subject.captions[rows]) for rows in chunks)
+        treated: Counter[str] = Counter()
+        chunks = _chunks(len(subject.filenames), IMAGES_PER_CHUNK)
+        with _bar(f"images by {name}", parts[IMAGES], chunks) as (missing, bar):
+            names = [subject.filenames[rows] for rows in missing]
+            for rows, prepared in zip(
+                missing, _prepared(encoder, photographs, names, run.workers, treated), strict=True
+            ):
+                vectors = _in_batches(encoder.images, prepared, run.batch_size)
+                named = [f"image '{filename}'" for filename in subject.filenames[rows]]
+                parts[IMAGES].save(_name(rows), vectors=_unit(vectors, named))
+                bar.advance(len(named))
+        _write(out / IMAGES, parts[IMAGES], chunks)
+        if treated:
+            print(f"Of the photographs: {decoding.words_of(treated)}.", file=sys.stderr, flush=True)
+        texts = write_texts(out, subject)
+        made = {"truncated": truncated, "identity": identity, "fivesentences": fivesentences.__version__}
+        folder = write_note(out, subject, {**note, **made}, texts)
+        for one in parts.values():
+            one.remove()
     return folder
 
 
-def _fill(
-    chunks: Chunks,
-    description: str,
-    read: Callable[[slice], Sequence[Any]],
-    describe: Callable[[Sequence[Any]], npt.NDArray[np.float32]],
-    named: Callable[[int], str],
-) -> None:
-    """Make the chunks that are missing."""
-    missing = chunks.missing()
-    done = chunks.rows - sum(rows.stop - rows.start for rows in map(chunks.rows_of, missing))
-    with Bar(description, chunks.rows, done) as bar:
-        for chunk in missing:
-            rows = chunks.rows_of(chunk)
-            items = read(rows)
-            chunks.save(chunk, _unit(describe(items), rows.start, named))
-            bar.advance(len(items))
+def _chunks(count: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-class _Reader:
-    """Prepares the images of a chunk, and those of the next one while the encoder is busy."""
+def _name(rows: slice) -> str:
+    return f"{rows.start:08d}"
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        photographs: Photographs,
-        filenames: Sequence[str],
-        treated: Counter[str],
-        pool: ThreadPoolExecutor,
-        chunks: Chunks,
-    ):
-        self._encoder, self._photographs, self._filenames, self._treated = encoder, photographs, filenames, treated
-        self._pool = pool
-        self._left = [chunks.rows_of(chunk) for chunk in chunks.missing()]
-        self._begun: list[list[Future[tuple[Any, Counter[str]]]]] = []
 
-    def images(self, rows: slice) -> list[Any]:
-        """The prepared images of the chunk whose turn it is; those of the next one are begun."""
-        while self._left and len(self._begun) < 2:
-            names = self._filenames[self._left.pop(0)]
-            self._begun.append([self._pool.submit(self._prepared, name) for name in names])
+@contextmanager
+def _bar(description: str, parts: FinishedParts, chunks: Sequence[slice]) -> Iterator[tuple[list[slice], Bar]]:
+    """Yield the chunks that are missing, and a bar that counts rows."""
+    missing = [rows for rows in chunks if _name(rows) not in parts]
+    total = chunks[-1].stop
+    with Bar(description, total, total - sum(rows.stop - rows.start for rows in missing)) as bar:
+        yield missing, bar
+
+
+def _prepared(
+    encoder: Encoder,
+    photographs: Photographs,
+    chunks: Sequence[Sequence[str]],
+    workers: int,
+    treated: Counter[str],
+) -> Iterator[list[Any]]:
+    """Yield the prepared images of each chunk; those of the next one are prepared while the encoder is busy."""
+
+    def prepared(name: str) -> tuple[Any, Counter[str]]:
+        counted: Counter[str] = Counter()
+        return encoder.prepare(photographs.decoded(name, counted)), counted
+
+    with ThreadPoolExecutor(workers) as pool:
+        begun: deque[list[Future[tuple[Any, Counter[str]]]]] = deque()
         try:
-            made = [future.result() for future in self._begun.pop(0)]
+            for place in range(len(chunks)):
+                for names in chunks[place + len(begun) : place + 2]:
+                    begun.append([pool.submit(prepared, name) for name in names])
+                made = [future.result() for future in begun.popleft()]
+                for _, counted in made:
+                    treated.update(counted)
+                yield [image for image, _ in made]
         except BaseException:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
-        assert len(made) == rows.stop - rows.start
-        for _, treated in made:
-            self._treated.update(treated)
-        return [image for image, _ in made]
 
-    def _prepared(self, name: str) -> tuple[Any, Counter[str]]:
-        treated: Counter[str] = Counter()
-        return self._encoder.prepare(self._photographs.decoded(name, treated)), treated
+
+def _write(out: Path, parts: FinishedParts, chunks: Sequence[slice]) -> None:
+    """Write the vectors of all chunks as one array, whole or not at all."""
+    dim = parts.load(_name(chunks[0]))["vectors"].shape[1]
+    with replacing(out) as temporary, writing_npy(temporary, (chunks[-1].stop, dim), np.float32) as append:
+        for rows in chunks:
+            append(parts.load(_name(rows))["vectors"])
 
 
 def _in_batches(
@@ -196,8 +196,8 @@ def _in_batches(
     return np.concatenate([describe(items[start : start + size]) for start in range(0, len(items), size)])
 
 
-def _unit(rows: npt.NDArray[np.float32], first: int, named: Callable[[int], str]) -> npt.NDArray[np.float32]:
-    """Rows scaled to length 1.
+def _unit(rows: npt.NDArray[np.float32], named: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Scale rows to length 1.
 
     Raises:
         InputError: If a row is zero or not finite, so that it has no direction.
@@ -208,7 +208,7 @@ def _unit(rows: npt.NDArray[np.float32], first: int, named: Callable[[int], str]
         row = int(bad.argmax())
         what = "is zero" if lengths[row, 0] == 0 else "is not finite"
         raise InputError(
-            f"the vector of {named(first + row)} {what}",
+            f"the vector of {named[row]} {what}",
             cure="the weights are damaged, or the precision is too low: try float32",
         )
     unit: npt.NDArray[np.float32] = (rows / lengths).astype(np.float32)

@@ -6,16 +6,19 @@ import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from fivesentences.config.types import Precision
+from fivesentences.encoders.naming import PLACE, EncoderName
 from fivesentences.errors import InputError, need
 
-PLACE = "{}"  # of the caption in a prompt
+if TYPE_CHECKING:
+    from fivesentences.encoders.spec import EncoderSpec
+
 EXTRA = "encoders"
 
 
@@ -52,6 +55,11 @@ class Settings:
         if self.max_length is not None and self.max_length < 3:
             raise InputError(f"max_length is {self.max_length}; a caption with its special tokens has at least 3.")
 
+    @classmethod
+    def of(cls, spec: EncoderSpec, device: str) -> Settings:
+        """Settings of an encoder of a study on a device."""
+        return cls(device, spec.precision, spec.prompt, spec.max_length, spec.revision)
+
     def prompted(self, captions: Sequence[str]) -> list[str]:
         """Captions within the prompt."""
         return [self.prompt.replace(PLACE, caption) for caption in captions]
@@ -80,15 +88,51 @@ class Encoder(Protocol):
         """How many of these captions, within the prompt, are longer than the model reads."""
 
 
+def load_encoder(name: EncoderName, settings: Settings, sha256: str | None = None) -> Encoder:
+    """Load an encoder; nothing that a model brings along is run.
+
+    Weights are read from safetensors, or by ``torch.load`` with ``weights_only``; ``trust_remote_code`` is never set.
+
+    Args:
+        name: Which one.
+        settings: How to run it.
+        sha256: What the SHA-256 of its weights must be (of the file, or of the list of files).
+
+    Raises:
+        InputError: If its library is not installed, it cannot be found or loaded, is no dual encoder, or has other
+            weights.
+    """
+    encoder = _loaded(name, settings)
+    found = encoder.facts["weights_sha256"]
+    if sha256 is not None and sha256.lower() != found:
+        raise InputError(f"the SHA-256 of the weights of {name} is {found}, not {sha256}; these are other weights.")
+    return encoder
+
+
+def _loaded(name: EncoderName, settings: Settings) -> Encoder:
+    if name.library == "open_clip":
+        from fivesentences.encoders.of_open_clip import OpenClipEncoder
+
+        return OpenClipEncoder(name, settings)
+    if name.library == "transformers":
+        from fivesentences.encoders.of_transformers import TransformersEncoder
+
+        return TransformersEncoder(name, settings)
+    from fivesentences.encoders.of_sentence_transformers import SentenceTransformersEncoder
+
+    return SentenceTransformersEncoder(name, settings)
+
+
 @contextmanager
 def inference(settings: Settings) -> Iterator[None]:
     """No gradients, the precision that was asked for, and no TF32 where that is float32."""
     import torch
 
+    from fivesentences.features.exactness import exact
+
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[settings.precision]
     with (
-        torch.inference_mode(),
-        torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False, allow_tf32=False),
+        exact(),
         torch.autocast(settings.device, dtype=dtype, enabled=settings.precision != "float32"),
     ):
         yield

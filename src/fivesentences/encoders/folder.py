@@ -6,18 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
 from fivesentences.documents import check_file, read_formatted
-from fivesentences.encoders.subject import CaptionedImages
 from fivesentences.errors import InputError
 from fivesentences.semantics.caption_file import read_captions
 from fivesentences.semantics.phi_file import captions_sha256, pairing_sha256
 from fivesentences.storage import inside, replacing, sha256_of, write_json, write_lines
+
+if TYPE_CHECKING:
+    from fivesentences.encoders.subject import CaptionedImages
 
 FORMAT = "fivesentences.embeddings 1"
 NOTE, IMAGES, CAPTIONS, PAIRING = "embed.json", "images.npy", "captions.npy", "image_of_caption.txt"

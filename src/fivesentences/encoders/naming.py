@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from fivesentences.errors import InputError, did_you_mean
 
+PLACE = "{}"  # of the caption in a prompt
 Library = Literal["open_clip", "transformers", "sentence_transformers"]
 # How people write them elsewhere.
 _ALIASES = {"openclip": "open_clip", "open-clip": "open_clip", "hf": "transformers", "huggingface": "transformers",

@@ -7,8 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from fivesentences.config.types import Count, Precision, Sha256, Strict
-from fivesentences.encoders.encoder import PLACE, Settings
-from fivesentences.encoders.naming import parse_encoder
+from fivesentences.encoders.naming import PLACE, parse_encoder
 from fivesentences.errors import InputError
 
 
@@ -29,19 +28,10 @@ class EncoderSpec(Strict):
         return self.encoder.partition(":")[2]
 
     @property
-    def setting(self) -> str:
-        """What its time depends on, such as ``open_clip:ViT-B-32/openai, float32, batch 32``."""
-        return ", ".join([self.encoder, self.precision, f"batch {self.batch_size}"])
-
-    @property
     def is_local(self) -> bool:
         """Whether its weights are files of the user, so that nothing needs to be fetched."""
         name = parse_encoder(self.encoder)
         return Path(name.model).is_dir() or (name.weights is not None and Path(name.weights).is_file())
-
-    def settings(self, device: str) -> Settings:
-        """How it is loaded to compute on a device."""
-        return Settings(device, self.precision, self.prompt, self.max_length, self.revision)
 
     @field_validator("encoder")
     @classmethod

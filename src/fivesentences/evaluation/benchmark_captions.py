@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.config import Catalogue, CatalogueData
+from fivesentences.config.datasets import Catalogue, CatalogueData, CatalogueLoader
 from fivesentences.corpus import Corpus, load, take_captions
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.protocols import protocol_named
 
-# The dataset of the catalogue that each protocol is about, how it is read, and which of its files holds captions.
-_FLICKR8K = ("flickr8k", CatalogueData(loader="flickr8k"), "text")
-_FLICKR30K = ("flickr30k", CatalogueData(loader="karpathy"), "captions")
-_COCO = ("coco", CatalogueData(loader="karpathy"), "captions")
-SOURCES = {
-    "flickr8k": _FLICKR8K,
-    "f30k": _FLICKR30K,
-    "coco-5k": _COCO,
-    "coco-1k-5fold": _COCO,
-    "coco-1k-first": _COCO,
+# How each dataset of the catalogue is read, and which of its files holds captions.
+SOURCES: dict[str, tuple[CatalogueLoader, str]] = {
+    "flickr8k": ("flickr8k", "text"),
+    "flickr30k": ("karpathy", "captions"),
+    "coco": ("karpathy", "captions"),
 }
 
 
@@ -41,7 +36,8 @@ def benchmark_split(protocol: str, split: str, catalogue: Catalogue, folders: Se
             or the test split has not the protocol's number of images and captions.
     """
     expected = protocol_named(protocol)
-    dataset, data, kind = SOURCES[protocol]
+    dataset = expected.dataset
+    loader, kind = SOURCES[dataset]
     (file,) = files_to_read(catalogue, dataset, kind, [split], folders)
     path = next((folder / file for folder in folders if (folder / file).is_file()), None)
     if path is None:
@@ -51,7 +47,8 @@ def benchmark_split(protocol: str, split: str, catalogue: Catalogue, folders: Se
             f"the captions of {protocol} are in {file}, which is not below {places}",
             cure=Cure(f"{fetch}, or pass another folder", f"{fetch}, or name a folder with copies by --mirror"),
         )
-    corpus = take_captions(load(dataset, data, path).split(split), expected.captions // expected.images)
+    whole = load(dataset, CatalogueData(loader=loader), path).split(split)
+    corpus = take_captions(whole, expected.captions // expected.images)
     found = (corpus.n_images, corpus.n_captions)
     if split == "test" and found != expected.split:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Runs of category retrieval -> their numbers: mean average precision in four readings, and what training recorded."""
+"""Runs of category retrieval -> mean average precision in four readings, what training recorded, a plane of t-SNE."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ from fivesentences.corpus.divisions import read_division
 from fivesentences.corpus.documents import Documents, read_documents
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
-from fivesentences.evaluation.recorded import read_recorded
-from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes
-from fivesentences.metrics.chance import expected_average_precision
-from fivesentences.metrics.ranking import QueryBlock
-from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.storage import replacing
+from fivesentences.evaluation.tidy import read_recorded, typed_frame, write_table
+from fivesentences.metrics.category import CategoryReader, Cutoff, category_codes, expected_average_precision
+from fivesentences.metrics.ranking import QueryBlock, read_rankings
+from fivesentences.study.runs import PlacedRun, SubspaceRun
 
 DIRECTIONS: tuple[Direction, ...] = ("i2t", "t2i")
 CHANCE = "mAP by chance"
@@ -47,6 +44,9 @@ PER_QUERY = {metric: metric.replace("mAP", "average_precision") for metric in RE
 HISTORY = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "validation_loss": "float64"}
 HISTORY |= {"validation_map": "float64", "alpha": "float64", "mean_margin": "float64"}
 MARGINS = {"epoch": "int64", "anchor": "str", "negative": "str", "mean_margin": "float64", "pairs": "int64"}
+
+PERPLEXITY = 30.0
+PROJECTION_COLUMNS = {"document": "str", "category": "str", "modality": "str", "x": "float64", "y": "float64"}
 
 SubspaceTable = Literal["metrics", "queries", "histories", "category_margins"]
 # Columns of each table of a job, with their types.
@@ -214,12 +214,7 @@ def evaluate_subspace_runs(
 
 def write_subspace_table(frames: Sequence[pd.DataFrame], out: Path, columns: Mapping[str, str]) -> None:
     """Write some lines as one parquet file whose columns have these types, whether or not there are lines."""
-    none = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
-    filled = [frame for frame in frames if len(frame)]
-    whole = pd.concat(filled, ignore_index=True) if filled else none
-    further = [name for name in whole.columns if name not in columns]
-    with replacing(out) as temporary:
-        whole.reindex(columns=[*columns, *further]).astype(dict(columns)).to_parquet(temporary, index=False)
+    write_table(typed_frame(frames, columns), out)
 
 
 def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataFrame:
@@ -232,12 +227,9 @@ def read_subspace_table(files: Iterable[Path], table: SubspaceTable) -> pd.DataF
     Raises:
         InputError: If a file is missing or is another table.
     """
-    columns, frames = TABLES[table], []
-    for file in files:
-        frames.append(read_frame(file, "evaluate the runs again", columns))
-    if not frames:
-        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
-    return pd.concat(frames, ignore_index=True)
+    columns = TABLES[table]
+    frames = [read_frame(file, "evaluate the runs again", columns) for file in files]
+    return pd.concat(frames, ignore_index=True) if frames else typed_frame([], columns)
 
 
 def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -257,3 +249,63 @@ def _evaluated(placed: PlacedRun, documents: Documents) -> tuple[pd.DataFrame, p
             about = {"selection": selection, "direction": direction, "document": ids, "category": categories}
             queries.append(pd.DataFrame(about | columns))
     return pd.concat(values), pd.concat(queries)
+
+
+# --- on a plane ---------------------------------------------------------------------------------------------
+
+
+def projected(vectors: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """t-SNE (van der Maaten and Hinton 2008) of unit vectors, begun at their first two principal components.
+
+    Between unit vectors the Euclidean distance orders as the cosine does. The perplexity is 30, and less for fewer
+    than 91 vectors: a third of the others.
+
+    Args:
+        vectors: ``[vectors, dimensions]``, at least four, finite; a vector of zeros stays where it is.
+        seed: Of scikit-learn.
+
+    Returns:
+        ``[vectors, 2]``; zeros if all directions are equal.
+
+    Raises:
+        InputError: If there are fewer than four vectors, or a value is not finite.
+    """
+    from sklearn.manifold import TSNE  # a second, and only here
+
+    values = np.asarray(vectors, dtype=np.float64)
+    if values.ndim != 2 or len(values) < 4:
+        raise InputError(f"vectors are {list(values.shape)}; give [vectors, dimensions] with four vectors or more.")
+    if not np.isfinite(values).all():
+        raise InputError("vectors hold a value that is not finite; train the run again with a smaller learning rate.")
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    units = values / np.where(norms > 0, norms, 1.0)
+    if np.allclose(units, units[0], rtol=0, atol=1e-12):  # without a principal component scikit-learn would crash
+        return np.zeros((len(units), 2))
+    if units.shape[1] == 1:  # principal components are two
+        units = np.hstack([units, np.zeros_like(units)])
+    perplexity = min(PERPLEXITY, (len(units) - 1) / 3)
+    found = TSNE(init="pca", perplexity=perplexity, random_state=seed, n_jobs=1).fit_transform(units)
+    return np.asarray(found, dtype=np.float64)
+
+
+def write_projection(run: PlacedRun, *, documents: Path, selection: Selection, out: Path) -> None:
+    """Write where the image and the text of every test document of a run lie, as parquet with ``PROJECTION_COLUMNS``.
+
+    Args:
+        run: The run.
+        documents: The parquet file of the documents.
+        selection: Which epoch's weights.
+        out: The parquet file.
+
+    Raises:
+        InputError: If a file is missing or wrong, or vectors do not fit the division.
+    """
+    table = read_documents(documents)
+    test = read_division(run.division, table).test
+    places = projected(np.concatenate(read_vectors(run, selection, len(test))))
+    about = {
+        "document": [table.ids[place] for place in test] * 2,
+        "category": [table.categories[place] for place in test] * 2,
+        "modality": ["image"] * len(test) + ["text"] * len(test),
+    }
+    write_subspace_table([pd.DataFrame(about | {"x": places[:, 0], "y": places[:, 1]})], out, PROJECTION_COLUMNS)

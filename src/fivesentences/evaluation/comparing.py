@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import metric_of
 from fivesentences.errors import Argument, InputError
 from fivesentences.evaluation.protocols import checked_gallery, parts_of, protocol_named
 from fivesentences.metrics import Evaluation, Evaluator, QueryValues
 from fivesentences.metrics.comparison import RESAMPLES, PairedTest, holm, paired_tests
-from fivesentences.metrics.registry import metric_of
 from fivesentences.metrics.result import GALLERY_COLUMNS, about_of, sentences
 from fivesentences.metrics.values import KEYS as ALL_KEYS
 from fivesentences.retrieval.arguments import checked_choices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.evaluation.matrix_files import read_matrix
 from fivesentences.evaluation.protocols import Protocol
 from fivesentences.retrieval.blocks import COLUMNS_PER_BLOCK
 from fivesentences.retrieval.cosine import cosine_of_rows
 from fivesentences.retrieval.gallery import Gallery, Source
-from fivesentences.retrieval.rescoring import PER_DIRECTION, TRANSDUCTIVE
 from fivesentences.semantics.caption_file import read_captions, read_pairing
 from fivesentences.semantics.phi_file import captions_sha256, note_beside, pairing_sha256, read_note
 from fivesentences.semantics.registry import check_whole, needs_tuples, prepare
 from fivesentences.semantics.scoring import matrix_of
-from fivesentences.storage import sha256_of, write_json
+from fivesentences.storage import sha256_of
 
 _LARGEST_CAPTION_FILE = 100_000_000  # bytes: larger files beside a phi are not searched for its captions
 
@@ -90,7 +88,7 @@ def read_scores(
     """
     rows = read_matrix(similarity)
     if text is None:
-        return rows.T if transposed else rows, _notes_on_rescoring(similarity)
+        return rows.T if transposed else rows, []
     matrix, often = cosine_of_rows(rows, read_matrix(text), similarity, text)
     repeated = f" {similarity.name} has every image {often} times; one of each was taken." if often > 1 else ""
     return matrix, [f"Cosine similarity of embeddings of {rows.shape[1]} dimensions.{repeated}"]
@@ -259,58 +257,3 @@ def _note_beside(path: Path) -> dict[str, Any] | None:
         return read_note(beside)
     except InputError:
         return None
-
-
-# --- re-scored similarities ---------------------------------------------------------------------------------
-
-
-def note_rescoring(out: Path, made_of: Path, method: str, settings: Mapping[str, Any], direction: str) -> str:
-    """Note beside a re-scored similarity how it was made, so that ``read_gallery`` can say so.
-
-    Args:
-        out: The re-scored matrix, which has been written.
-        made_of: The similarity that it was made of.
-        method: A name in ``retrieval.INFERENCE``.
-        settings: Of the method.
-        direction: The queries that it was made for, which counts for some methods alone.
-
-    Returns:
-        The method in words.
-    """
-    note = {"made_of": str(made_of), "method": method, "settings": dict(settings)}
-    if method in PER_DIRECTION:
-        note["direction"] = direction
-    write_json(rescoring_beside(out), {**note, "transductive": method in TRANSDUCTIVE, "sha256": sha256_of(out)})
-    return _rescoring_in_words(note)
-
-
-def _notes_on_rescoring(path: Path) -> list[str]:
-    """A sentence on a similarity beside which ``note_rescoring`` left a note; none for any other."""
-    beside = rescoring_beside(path)
-    if path.suffix != ".npy" or not beside.is_file():
-        return []
-    try:
-        note = read_json(beside)
-        if note["sha256"] != sha256_of(path):
-            return []  # of an earlier file of this name
-        sentence = f"{path.name} is {note['made_of']} re-scored by {_rescoring_in_words(note)}"
-        if note["transductive"]:
-            sentence += ", which looks at all queries at once"
-        if "direction" in note:
-            other = "t2i" if note["direction"] == "i2t" else "i2t"
-            sentence += f"; it is meant for {note['direction']} alone: ignore the {other} numbers and the sums"
-        return [f"{sentence}."]
-    except (InputError, KeyError, TypeError, AttributeError):
-        return []
-
-
-def rescoring_beside(path: Path) -> Path:
-    """The file of the note beside a re-scored similarity."""
-    return path.with_suffix(".rescored.json")
-
-
-def _rescoring_in_words(note: Mapping[str, Any]) -> str:
-    words = [note["method"]]
-    if "direction" in note:
-        words.append(f"{note['direction']} ({'images' if note['direction'] == 'i2t' else 'captions'} are queries)")
-    return ", ".join([*words, *(f"{name} = {value}" for name, value in note["settings"].items())])

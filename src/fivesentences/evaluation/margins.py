@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config import Hyperparameters
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.documents import read_formatted
 from fivesentences.losses import LossSpec

@@ -5,24 +5,29 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import mmap
 import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.corpus import Corpus
+from fivesentences.console import Bar
 from fivesentences.documents import check_file
-from fivesentences.errors import InputError, install
+from fivesentences.errors import InputError, need
 from fivesentences.retrieval.gallery import EXACT, as_array
-from fivesentences.semantics.scoring import LateBar
+
+if TYPE_CHECKING:
+    from fivesentences.corpus import Corpus
 
 SUFFIXES = (".npy", ".npz", ".json", ".csv", ".pt", ".pth")
-BYTES_AT_ONCE = 1 << 22
+_ROW = re.compile(rb"\s*(?P<before>[\[,])\s*(?P<row>\[[^\[\]]*\])")  # of a .json matrix
+_END = re.compile(rb"\s*\]\s*")
 _WITH_KEY = re.compile(r"(?P<file>.+\.(?:npz|pt|pth)):(?P<key>[^/\\:]+)")
 
 
@@ -84,49 +89,33 @@ def read_similarity(path: Path, corpus: Corpus) -> NDArray[Any]:
 
 
 def _json(path: Path) -> NDArray[Any]:
-    """Row by row, so that the text and the Python numbers of the whole matrix are never in memory at once."""
+    """Read a list of rows one by one: the Python numbers of a whole matrix would take many times its memory."""
     rows: list[NDArray[np.floating]] = []
-    with path.open("rb") as file, LateBar(f"read {path.name}", path.stat().st_size) as bar:
-        buffer, at, finished = file.read(BYTES_AT_ONCE).removeprefix(codecs.BOM_UTF8), 0, False
-
-        def more() -> bool:
-            nonlocal buffer, at
-            chunk = file.read(BYTES_AT_ONCE)
-            bar.advance(at)
-            buffer, at = buffer[at:] + chunk, 0
-            return bool(chunk)
-
-        def next_sign() -> bytes:
-            nonlocal at
-            while True:
-                while at < len(buffer) and buffer[at : at + 1].isspace():
-                    at += 1
-                if at < len(buffer) or not more():
-                    return buffer[at : at + 1]
-
-        if next_sign() != b"[":
-            raise InputError(f"{path}: a .json matrix is one list of rows, [[...], [...]].")
-        at += 1
-        while not finished:
-            if next_sign() != b"[":
-                raise InputError(f"{path}: row {len(rows)} is no list of numbers; a .json matrix is a list of rows.")
-            while (end := buffer.find(b"]", at)) < 0:
-                if not more():
-                    raise InputError(f"{path}: row {len(rows)} has no end; the file is not whole.")
-            rows.append(_json_row(path, buffer[at : end + 1], len(rows)))
+    size = path.stat().st_size
+    if not size:
+        raise InputError(f"{path}: a .json matrix is one list of rows, [[...], [...]].")
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+        Bar(f"read {path.name}", size, delay=3.0) as bar,
+    ):
+        at = len(codecs.BOM_UTF8) if text[:3] == codecs.BOM_UTF8 else 0
+        while found := _ROW.match(text, at):
+            if (found["before"] == b"[") != (not rows):
+                break
+            rows.append(_json_row(path, found["row"], len(rows)))
             if len(rows[-1]) != len(rows[0]):
                 raise InputError(
                     f"{path}: row {len(rows) - 1} has {len(rows[-1])} numbers but row 0 has {len(rows[0])}."
                 )
-            at = end + 1
-            sign = next_sign()
-            at += 1
-            if sign == b"]":
-                finished = True
-            elif sign != b",":
-                raise InputError(f"{path}: row {len(rows) - 1} is followed by neither ',' nor ']'; it is not whole.")
-        if next_sign():
-            raise InputError(f"{path}: something follows the list of rows; a .json matrix is one list.")
+            bar.advance(found.end() - at)
+            at = found.end()
+        if not rows or not _END.fullmatch(text, at):
+            found_there = text[at : at + 20].decode("utf-8", "replace")
+            raise InputError(
+                f"{path}: behind row {len(rows)} of the list of rows stands {found_there!r}; a .json matrix is one "
+                "whole list of rows of numbers, [[...], [...]]."
+            )
     matrix = np.empty((len(rows), len(rows[0])), dtype=np.result_type(*{row.dtype for row in rows}))
     for index in range(len(rows)):
         matrix[index] = rows[index]
@@ -136,57 +125,40 @@ def _json(path: Path) -> NDArray[Any]:
 
 def _json_row(path: Path, text: bytes, index: int) -> NDArray[np.floating]:
     try:
-        row = np.array(json.loads(text))
-    except json.JSONDecodeError as error:
+        cells = json.loads(text)
+        odd = next((at for at, cell in enumerate(cells) if type(cell) not in (int, float)), None)
+        row = np.array(cells if odd is None else [])
+    except ValueError as error:  # also an integer of thousands of digits, which Python does not read
         raise InputError(f"{path}: row {index} is no list of numbers ({_first_line(error)}).") from None
-    except ValueError:  # Python reads no integers of thousands of digits
-        raise InputError(f"{path}: row {index} holds a number of thousands of digits; a score has few.") from None
-    if b"true" in text or b"false" in text:
-        raise InputError(f"{path}: row {index} is no list of numbers{_first_odd(json.loads(text))}.")
-    if row.dtype.kind in "iu" and row.size and max(int(row.max()), -int(row.min())) > EXACT:
+    if odd is not None or not len(row):
+        where = "" if odd is None else f": column {odd} is {json.dumps(cells[odd])[:40]}"
+        raise InputError(f"{path}: row {index} is no list of numbers{where}.")
+    if row.dtype.kind != "f" and max(map(abs, cells)) > EXACT:
         raise InputError(f"{path}: row {index} holds integers beyond 2^53, which no float holds exactly; scale them.")
-    if row.ndim != 1 or row.dtype.kind not in "iuf" or not len(row):
-        raise InputError(f"{path}: row {index} is no list of numbers{_first_odd(json.loads(text))}.")
     short = row.astype(np.float32)
     # Numbers that were written from float32 come back exactly, in half the memory.
     return short if np.array_equal(short, row, equal_nan=True) else row.astype(np.float64)
 
 
-def _first_odd(row: list[Any]) -> str:
-    """Which cell is no number, in words."""
-    for column, cell in enumerate(row):
-        if isinstance(cell, bool) or not isinstance(cell, int | float):
-            return f": column {column} is {json.dumps(cell)[:40]}"
-    return ""
-
-
 def _csv(path: Path) -> NDArray[Any]:
-    import pandas as pd
-
     try:
         table = pd.read_csv(path, header=None, encoding="utf-8", low_memory=False)
     except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: this is no .csv file of numbers ({_first_line(error)}).") from None
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all():  # the comma at the end of each line
         table = table.iloc[:, :-1]
+    try:
+        numbers = table.apply(pd.to_numeric, errors="coerce")
+    except OverflowError:  # of an integer that no float holds
+        raise InputError("it holds a number of more than 308 digits, which no float can hold.", where=path) from None
+    odd = np.argwhere(numbers.isna().to_numpy() & table.notna().to_numpy())
+    if len(odd):
+        row, column = odd[0].tolist()
+        cell = str(table.iloc[row, column])[:40]
+        what = f"row {row}, column {column} is {cell!r}; a .csv matrix holds numbers alone"
+        raise InputError(what, where=path, cure=_NO_HEADING)
     matrix = np.asarray(table.to_numpy())
-    if matrix.dtype.kind not in "fiu":
-        try:
-            numbers = table.apply(pd.to_numeric, errors="coerce")
-        except OverflowError:  # of an integer that no float holds
-            raise InputError(
-                "it holds a number of more than 308 digits, which no float can hold.", where=path
-            ) from None
-        odd = np.argwhere(numbers.isna().to_numpy() & table.notna().to_numpy())
-        if len(odd):
-            row, column = (int(index) for index in odd[0])
-            cell = str(table.iloc[row, column])[:40]
-            raise InputError(
-                f"row {row}, column {column} is {cell!r}; a .csv matrix holds numbers alone",
-                where=path,
-                cure=_NO_HEADING,
-            )
-    elif matrix.dtype.kind == "f":
+    if matrix.dtype.kind == "f":
         _refuse_heading(path, matrix)
         if np.isnan(matrix).any():
             _refuse_gaps(path)
@@ -216,15 +188,9 @@ def _refuse_gaps(path: Path) -> None:
             cells = cells[:-1] if not cells[-1].strip() else cells  # the comma at the end of a line
             first = first or len(cells)
             if len(cells) != first:
-                raise InputError(
-                    f"row {row} has {len(cells)} numbers but row 0 has {first}",
-                    where=path,
-                    cure="write every row whole",
-                )
+                raise InputError(f"row {row} has {len(cells)} numbers but row 0 has {first}.", where=path)
             if "" in cells:
-                raise InputError(
-                    f"row {row}, column {cells.index('')} is empty", where=path, cure="write a number into every cell"
-                )
+                raise InputError(f"row {row}, column {cells.index('')} is empty.", where=path)
 
 
 def _counts(numbers: NDArray[np.floating]) -> bool:
@@ -239,15 +205,14 @@ def _beginning(numbers: NDArray[np.floating]) -> str:
 def _of_several(path: Path, key: str | None) -> NDArray[Any]:
     arrays = _npz(path) if path.suffix == ".npz" else _pt(path)
     names = list(arrays)
+    shown = ", ".join(name[:40] for name in names[:8]) + (", ..." if len(names) > 8 else "")
     if not names:
         raise InputError(f"{path} holds no array; write it by numpy.savez(path, matrix).")
-    if key is None:
-        if len(names) != 1:
-            listed = ", ".join(name[:40] for name in names[:8]) + (", ..." if len(names) > 8 else "")
-            raise InputError(f"{path} holds {len(names)} arrays ({listed}); name one, such as {path}:{names[0][:40]}.")
-        key = names[0]
+    if key is None and len(names) != 1:
+        raise InputError(f"{path} holds {len(names)} arrays ({shown}); name one, such as {path}:{names[0][:40]}.")
+    key = names[0] if key is None else key
     if key not in arrays:
-        raise InputError(f"{path} holds no array '{key}'; it holds {', '.join(name[:40] for name in names[:8])}.")
+        raise InputError(f"{path} holds no array '{key}'; it holds {shown}.")
     called = f"{path}:{key}" if key else str(path)
     try:
         values = arrays[key]
@@ -271,10 +236,9 @@ def _npz(path: Path) -> Mapping[str, Any]:
 
 
 def _pt(path: Path) -> Mapping[str, Any]:
-    try:
-        import torch
-    except ImportError:
-        raise InputError("reading .pt needs PyTorch", where=path, cure=install("train", "or save .npy")) from None
+    need("torch", "train", f"reading {path}")
+    import torch
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about types of tensors that torch calls experimental
@@ -287,14 +251,11 @@ def _pt(path: Path) -> Mapping[str, Any]:
     several = content if isinstance(content, Mapping) else {"": content}
     tensors = {str(name): value for name, value in several.items() if isinstance(value, torch.Tensor)}
     if not tensors:
-        kind, inner = type(content).__name__, [value for value in several.values() if isinstance(value, Mapping)]
-        if any(isinstance(value, torch.Tensor) for values in inner for value in values.values()):
-            raise InputError(
-                f"{path} is a checkpoint (it holds {', '.join(str(name)[:40] for name in list(several)[:4])}), not a "
-                "similarity; let its model score images and captions, and save these scores with torch.save(tensor, "
-                "path)."
-            )
-        raise InputError(f"{path} holds no tensor but {kind}; write torch.save(tensor, path).")
+        inner = f" of {', '.join(str(name)[:40] for name in list(several)[:4])}" if isinstance(content, Mapping) else ""
+        raise InputError(
+            f"{path} holds no tensor but {type(content).__name__}{inner}; of a checkpoint, let its model score images "
+            "and captions, and write the scores with torch.save(tensor, path)."
+        )
     return tensors
 
 

@@ -1,21 +1,39 @@
-"""Lists of positives by the ids of a gallery: Crisscrossed Captions from its own CSV file."""
+"""Positives of COCO's test split by the ids of a gallery: Crisscrossed Captions, ECCV Caption, and the split itself.
+
+The ids of the split (Karpathy and Li) are in ``coco_test_ids.npz`` beside this module: those of the split's public
+file, as in the package eccv_caption, whose lists are read at run time (extra ``eccv``).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fivesentences.corpus.judgements import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
-from fivesentences.errors import InputError
-from fivesentences.metrics.positives import Positives
+from fivesentences.corpus.cxc import CXC_COLUMNS, CXC_ORIGINAL, cxc_ratings
+from fivesentences.documents import check_file, read_json
+from fivesentences.errors import Cure, InputError, install
+from fivesentences.metrics.positives import Positives, find_hits
+from fivesentences.retrieval.arguments import DIRECTIONS, checked_cutoffs
+from fivesentences.retrieval.gallery import Gallery, Similarity
 
 CXC_THRESHOLD = 3.0  # the mean rating, 0 to 5, from which on Parekh et al. count a pair as a match
+CAPTIONS_PER_IMAGE = 5
+_FILE = Path(__file__).with_name("coco_test_ids.npz")
+# SHA-256 of the letters and digits of the 25,000 captions in lower case, one caption per line: in the order of the ids,
+# and sorted. Released files of the split differ in case, spaces and punctuation only.
+_CAPTIONS_IN_ORDER = "ef2c967434bc87b11033a879cd0b81eae5d8a39329a1c46a6f604087eeeb00d4"
+_CAPTIONS_SORTED = "daa65f72b67330cce160a35fba2c2c81285034003e7208006461b4e266adfef7"
 
 Ids = Sequence[int | str] | NDArray
+Lists = Literal["eccv", "cxc", "original"]
 
 
 def cxc_positives(
@@ -39,8 +57,6 @@ def cxc_positives(
         InputError: If the file is missing or is no such table, a line is malformed, ids are not numbers or are
             repeated, or no positive pair is of this gallery.
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 5:
-        raise InputError(f"threshold is {threshold!r}; ratings lie in 0 to 5.")
     column_of, row_of = places_of(caption_ids, "caption_ids"), places_of(image_ids, "image_ids")
     images, captions, seen = [], [], set()
     own: list[tuple[int, int]] = []  # pairs among which each caption's own image is
@@ -64,6 +80,191 @@ def cxc_positives(
     shape = len(row_of), len(column_of)
     matches = pairs(images, captions, shape)
     return Positives(matches, matches, own=pairs((row for row, _ in own), (column for _, column in own), shape))
+
+
+def eccv(
+    similarity: Similarity,
+    image_ids: Ids | None = None,
+    caption_ids: Ids | None = None,
+    ks: Sequence[int] = (1, 5, 10),
+) -> dict[str, dict[str, float]]:
+    """ECCV Caption's mAP@R, R-precision and recall, and CxC recall, of COCO's whole 5K test split.
+
+    ECCV Caption has 1,261 images and 1,332 captions as queries, CxC 5,000 and 24,972; the gallery is always the whole
+    split. Two captions that ECCV Caption names as positives are not among the 25,000, so that a perfect mAP@R from
+    images to captions stays slightly below 1. Equal scores are ordered by index, lower first.
+
+    Without ids, rows and columns are taken to be in Karpathy's order: a similarity says nothing about it.
+
+    Args:
+        similarity: ``[5000, 25000]``, larger is more similar; any real dtype, finite. Or a ``Gallery``; of a matrix,
+            captions are taken to belong to images in equal, image-major blocks.
+        image_ids: ``[5000]`` COCO image ids of the rows; default the order of ``coco_test_ids``.
+        caption_ids: ``[25000]`` COCO annotation ids of the columns; default the order of ``coco_test_ids``.
+        ks: Cut-offs of recall.
+
+    Returns:
+        ``{"ECCV mAP@R": {"i2t": ..., "t2i": ...}, "ECCV R-P": ..., "ECCV R@1": ..., "CxC R@1": ...}``: recall in
+        percent, mAP@R and R-precision as fractions.
+
+    Raises:
+        InputError: If eccv_caption is not installed, the ids are not those of the test split, they name another own
+            image of a caption than the gallery, or the similarity does not fit them or is not finite.
+    """
+    cutoffs = checked_cutoffs(ks)
+    gallery = Gallery.of(similarity)
+    values: dict[str, dict[str, float]] = {}
+    for title, name in (("ECCV", "eccv"), ("CxC", "cxc")):
+        positives = packaged_positives(name, image_ids, caption_ids)  # type: ignore[arg-type]
+        for direction in DIRECTIONS:
+            hits = find_hits(gallery, positives, direction, max(cutoffs), to_r=name == "eccv")
+            if name == "eccv":
+                values.setdefault("ECCV mAP@R", {})[direction] = float(hits.average_precision_at_r().mean())
+                values.setdefault("ECCV R-P", {})[direction] = float(hits.r_precision().mean())
+            for k in cutoffs:
+                values.setdefault(f"{title} R@{k}", {})[direction] = 100.0 * float(hits.recall(k).mean())
+    return values
+
+
+def eccv_positives(image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
+    """The positives of ECCV Caption; arguments and errors as ``packaged_positives``."""
+    return packaged_positives("eccv", image_ids, caption_ids)
+
+
+def packaged_positives(name: Lists, image_ids: Ids | None = None, caption_ids: Ids | None = None) -> Positives:
+    """A pair of lists that eccv_caption ships, as rows and columns of a similarity.
+
+    Args:
+        name: ``"eccv"``, ``"cxc"`` or ``"original"`` (each caption with its own image).
+        image_ids: ``[5000]`` COCO image ids in the order of the rows, as numbers or text; default that of
+            ``coco_test_ids``.
+        caption_ids: ``[25000]`` COCO annotation ids in the order of the columns; default that of ``coco_test_ids``.
+
+    Raises:
+        InputError: If there are no such lists, eccv_caption is not installed, or the ids are not exactly those of the
+            test split.
+    """
+    if name not in ("eccv", "cxc", "original"):
+        raise InputError(f"the lists are {name!r}; expected 'eccv', 'cxc' or 'original'.")
+    test_images, test_captions = coco_test_ids()
+    rows = places_of(test_images if image_ids is None else image_ids, "image_ids")
+    columns = places_of(test_captions if caption_ids is None else caption_ids, "caption_ids")
+    for what, given, wanted in (("image", rows, test_images), ("caption", columns, test_captions)):
+        defined = f"ECCV Caption and CxC are defined on all {len(wanted)} {what}s of COCO's test split (Karpathy)."
+        unknown = given.keys() - set(wanted.tolist())
+        if unknown:
+            first = min(unknown, key=given.__getitem__)
+            raise InputError(f"{what}_ids[{given[first]}] is {first}, which is no {what} of that split; {defined}")
+        if len(given) != len(wanted):
+            raise InputError(f"{what}_ids has {len(given)} ids; {defined}")
+    images, captions, outside_i2t = listed(_lists(f"{name}_image_to_caption"), rows, columns)
+    i2t = pairs(images, captions, (len(rows), len(columns)))
+    captions, images, outside_t2i = listed(_lists(f"{name}_caption_to_image"), columns, rows)
+    t2i = pairs(images, captions, (len(rows), len(columns)))
+    return Positives(i2t, t2i, outside_i2t, outside_t2i, own_pairs(list(rows), list(columns)))
+
+
+@lru_cache(maxsize=8)
+def _lists(name: str) -> dict[int, list[int]]:
+    content = read_json(_file(f"{name}.json"))
+    return {int(query): [int(item) for item in items] for query, items in content.items()}
+
+
+def _file(name: str) -> Path:
+    """A data file of the installed package, found without importing it."""
+    found = importlib.util.find_spec("eccv_caption")
+    if found is None or not found.submodule_search_locations:
+        raise InputError(
+            "the lists of ECCV Caption and CxC come with the package eccv_caption, which is not installed",
+            cure=install("eccv"),
+        )
+    path = Path(found.submodule_search_locations[0]) / "data" / name
+    check_file(path, "install eccv_caption again")
+    return path
+
+
+def coco_test_ids() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``[5000]`` image ids and ``[25000]`` caption ids of COCO's test split in Karpathy's order, image-major.
+
+    The five folds of the 1K protocol are consecutive fifths of them.
+    """
+    images, captions = _read()
+    return images.copy(), captions.copy()
+
+
+@lru_cache(maxsize=1)
+def _read() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    with np.load(_FILE, allow_pickle=False) as stored:
+        # Of each image the first caption's id, and the four steps from each to the next, which are above 0.
+        rows = np.column_stack([stored["captions"], stored["steps"]]).astype(np.int64)
+        return stored["images"].astype(np.int64), np.cumsum(rows, axis=1).ravel()
+
+
+def own_pairs(image_ids: Ids, caption_ids: Ids) -> scipy.sparse.csr_array:
+    """Each caption of COCO's test split with its own image, as rows and columns of a similarity.
+
+    Args:
+        image_ids: ``[images]`` COCO image ids of the rows; others than those of the split are passed over.
+        caption_ids: ``[captions]`` COCO annotation ids of the columns.
+
+    Returns:
+        Sparse bool ``[images, captions]``.
+
+    Raises:
+        InputError: If an id is not a whole number or occurs twice.
+    """
+    row_of, column_of = places_of(image_ids, "image_ids"), places_of(caption_ids, "caption_ids")
+    images, captions = _read()
+    known = [
+        (row_of[image], column_of[caption])
+        for image, caption in zip(np.repeat(images, CAPTIONS_PER_IMAGE).tolist(), captions.tolist(), strict=True)
+        if image in row_of and caption in column_of
+    ]
+    return pairs((row for row, _ in known), (column for _, column in known), (len(row_of), len(column_of)))
+
+
+def is_in_order(captions: Sequence[str], caption_ids: Ids | None = None, where: str | Path = "captions") -> bool:
+    """Whether captions are those of COCO's test split in the order of ids, by their letters and digits.
+
+    Args:
+        captions: In the order of the columns.
+        caption_ids: ``[captions]`` COCO annotation ids of the columns; default the order of ``coco_test_ids``.
+        where: What a message calls the captions.
+
+    Returns:
+        True if they are; False if they are other captions, which says nothing about the order.
+
+    Raises:
+        InputError: If they are the captions of the split in another order.
+    """
+    usual = _read()[1]
+    if len(captions) != len(usual):
+        return False
+    words = ["".join(filter(str.isalnum, caption.lower())) for caption in captions]
+    if caption_ids is not None:
+        column_of = places_of(caption_ids, "caption_ids")
+        if column_of.keys() != set(usual.tolist()):
+            return False
+        in_order = [words[column_of[caption]] for caption in usual.tolist()]
+    else:
+        in_order = words
+    if _digest(in_order) == _CAPTIONS_IN_ORDER:
+        return True
+    if _digest(sorted(words)) != _CAPTIONS_SORTED:
+        return False
+    order = "Karpathy's order" if caption_ids is None else "the order of the caption ids"
+    raise InputError(
+        f"these are the captions of COCO's test split, but not in {order}",
+        where=where,
+        cure=Cure(
+            "pass image_ids and caption_ids, the COCO ids of the rows and columns in their order",
+            "give the COCO ids of rows and columns, in their order, by --image-ids FILE and --caption-ids FILE",
+        ),
+    )
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def places_of(ids: Ids, name: str) -> dict[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from fivesentences.errors import Argument, InputError
 from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives, QueryValues
 from fivesentences.metrics.result import about_of
+from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
+from fivesentences.retrieval.rescoring import PER_DIRECTION, rescore
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Protocol:
         captions: Captions that it must have.
         gallery: Images of a gallery.
         folds: Galleries, one after the other from the first image on; their numbers are averaged.
-        words: What a table says about it.
+        words: Description below a table.
+        dataset: Its name in the list of downloads.
     """
 
     name: str
@@ -34,6 +40,7 @@ class Protocol:
     gallery: int
     folds: int
     words: str
+    dataset: str = ""
 
     def accepts(self, n_images: int, n_captions: int) -> bool:
         """Whether a matrix has the size of the whole split, or of the only gallery."""
@@ -71,13 +78,13 @@ class Protocol:
 
 #: The galleries of published evaluations, by the name that ``evaluate`` takes.
 PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        Protocol("flickr8k", 1000, 5000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
-        Protocol("f30k", 1000, 5000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
-        Protocol("coco-5k", 5000, 25000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
-        Protocol("coco-1k-5fold", 5000, 25000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
-        Protocol("coco-1k-first", 5000, 25000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
+    name: Protocol(name, images, 5 * images, gallery, folds, words, dataset)
+    for name, dataset, images, gallery, folds, words in (
+        ("flickr8k", "flickr8k", 1000, 1000, 1, "Flickr8k test, 1,000 images and 5,000 captions in one gallery"),
+        ("f30k", "flickr30k", 1000, 1000, 1, "Flickr30K test, 1,000 images and 5,000 captions in one gallery"),
+        ("coco-5k", "coco", 5000, 5000, 1, "MS-COCO 5K, 5,000 images and 25,000 captions in one gallery"),
+        ("coco-1k-5fold", "coco", 5000, 1000, 5, "MS-COCO 1K, mean of five folds of 1,000 images in file order"),
+        ("coco-1k-first", "coco", 5000, 1000, 1, "MS-COCO 1K, the first 1,000 images alone"),
     )
 }
 
@@ -223,7 +230,12 @@ class Scorer:
         self._galleries: dict[int, Gallery] = {}
 
     def __call__(
-        self, similarity: Similarity, *, queries: bool = False, progress: Callable[[], object] | None = None
+        self,
+        similarity: Similarity,
+        *,
+        queries: bool = False,
+        progress: Callable[[], object] | None = None,
+        directions: Sequence[str] = DIRECTIONS,
     ) -> Evaluation:
         """Every number of a similarity.
 
@@ -231,13 +243,14 @@ class Scorer:
             similarity: ``[images, captions]`` of the same images and captions.
             queries: Whether to return the values of every query too.
             progress: Called after each gallery.
+            directions: Those to report; sums need both.
 
         Raises:
             InputError: If it is no matrix of finite real numbers, looks transposed, or is of another shape.
         """
         found, sizes = [], []
         for gallery, (_, _, evaluator) in zip(self.galleries(similarity), self.parts, strict=True):
-            found.append(evaluator.with_queries(gallery) if queries else evaluator(gallery))
+            found.append((evaluator.with_queries if queries else evaluator)(gallery, directions))
             sizes.append(gallery.shape)
             if progress is not None:
                 progress()
@@ -294,3 +307,17 @@ def averaged(of_galleries: Sequence[Sequence[MetricValue]]) -> Iterator[MetricVa
         mean = same[0].copy()
         mean["value"] = float(np.mean([value["value"] for value in same]))
         yield mean
+
+
+def rescored(gallery: Gallery, method: str, **options: Any) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:
+    """Similarities as an inference method reads them, each with the directions that are read from it.
+
+    The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
+    """
+    if method == "naive":
+        yield DIRECTIONS, gallery
+    elif method in PER_DIRECTION:
+        for direction in DIRECTIONS:
+            yield (direction,), gallery.with_similarity(rescore(gallery, method, direction, **options))
+    else:
+        yield DIRECTIONS, gallery.with_similarity(rescore(gallery, method, **options))

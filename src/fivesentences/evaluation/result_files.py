@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import frame_of, read_parquet
 from fivesentences.documents import check_file, parse_json, read_bytes, read_json, text_of
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.metrics import Evaluation, MetricValue
-from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.result import sums_of
 from fivesentences.metrics.values import KEYS, QueryValues, key_of
 from fivesentences.retrieval import Gallery

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,25 +15,16 @@ from fivesentences.corpus import Corpus
 from fivesentences.corpus.labels import read_labels
 from fivesentences.errors import InputError
 from fivesentences.evaluation.matrix_files import read_matrix, read_similarity
-from fivesentences.evaluation.per_image import contributions, frame_of_run, write_per_image
-from fivesentences.evaluation.protocols import averaged
-from fivesentences.evaluation.recorded import read_recorded
+from fivesentences.evaluation.protocols import averaged, rescored
+from fivesentences.evaluation.tidy import contributions, frame_of_run, read_recorded, write_per_image
 from fivesentences.metrics import TIE_RULE, Evaluator, MetricValue, metric_of
 from fivesentences.metrics.asp import mean_phi
 from fivesentences.metrics.result import sums_of
-from fivesentences.plan.encoded import EncodedRun, Scored
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.readings import method_and_folds
-from fivesentences.retrieval import hubness, rescore
-from fivesentences.retrieval.arguments import DIRECTIONS
+from fivesentences.retrieval import hubness
 from fivesentences.retrieval.gallery import Gallery
-from fivesentences.retrieval.rescoring import PER_DIRECTION
 from fivesentences.semantics import read_phi, read_phi_note
 from fivesentences.storage import replacing, write_json
-
-if TYPE_CHECKING:
-    from fivesentences.config.types import Direction
-    from fivesentences.plan.exhibits import Summed
+from fivesentences.study.runs import EncodedRun, EnsembleRun, Scored, method_and_folds
 
 CUTOFFS = (1, 5, 10)
 RELEVANT = (1, 2, 3, 4, 5)  # m of semantic recall; Figure 3 of Five Sentences draws it
@@ -55,7 +46,7 @@ class Evaluated:
         spec: Its settings.
         similarity: ``[images, captions]`` of the split, as ``.npy``.
         inferences: How the similarity is read, each one of ``fivesentences.retrieval.INFERENCE``, perhaps in folds; see
-            ``plan.readings``.
+            ``study.runs``.
     """
 
     spec: Scored
@@ -75,7 +66,7 @@ class Numbers:
 
     values: list[RunValue]
     hubs: Hubs
-    per_image: Mapping[Summed, NDArray[np.float64]] | None
+    per_image: Mapping[str, NDArray[np.float64]] | None
 
 
 class RunEvaluator:
@@ -176,20 +167,6 @@ def _of_directions(values: Sequence[MetricValue], method: str) -> list[RunValue]
     return [RunValue(**value, inference=method) for value in values if value["direction"]]
 
 
-def rescored(gallery: Gallery, method: str) -> Iterator[tuple[tuple[Direction, ...], Gallery]]:
-    """Similarities as an inference method reads them, each with the directions that are read from it.
-
-    The inverted softmax of image queries and that of caption queries are two matrices; every other method has one.
-    """
-    if method == "naive":
-        yield DIRECTIONS, gallery
-    elif method in PER_DIRECTION:
-        for direction in DIRECTIONS:
-            yield (direction,), gallery.with_similarity(rescore(gallery, method, direction))
-    else:
-        yield DIRECTIONS, gallery.with_similarity(rescore(gallery, method))
-
-
 def evaluate_runs(
     runs: Sequence[Evaluated],
     *,
@@ -230,26 +207,26 @@ def evaluate_runs(
         read_labels(labels, list(gallery.images["image_id"])) if labels is not None else None,
     )
     made_of = {name: read_phi_note(path) for name, path in matrices.items()}
-    contents: list[dict[str, Any]] = []
-    frames = []
+    contents, frames = [], []
     image_ids = gallery.images["image_id"].astype(str).tolist()
     for run in runs:
         found = evaluator(read_similarity(run.similarity, gallery), run.inferences, run.similarity)
-        content = {
-            **_about(run.spec),
-            "kept_epoch": kept_epoch(run.similarity.parent),
-            "main_phi": phis[0],
-            "phi_made_of": made_of,
-            "protocol": "the whole split is one gallery",
-            "split": split,
-            "images": gallery.n_images,
-            "captions": gallery.n_captions,
-            "tie_rule": TIE_RULE,
-            "labels": labels is not None,
-            "values": found.values,
-            "hubs": found.hubs,
-        }
-        contents.append(content)
+        contents.append(
+            {
+                **_about(run.spec),
+                "kept_epoch": kept_epoch(run.similarity.parent),
+                "main_phi": phis[0],
+                "phi_made_of": made_of,
+                "protocol": "the whole split is one gallery",
+                "split": split,
+                "images": gallery.n_images,
+                "captions": gallery.n_captions,
+                "tie_rule": TIE_RULE,
+                "labels": labels is not None,
+                "values": found.values,
+                "hubs": found.hubs,
+            }
+        )
         if found.per_image is not None:
             frames.append(frame_of_run(run.spec.name, image_ids, found.per_image))
     if per_image is not None:

@@ -123,10 +123,10 @@ def score_imported(
     from fivesentences.features import FeatureTable, Preparation
     from fivesentences.models.released_checkpoints import load_imported, words_of
     from fivesentences.training.data import Split, check_layout
-    from fivesentences.training.released_vocabulary import ReleasedVocabulary
+    from fivesentences.training.vocabulary import Vocabulary
 
     _check_files("", corpus=corpus, features=features, vocabulary=vocabulary)
-    model, words = load_imported(checkpoint), ReleasedVocabulary.read(vocabulary)
+    model, words = load_imported(checkpoint), Vocabulary.read_released(vocabulary)
     if model.needs:
         raise InputError(
             f"{checkpoint} also needs {', '.join(sorted(model.needs))}, which no checkpoint contains; in Python, "

@@ -1,16 +1,20 @@
-"""The JSON files of many runs as one tidy table: one row per value."""
+"""Numbers of many runs as tidy tables: values, contributions of single images, and epochs of training."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.corpus.parquet import read_frame
-from fivesentences.documents import read_json
+from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
+from fivesentences.metrics.values import QueryValues
 from fivesentences.storage import replacing, write_json
 
 RUN_COLUMNS = ["run", "scale", "dataset", "model", "loss", "fraction", "seed", "features", "main_phi", "split"]
@@ -19,6 +23,26 @@ GALLERY_COLUMNS = ["images", "captions", "tie_rule", "labels"]
 VALUE_COLUMNS = ["inference", "metric", "direction", "formula", "ground_truth", "m", "style", "phi", "value"]
 COLUMNS = RUN_COLUMNS + GALLERY_COLUMNS + VALUE_COLUMNS
 STORED = [key for key in RUN_COLUMNS + GALLERY_COLUMNS if key != "scale"]  # of every run, beside its values
+
+# Which values of the evaluation each column of the contributions adds up: the name of the metric or of its sum, the
+# direction (empty: both), whether the query's own items stay, and the formula (of ASP: its rule for ties).
+SUMMED = {
+    "Rsum": ("Rsum", "", "", ""),
+    "Nsum": ("Nsum", "", "kept", "released"),
+    "Nsum_own_removed": ("Nsum", "", "removed", "released"),
+    "ASP_i2t": ("ASP", "i2t", "", "index"),
+    "ASP_t2i": ("ASP", "t2i", "", "index"),
+}
+
+TRAIN_AGAIN, MAKE_AGAIN = "train the run again", "remove it and make it again with the workflow"
+# Further columns of histories are what a loss learns, such as a temperature, and the sum of NCS where that selects.
+EPOCH = {"epoch": "int64", "learning_rate": "float64", "loss": "float64", "dev_Rsum": "float64", "best": "int64"}
+# Where a run was trained, and with what: keys of the record that training leaves.
+FACTS = {"device": "the device", "torch": "the version of torch"}
+HISTORY_COLUMNS = {"run": "str"} | EPOCH | dict.fromkeys(FACTS, "str")
+
+
+# --- values -------------------------------------------------------------------------------------------------
 
 
 def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
@@ -30,27 +54,21 @@ def read_evaluations(files: Iterable[str | Path]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for file in files:
         content = read_json(file, "evaluate the runs again")
-        of_runs = content if isinstance(content, list) else [content]
-        for entry in of_runs:
+        for entry in content if isinstance(content, list) else [content]:
             if not isinstance(entry, dict) or "run" not in entry:
                 raise InputError("this is no list of evaluated runs; evaluate them again.", where=file)
-            lacking = _lacking(entry)
-            if lacking is not None:
-                raise InputError(f"the run '{entry['run']}' lacks '{lacking}'; evaluate it again.", where=file)
-        entries += of_runs
+            values = entry.get("values")
+            lacking = [key for key in STORED if key not in entry]
+            if not isinstance(values, list):
+                lacking.append("values")
+            else:
+                lacking += [
+                    key for one in values for key in VALUE_COLUMNS if not isinstance(one, dict) or key not in one
+                ]
+            if lacking:
+                raise InputError(f"the run '{entry['run']}' lacks '{lacking[0]}'; evaluate it again.", where=file)
+            entries.append(entry)
     return entries
-
-
-def _lacking(entry: Mapping[str, Any]) -> str | None:
-    """The first key of a run or one of its values that ``evaluate_runs`` would have written; None: all are there."""
-    of_run = next((key for key in STORED if key not in entry), None)
-    if of_run is not None:
-        return of_run
-    values = entry.get("values")
-    if not isinstance(values, list):
-        return "values"
-    of_values = (key for value in values for key in VALUE_COLUMNS if not isinstance(value, dict) or key not in value)
-    return next(of_values, None)
 
 
 def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
@@ -58,7 +76,7 @@ def collect(files: Iterable[str | Path], scale: str) -> pd.DataFrame:
 
     Args:
         files: JSON files that ``evaluate_runs`` wrote.
-        scale: The name that the column ``scale`` gets.
+        scale: Value of the column ``scale``.
 
     Returns:
         Columns that say which run it is (run, scale, dataset, model, loss, fraction, seed, features, main_phi, split,
@@ -97,15 +115,164 @@ def summary(tidy: pd.DataFrame) -> dict[str, Any]:
 
 def write_tidy(tidy: pd.DataFrame, out: str | Path) -> None:
     """Write the table as parquet and its summary as JSON beside it."""
-    with replacing(out) as temporary:
-        tidy.to_parquet(temporary, index=False)
+    write_table(tidy, Path(out))
     write_json(Path(out).with_suffix(".json"), summary(tidy))
 
 
 def read_tidy(path: Path) -> pd.DataFrame:
-    """The table that ``write_tidy`` wrote.
+    """Read the table that ``write_tidy`` wrote.
 
     Raises:
         InputError: If it is missing or damaged, or lacks a column.
     """
-    return read_frame(path, "remove it and make it again with the workflow", COLUMNS)
+    return read_frame(path, MAKE_AGAIN, COLUMNS)
+
+
+def typed_frame(frames: Iterable[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Frames below each other, with these columns in these types first, whether or not there are rows."""
+    filled = [frame for frame in frames if len(frame)]
+    none = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
+    whole = pd.concat(filled, ignore_index=True) if filled else none
+    further = [name for name in whole.columns if name not in columns]
+    return whole.reindex(columns=[*columns, *further]).astype(dict(columns))
+
+
+def write_table(table: pd.DataFrame, out: Path) -> None:
+    """Write a table as parquet; the file is replaced once it is whole."""
+    with replacing(out) as temporary:
+        table.to_parquet(temporary, index=False)
+
+
+# --- contributions of images --------------------------------------------------------------------------------
+
+
+def contributions(queries: Iterable[QueryValues], image_of_caption: ArrayLike, phi: str) -> dict[str, NDArray]:
+    """The contribution of each image to Rsum, Nsum and ASP: their means over images are the run's.
+
+    An image and its captions are one unit: the captions of an image are alike, so their queries are not independent.
+    An image contributes the values of its own query (R@1 + R@5 + R@10, or NCS at these cut-offs, in percent) and the
+    mean of the values of its captions as queries; to ASP, of which there is one per direction, one of them. Where
+    images have different numbers of captions, each caption counts ``images / captions`` instead of one over its
+    image's number, so that the mean over images remains the sum of the mean over image queries and the mean over
+    caption queries, as the metrics define it.
+
+    Args:
+        queries: Values of every query of both directions, as ``Evaluator.per_query`` gives them.
+        image_of_caption: ``[captions]`` image index of each caption.
+        phi: The phi of Nsum, which is that of the released formula, and of ASP, which breaks ties by index.
+
+    Returns:
+        ``[images]`` float64: "Rsum", "Nsum" and "Nsum_own_removed", 0 to 600, "ASP_i2t" and "ASP_t2i", 0 to 100; 0
+        where the queries have no such values.
+    """
+    owner = np.asarray(image_of_caption)
+    n_images = int(owner.max()) + 1
+    found: dict[str, NDArray] = {column: np.zeros(n_images) for column in SUMMED}
+    for row in queries:
+        if row["phi"] not in ("", phi):
+            continue
+        name = parse_metric(row["metric"]).metric.sum or row["metric"]
+        for column, (wanted, direction, *rest) in SUMMED.items():
+            if (name, row["ground_truth"], row["formula"]) != (wanted, *rest):
+                continue
+            if direction not in ("", row["direction"]):
+                continue
+            if row["direction"] == "i2t":
+                found[column] += row["values"]
+            else:
+                found[column] += np.bincount(owner, row["values"], n_images) * (n_images / len(owner))
+    return found
+
+
+def frame_of_run(run: str, image_ids: Sequence[str], values: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
+    """The lines of one run: one per image, with columns ``run``, ``image_id`` and the contributions, float32."""
+    numbers = {column: values[column].astype(np.float32) for column in SUMMED}
+    return pd.DataFrame({"run": run, "image_id": list(image_ids), **numbers})
+
+
+def write_per_image(frames: Sequence[pd.DataFrame], out: Path) -> None:
+    """Write the lines of some runs of one dataset as one parquet file."""
+    none = frame_of_run("", [""], {column: np.zeros(1) for column in SUMMED}).iloc[:0]  # columns have their types
+    write_table(pd.concat([none, *frames], ignore_index=True), out)
+
+
+def read_per_image(files: Iterable[Path], runs: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """The contributions of some runs, as far as the files have them: each a frame with one row per ``image_id``."""
+    wanted = list(dict.fromkeys(runs))
+    frames = [read_frame(file, "evaluate the runs again", ["run", "image_id", *SUMMED]) for file in files]
+    return {
+        str(run): of_run.set_index("image_id")[list(SUMMED)]
+        for frame in frames
+        for run, of_run in frame[frame["run"].isin(wanted)].groupby("run", sort=False)
+    }
+
+
+# --- epochs -------------------------------------------------------------------------------------------------
+
+
+def read_recorded(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Read a CSV table that training left in the folder of a run; some columns may be missing.
+
+    Args:
+        path: The file.
+        columns: Known columns with their types; those that are ``str`` are read as text.
+
+    Raises:
+        InputError: If there is no such file, or it is no table.
+    """
+    check_file(path, TRAIN_AGAIN)
+    texts = {name: "str" for name, kind in columns.items() if kind == "str"}
+    try:
+        # Categories may be called NA or null; only what is empty is missing.
+        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"this is no table ({error}); {TRAIN_AGAIN}.", where=path) from None
+
+
+def collect_histories(folders: Mapping[str, Path]) -> pd.DataFrame:
+    """The histories of some runs in one table, small enough to be shared: the runs' folders need not be fetched.
+
+    Args:
+        folders: Folder of each run, by its name.
+
+    Returns:
+        One row per run and epoch (from 1): run, epoch, learning_rate, loss (mean per caption), dev_Rsum (0 to 600; NaN
+        where dev was not scored), best (1: the epoch whose weights were kept), device and torch (empty if unknown),
+        and what else was recorded.
+
+    Raises:
+        InputError: If a folder has no history, or a damaged one.
+    """
+    return typed_frame(
+        [_history(path).assign(run=run, **_facts(path)) for run, path in folders.items()], HISTORY_COLUMNS
+    )
+
+
+def read_training_histories(path: Path) -> pd.DataFrame:
+    """Read the table of ``collect_histories``, which ``write_table`` wrote.
+
+    Raises:
+        InputError: If it is missing or damaged, or lacks a column.
+    """
+    return read_frame(path, MAKE_AGAIN, HISTORY_COLUMNS)
+
+
+def _history(folder: Path) -> pd.DataFrame:
+    path = folder / "history.csv"
+    found = read_recorded(path, EPOCH)
+    needed = [name for name in EPOCH if name != "dev_Rsum"]
+    if missing := [name for name in needed if name not in found.columns]:
+        raise InputError(f"the column '{missing[0]}' is missing", where=path, cure=TRAIN_AGAIN)
+    try:
+        return found.astype({name: EPOCH[name] for name in EPOCH if name in found.columns})
+    except ValueError as error:
+        raise InputError(f"it holds what is no number ({str(error)[:80]})", where=path, cure=TRAIN_AGAIN) from None
+
+
+def _facts(folder: Path) -> dict[str, str]:
+    """Facts of the record of training; empty where there is none, as in a folder that was copied in part."""
+    path = folder / "finished.json"
+    record = read_json(path, TRAIN_AGAIN) if path.is_file() else {}
+    made_from = record.get("made_from") if isinstance(record, dict) else None
+    known = made_from if isinstance(made_from, dict) else {}
+    return {name: str(known.get(key, "")) for name, key in FACTS.items()}

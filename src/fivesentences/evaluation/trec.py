@@ -10,16 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.config.types import Direction
 from fivesentences.errors import InputError
 from fivesentences.evaluation.protocols import Scorer
 from fivesentences.metrics.ranking import best_first, blocks_of_queries
 from fivesentences.retrieval.gallery import Similarity
 from fivesentences.storage import replacing
+
+if TYPE_CHECKING:
+    from fivesentences.config.types import Direction
 
 SIDES: tuple[Direction, Direction] = ("i2t", "t2i")
 DEPTH = 100

@@ -1,4 +1,4 @@
-"""What a worker process does: photographs to features. Imports neither pandas nor, until it is needed, torch."""
+"""Photographs to features, as worker processes do it. Imports neither pandas nor, until a network needs it, torch."""
 
 from __future__ import annotations
 
@@ -33,20 +33,19 @@ class Extractor(Protocol):
         """See above."""
 
     def prepare(self, image: Image.Image) -> npt.NDArray[np.uint8]:
-        """An RGB image as bytes of a fixed shape."""
+        """Turn an RGB image into bytes of a fixed shape."""
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """Features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
+        """Compute features ``[n, dim]`` or ``[n, regions, dim]`` of prepared images ``[n, ...]``."""
 
     def facts(self) -> dict[str, Any]:
-        """What the features depend on besides name and layout, as JSON: how images are prepared, versions, weights."""
+        """Return what the features depend on besides name and layout, as JSON: preparation, versions, weights."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One chunk of work."""
+    """Some photographs that are described together."""
 
-    chunk: int
     filenames: tuple[str, ...]
     photographs: tuple[Path, ...]
     recipe: Recipe
@@ -56,7 +55,7 @@ class Chunk(NamedTuple):
     """What a worker makes of a task.
 
     Attributes:
-        array: ``[images, ...]``, prepared images or their features.
+        array: ``[images, ...]``, prepared images or their features; None if no photograph can be read.
         treated: How many photographs were turned, put on white and so on, see ``corpus.decoding``.
         corrupt: Why photographs could not be read, by place; their rows mean nothing.
     """
@@ -67,10 +66,10 @@ class Chunk(NamedTuple):
 
 
 def prepare_chunk(task: Task) -> Chunk:
-    """Read, decode and prepare a chunk of photographs for the extractor: uint8 ``[images, ...]``.
+    """Read, decode and prepare photographs for the extractor: uint8 ``[images, ...]``.
 
-    A photograph that cannot be read is replaced by one that can, so that the others are described in the company that
-    they would have had otherwise; where there is none, the array is None.
+    A photograph that cannot be read is replaced by one that can, so that the others are described in the same company
+    as otherwise, which the last digits depend on.
     """
     extractor, photographs = _preparer_of(task.recipe), _photographs(task.photographs)
     treated: Counter[str] = Counter()
@@ -90,7 +89,7 @@ def prepare_chunk(task: Task) -> Chunk:
 
 
 def describe_chunk(task: Task) -> Chunk:
-    """Features of a chunk of photographs: float32 ``[images, ...]``."""
+    """Compute features of photographs: float32 ``[images, ...]``."""
     prepared = prepare_chunk(task)
     if prepared.array is None:
         return prepared
@@ -98,35 +97,12 @@ def describe_chunk(task: Task) -> Chunk:
 
 
 def describe(extractor: Extractor, batch: npt.NDArray[np.uint8], recipe: Recipe) -> npt.NDArray[np.float32]:
-    """Features of prepared images, of length 1 if the recipe says so (a vector of zeros stays one)."""
+    """Compute features of prepared images, of length 1 if the recipe says so (a vector of zeros stays one)."""
     rows = extractor.describe(batch)
     if recipe.normalise:
         length = np.linalg.norm(rows, axis=-1, keepdims=True)
         rows /= np.where(length > 0, length, 1)
     return rows
-
-
-def facts_of(recipe: Recipe) -> tuple[dict[str, Any], int]:
-    """Build the extractor and keep it for the tasks that follow: its facts, and how many images it takes at once."""
-    extractor = extractor_of(recipe)
-    return extractor.facts(), extractor.images_at_once
-
-
-def begin(recipe: Recipe) -> tuple[dict[str, Any], int] | None:
-    """The first thing that a worker process does: import and build what its tasks need.
-
-    Returns:
-        As ``facts_of``; None if another process has the extractor.
-    """
-    if recipe.extractor != GRID_DESCRIPTORS:
-        from fivesentences.features.without_compiler import without_compiler
-
-        with without_compiler():
-            import timm.data  # noqa: F401
-    if recipe.preprocessing is not None:
-        _preparer_of(recipe)
-        return None
-    return facts_of(recipe)
 
 
 @lru_cache(maxsize=1)
@@ -146,27 +122,22 @@ def forget() -> None:
 
 @lru_cache(maxsize=1)
 def extractor_of(recipe: Recipe) -> Extractor:
-    """The extractor of a recipe; a process keeps the last one.
+    """Build the extractor of a recipe; a process keeps the last one.
 
     Raises:
         InputError: If it is unknown, or its weights or options do not fit.
     """
     if recipe.extractor == GRID_DESCRIPTORS:
-        from fivesentences.features import grid_descriptors
+        from fivesentences.features.grid_descriptors import GridDescriptors
 
         if recipe.crops != "centre" or recipe.precision != "float32":
             raise InputError(f"{GRID_DESCRIPTORS} describes whole pictures in float32; leave crops and precision out.")
-        return grid_descriptors.GridDescriptors(recipe.layout)
+        return GridDescriptors(recipe.layout)
     from fivesentences.features.networks import Network, check_name
 
     check_name(recipe.extractor, (GRID_DESCRIPTORS,))
     return Network(
-        recipe.extractor,
-        recipe.layout,
-        recipe.weights,
-        recipe.device,
-        crops=recipe.crops,
-        precision=recipe.precision,
+        recipe.extractor, recipe.layout, recipe.weights, recipe.device, crops=recipe.crops, precision=recipe.precision
     )
 
 

@@ -1,12 +1,11 @@
-"""From photographs to one array of features, image by image, so that a killed run can resume."""
+"""From photographs to one array of features, in parts that a killed run finds again."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,20 +15,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences import machine
-from fivesentences.config import Layout
-from fivesentences.config.types import Crops, Precision
+from fivesentences.config.features import REGIONS, RULES, FeatureSpec
+from fivesentences.config.types import Crops, Layout, Precision
 from fivesentences.console import Bar
 from fivesentences.corpus import decoding
-from fivesentences.corpus.assembly import check_image_id
-from fivesentences.corpus.decoding import words_of
 from fivesentences.corpus.photographs import Photographs
+from fivesentences.corpus.table import check_image_id
 from fivesentences.errors import InputError, InputErrors
 from fivesentences.features import describing
-from fivesentences.features.describing import Chunk, Extractor, Task, describe_chunk, prepare_chunk
-from fivesentences.features.files import regions_beside, write_images, write_source
-from fivesentences.features.progress import FinishedRows, key_of
+from fivesentences.features.describing import Extractor, Task
+from fivesentences.features.files import regions_beside, write_images, write_source, writing_npy
 from fivesentences.features.recipe import GRID_DESCRIPTORS, Recipe
-from fivesentences.features.workers import Workers
+from fivesentences.features.unfinished import FinishedParts, digest_of
+from fivesentences.features.workers import map_in_processes
 from fivesentences.storage import replacing, write_json
 
 Storage = Literal["auto", "float32", "float16"]
@@ -46,23 +44,14 @@ class Extracted:
     """What an extraction wrote.
 
     Attributes:
-        shape: Of the array.
-        dtype: Likewise.
+        shape: Shape of the array.
+        dtype: Type of its numbers.
         corrupt: Why photographs could not be read, by image id; they have no row, or a row of zeros.
     """
 
     shape: tuple[int, ...]
     dtype: str
     corrupt: dict[str, str]
-
-
-@dataclass(frozen=True)
-class _Images:
-    """What is extracted: for each image its id, its filename, and a key for its name and content."""
-
-    ids: tuple[str, ...]
-    filenames: tuple[str, ...]
-    keys: tuple[bytes, ...]
 
 
 def extract_features(
@@ -85,16 +74,15 @@ def extract_features(
 
     Writes ``out`` (``[images, dim]`` for ``global``, ``[images, regions, dim]`` for ``grid``; regions row by row from
     the top left) and, before it, ``out.with_suffix(".images.parquet")`` (image_id, filename) and ``.source.json`` (the
-    extractor, its weights and everything else that the numbers depend on). Until all exist, finished rows are kept in
-    ``.<stem>.rows`` beside ``out``; a call after a kill resumes from them, and one after photographs were added,
-    removed or replaced computes only the rows of those. A row is used only for the extractor, layout, weights, options
-    and photograph (name, size, and checksum or time) that it was made from. Memory does not grow with the features.
+    extractor, its weights and everything else that the numbers depend on). Until all exist, finished parts are kept in
+    ``.<stem>.unfinished`` beside ``out``, and a call after a kill computes only the others. A part is used only for the
+    extractor, layout, weights, options and photographs (name, size, and checksum or time) that it was made from.
+    Memory does not grow with the features.
 
     On a CPU each worker decodes and describes on one thread; with a CUDA device the workers decode and this process
-    describes. The numbers do not depend on the number of workers or on a kill. (Images that are described together
-    have an influence on each other's last digits; other ones may be together after photographs were added.) A last
-    line on standard error says how many photographs were turned upright, put on white, scaled from 16 bits or had
-    several frames (see ``corpus.decoding.decode``), if any; those of an earlier call are not counted.
+    describes. The numbers do not depend on the number of workers or on a kill. A last line on standard error says how
+    many photographs were turned upright, put on white, scaled from 16 bits or had several frames (see
+    ``corpus.decoding.decode``), if any; those of an earlier call are not counted.
 
     Args:
         photographs: Where the images are.
@@ -105,160 +93,210 @@ def extract_features(
         workers: Number of worker processes; 0 does the work in this process. On a CPU each holds a copy of the network.
         weights: A safetensors file for a timm network; without it timm downloads its own weights.
         storage: ``auto`` stores rows of more than 8,192 numbers as float16, others as float32.
-        crops: ``centre`` (or whatever the weights require) or ``ten``, see ``describing.Recipe``.
+        crops: ``centre`` (or whatever the weights require) or ``ten``, see ``recipe.Recipe``.
         normalise: Scale each vector to length 1.
         precision: What a network computes in; features are stored as ``storage`` says.
         on_corrupt: What to do when all others are done and photographs could not be read: ``fail`` names them and
-            writes nothing (the rows of the others are kept), ``skip`` leaves them out, ``zero`` writes rows of zeros.
+            writes nothing (the parts of the others are kept), ``skip`` leaves them out, ``zero`` writes rows of zeros.
             ``skip`` and ``zero`` name them in ``out.with_suffix(".corrupt.json")`` and on standard error.
-        chunk_size: Images per task and so at risk when a run is killed; default: those that are described together.
+        chunk_size: Images per part and so at risk when a run is killed; default: those that are described together.
 
     Raises:
         InputError: If there are no images, an image is missing or cannot be decoded, the extractor is unknown, its
-            weights do not fit or cannot be obtained, or a feature is not finite. Finished rows are kept.
+            weights do not fit or cannot be obtained, or a feature is not finite. Finished parts are kept.
     """
     out = Path(out)
-    _check_options({"layout": (layout, Layout), "storage": (storage, Storage), "crops": (crops, Crops)}, out)
-    _check_options({"precision": (precision, Precision), "on_corrupt": (on_corrupt, OnCorrupt)}, out)
-    _check_columns(images)
+    options: dict[str, tuple[str, Any]] = {
+        "layout": (layout, Layout),
+        "storage": (storage, Storage),
+        "crops": (crops, Crops),
+    }
+    options |= {"precision": (precision, Precision), "on_corrupt": (on_corrupt, OnCorrupt)}
+    _check(options, workers, out, images, extractor, weights)
     recipe = Recipe(extractor, layout, weights, "cpu", crops, normalise, precision)
-    _check_weights(recipe)
     if extractor != GRID_DESCRIPTORS:
         recipe = replace(recipe, device=machine.best_device())
-    with Workers(workers) as pool:
-        # Workers that can start without this process do so while it looks at the photographs.
-        here = extractor != GRID_DESCRIPTORS and (recipe.device != "cpu" or weights is None)
-        begun = None if here else pool.begin(describing.begin if workers else describing.facts_of, recipe)
-        wanted = _wanted(photographs, images, out)
-        built, facts, at_once = _extractor(recipe, begun)
-        source = _source(recipe, facts)
-        rows = FinishedRows(out, {**source, "storage": storage})
-        try:
-            if built is not None and built.on_accelerator:
-                recipe = replace(recipe, preprocessing=json.dumps(facts["preprocessing"]))
-                pool.begin(describing.begin, recipe)
-            elif built is not None and weights is None and workers:
-                recipe = replace(recipe, weights=_saved_weights(built, rows.folder))
-                pool.begin(describing.begin, recipe)
-            corrupt = _describe_all(pool, rows, wanted, photographs, recipe, built, storage, chunk_size or at_once)
-            describing.forget()  # with workers=0 the network would stay in memory
-            return _write(out, rows, wanted, corrupt, on_corrupt, source)
-        finally:
-            rows.close()
+    ids, filenames, states = _wanted(photographs, images, out)
+    built = describing.extractor_of(recipe)
+    size, source = chunk_size or built.images_at_once, _source(recipe, built.facts())
+    with FinishedParts(out, {**source, "storage": storage}) as parts:
+        slices = [slice(start, start + size) for start in range(0, len(ids), size)]
+        names = {digest_of(states[rows])[:32]: rows for rows in slices}
+        _describe_all(parts, names, ids, filenames, photographs, recipe, built, storage, workers)
+        describing.forget()  # with workers=0 the network would stay in memory
+        return _write(out, parts, names, ids, filenames, on_corrupt, source)
 
 
-# --- the work -----------------------------------------------------------------------------------------------
+def extract_as_configured(
+    spec: FeatureSpec,
+    photographs: Photographs,
+    images: pd.DataFrame,
+    out: Path,
+    *,
+    workers: int,
+    weights: Path | None = None,
+) -> None:
+    """Write the features of every image, see ``extract_features`` and ``detectors.extraction.extract_regions``.
+
+    Args:
+        spec: Which features, as a configuration says it.
+        photographs: Where the images are.
+        images: ``image_id`` and ``filename``, one row per image.
+        out: The ``.npy``.
+        workers: Processes, if a network describes the images.
+        weights: A file; None: what timm or torchvision downloads.
+
+    Raises:
+        InputError: As they do, or if ``bottom_up`` has no weights, which no library offers.
+    """
+    if spec.layout != "regions":
+        options: dict[str, Any] = {"weights": weights, "crops": spec.crops, "precision": spec.precision}
+        extract_features(photographs, images, spec.extractor, spec.layout, out, workers=workers, **options)
+        return
+    from fivesentences.features.detectors.extraction import detector_named, extract_regions
+
+    count = spec.regions or REGIONS
+    settings: dict[str, Any] = {"least": count, "most": count}
+    settings |= {key: value for key, value in (("short", spec.short), ("long", spec.long)) if value is not None}
+    if spec.extractor == "bottom_up":
+        settings |= {key: getattr(spec, key) or RULES[key] for key in ("selection", "resize")}
+    flavour = spec.flavour or RULES["flavour"]
+    detector = detector_named(spec.extractor, weights, flavour, settings, machine.device_named("auto"))
+    extract_regions(photographs, images, detector, out)
+
+
+def part_of(images: pd.DataFrame, number: int, parts: int) -> pd.DataFrame:
+    """Return one of so many parts of a table, from 1, which differ by at most one row in length.
+
+    Raises:
+        InputError: If there are fewer images than parts.
+    """
+    if parts > len(images):
+        raise InputError(f"{parts} parts of {len(images):,} images are too many; give fewer parts.")
+    return images.iloc[len(images) * (number - 1) // parts : len(images) * number // parts]
 
 
 def _describe_all(
-    pool: Workers,
-    rows: FinishedRows,
-    wanted: _Images,
+    parts: FinishedParts,
+    names: dict[str, slice],
+    ids: Sequence[str],
+    filenames: Sequence[str],
     photographs: Photographs,
     recipe: Recipe,
-    built: Extractor | None,
+    built: Extractor,
     storage: Storage,
-    size: int,
-) -> dict[int, str]:
-    """Describe what is not finished. Returns why images could not be read, by place."""
-    on_accelerator = built is not None and built.on_accelerator
-    total = len(wanted.ids)
-    # Images are described in the same company as in a run without interruption, so that each bit is the same.
-    starts = [
-        start for start in range(0, total, size) if any(key not in rows for key in wanted.keys[start : start + size])
-    ]
-    tasks = [Task(start, wanted.filenames[start : start + size], photographs.paths, recipe) for start in starts]
-    done = sum(key in rows for key in wanted.keys)
-    work: Callable[[Task], Chunk] = prepare_chunk if on_accelerator else describe_chunk
+    workers: int,
+) -> None:
+    """Describe what is not finished."""
+    missing = {name: rows for name, rows in names.items() if not _is_finished(parts, name)}
+    left = sum(len(ids[rows]) for rows in missing.values())
+    work = describing.describe_chunk
+    if built.on_accelerator:
+        recipe = replace(recipe, preprocessing=json.dumps(built.facts()["preprocessing"]))
+        work = describing.prepare_chunk
+    tasks = [Task(tuple(filenames[rows]), photographs.paths, recipe) for rows in missing.values()]
     treated: Counter[str] = Counter()
-    corrupt: dict[int, str] = {}
-    with Bar(f"{recipe.extractor} {recipe.layout} features", total, done) as bar:
-        for task, chunk in pool.map(work, tasks):
+    with Bar(f"{recipe.extractor} {recipe.layout} features", len(ids), len(ids) - left) as bar:
+        done = map_in_processes(work, tasks, workers)
+        for (name, rows), (_, chunk) in zip(missing.items(), done, strict=True):
             treated += chunk.treated
-            corrupt |= {task.chunk + place: reason for place, reason in chunk.corrupt.items()}
-            keys = wanted.keys[task.chunk : task.chunk + size]
-            new = [place for place, key in enumerate(keys) if key not in rows]
-            if chunk.array is not None:
-                features = describing.describe(built, chunk.array, recipe) if on_accelerator and built else chunk.array
-                good = [place for place in new if place not in chunk.corrupt]
-                if good:
-                    ids = [wanted.ids[task.chunk + place] for place in good]
-                    rows.add([keys[place] for place in good], _stored(features[good], storage, ids, recipe.extractor))
-            bar.advance(len(new))
+            reasons = np.array([chunk.corrupt.get(place, "") for place in range(len(ids[rows]))])
+            features = chunk.array
+            if features is not None and built.on_accelerator:
+                features = describing.describe(built, features, recipe)
+            known = {} if features is None else {"features": _stored(features, storage, ids[rows], recipe.extractor)}
+            parts.save(name, corrupt=reasons, **known)
+            bar.advance(len(reasons))
     if treated:
-        print(f"Of {total - done:,} photographs: {words_of(treated)}.", file=sys.stderr, flush=True)
-    return corrupt
+        print(f"Of {left:,} photographs: {decoding.words_of(treated)}.", file=sys.stderr, flush=True)
+
+
+def _is_finished(parts: FinishedParts, name: str) -> bool:
+    """Return whether a part exists and all its photographs could be read; the reason may have gone since."""
+    return name in parts and not (parts.load(name, "corrupt")["corrupt"] != "").any()
 
 
 def _write(
     out: Path,
-    rows: FinishedRows,
-    wanted: _Images,
-    corrupt: Mapping[int, str],
+    parts: FinishedParts,
+    names: dict[str, slice],
+    ids: Sequence[str],
+    filenames: Sequence[str],
     on_corrupt: OnCorrupt,
     source: dict[str, Any],
 ) -> Extracted:
-    """Write the array and what lies beside it, and remove the finished rows.
+    """Write the array and what lies beside it, and remove the finished parts.
 
     Raises:
         InputErrors: One sentence for each photograph that cannot be read, if the policy is to fail or none can.
     """
-    if corrupt and (on_corrupt == "fail" or len(corrupt) == len(wanted.ids)):
-        named = [InputError(reason) for _, reason in sorted(corrupt.items())[:MOST_NAMED]]
+    reasons = np.concatenate([parts.load(name, "corrupt")["corrupt"] for name in names])
+    corrupt = {image_id: str(reason) for image_id, reason in zip(ids, reasons, strict=True) if reason}
+    if corrupt and (on_corrupt == "fail" or len(corrupt) == len(ids)):
+        named = [InputError(reason) for reason in list(corrupt.values())[:MOST_NAMED]]
         if len(corrupt) > MOST_NAMED:
             named.append(InputError(f"{len(corrupt) - MOST_NAMED:,} more photographs cannot be read."))
         raise named[0] if len(named) == 1 else InputErrors(named)
-    kept = [place for place in range(len(wanted.ids)) if place not in corrupt or on_corrupt == "zero"]
-    unread = {wanted.ids[place]: reason for place, reason in sorted(corrupt.items())}
-    what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
+    first = next(found["features"] for found in map(parts.load, names) if "features" in found)
+    kept = (reasons == "") | (on_corrupt == "zero")
     beside = out.with_suffix(".corrupt.json")
     out.unlink(missing_ok=True)  # from here to the end, no older array lies beside newer tables
     for older in (regions_beside(out), beside):
         older.unlink(missing_ok=True)
     if corrupt:
-        write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": unread, "rows": on_corrupt})
-        lines = list(unread.values())[:MOST_NAMED]
-        more = f"\n... and {len(unread) - MOST_NAMED:,} more" if len(unread) > MOST_NAMED else ""
-        said = f"{len(unread):,} of {len(wanted.ids):,} photographs cannot be read and {what} (see {beside.name}):"
-        print(said, *lines, sep="\n", end=f"{more}\n", file=sys.stderr, flush=True)
-    write_images(
-        out,
-        pd.DataFrame(
-            {"image_id": [wanted.ids[p] for p in kept], "filename": [wanted.filenames[p] for p in kept]}, dtype=str
-        ),
-    )
+        _report(beside, corrupt, len(ids), on_corrupt)
+    table = pd.DataFrame({"image_id": ids, "filename": filenames}, dtype=str)
+    write_images(out, table[kept].reset_index(drop=True))
     write_source(out, source)
-    shape, dtype = rows.assemble([None if place in corrupt else wanted.keys[place] for place in kept])
-    rows.remove()
-    return Extracted(shape, dtype, unread)
+    shape = (int(kept.sum()), *first.shape[1:])
+    with replacing(out) as temporary, writing_npy(temporary, shape, first.dtype) as append:
+        for name, rows in names.items():
+            found = parts.load(name)
+            features = found.get("features", np.zeros((len(ids[rows]), *first.shape[1:]), first.dtype))
+            features[found["corrupt"] != ""] = 0
+            append(features[kept[rows]])
+    parts.remove()
+    return Extracted(shape, first.dtype.name, corrupt)
 
 
-# --- what is extracted, and by what --------------------------------------------------------------------------
+def _report(beside: Path, corrupt: dict[str, str], count: int, on_corrupt: OnCorrupt) -> None:
+    """Say which photographs cannot be read, in a file and on standard error."""
+    write_json(beside, {"format": "fivesentences.corrupt_photographs 1", "images": corrupt, "rows": on_corrupt})
+    what = "have no row" if on_corrupt == "skip" else "have rows of zeros"
+    lines = list(corrupt.values())[:MOST_NAMED]
+    more = f"\n... and {len(corrupt) - MOST_NAMED:,} more" if len(corrupt) > MOST_NAMED else ""
+    said = f"{len(corrupt):,} of {count:,} photographs cannot be read and {what} (see {beside.name}):"
+    print(said, *lines, sep="\n", end=f"{more}\n", file=sys.stderr, flush=True)
 
 
-def _check_options(options: Mapping[str, tuple[str, Any]], out: Path) -> None:
+def _check(
+    options: dict[str, tuple[str, Any]],
+    workers: int,
+    out: Path,
+    images: pd.DataFrame,
+    extractor: str,
+    weights: Path | None,
+) -> None:
     for name, (value, known) in options.items():
         if value not in get_args(known):
             raise InputError(f"{name} is '{value}'; it must be one of {', '.join(get_args(known))}.")
+    if workers < 0:
+        raise InputError(f"workers is {workers}; give 0 (no worker processes) or more.")
     if out.suffix != ".npy":
         raise InputError(f"{out}: features are written as .npy; give a name with this suffix.")
-
-
-def _check_columns(images: pd.DataFrame) -> None:
     if missing := {"image_id", "filename"} - set(images.columns):
         raise InputError(f"the table of images has no column {' and no column '.join(sorted(missing))}.")
+    if extractor == GRID_DESCRIPTORS and weights is not None:
+        raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {weights} was given; leave `weights` out.")
+    if weights is not None and not Path(weights).is_file():
+        raise InputError(f"{weights}: there is no such file of weights.")
 
 
-def _check_weights(recipe: Recipe) -> None:
-    if recipe.extractor == GRID_DESCRIPTORS and recipe.weights is not None:
-        raise InputError(f"{GRID_DESCRIPTORS} has no weights, but {recipe.weights} was given; leave `weights` out.")
-    if recipe.weights is not None and not Path(recipe.weights).is_file():
-        raise InputError(f"{recipe.weights}: there is no such file of weights.")
-
-
-def _wanted(photographs: Photographs, images: pd.DataFrame, out: Path) -> _Images:
-    """Ids, filenames and keys, after everything has been checked that can be checked before any work."""
-    ids, filenames = tuple(images["image_id"].astype(str)), tuple(images["filename"].astype(str))
+def _wanted(
+    photographs: Photographs, images: pd.DataFrame, out: Path
+) -> tuple[list[str], list[str], list[tuple[object, ...]]]:
+    """Return ids, filenames, and the state of each photograph, after all checks that need no work."""
+    ids, filenames = images["image_id"].astype(str).tolist(), images["filename"].astype(str).tolist()
     if not ids:
         raise InputError(f"{out.name}: there are no images to describe; the table of images is empty.")
     if len(set(ids)) < len(ids):
@@ -266,21 +304,15 @@ def _wanted(photographs: Photographs, images: pd.DataFrame, out: Path) -> _Image
         raise InputError(f"image '{twice}' is in the table of images twice; features have one row per image.")
     for image_id in ids:
         check_image_id(image_id, " and ".join(map(str, photographs.paths)))
-    return _Images(ids, filenames, tuple(key_of(*photographs.state_of(name)) for name in filenames))
-
-
-def _extractor(recipe: Recipe, begun: Future[Any] | None) -> tuple[Extractor | None, dict[str, Any], int]:
-    """The extractor if this process needs it, its facts, and how many images it takes at once."""
-    if begun is not None:
-        facts, at_once = begun.result()
-        return None, facts, at_once
-    # Built here to run here, or to download the weights once instead of in every worker.
-    built = describing.extractor_of(recipe)
-    return built, built.facts(), built.images_at_once
+    # The place counts too: two images may share a photograph, and then parts must not share a name.
+    states: list[tuple[object, ...]] = [
+        (image_id, *photographs.state_of(name)) for image_id, name in zip(ids, filenames, strict=True)
+    ]
+    return ids, filenames, states
 
 
 def _source(recipe: Recipe, facts: dict[str, Any]) -> dict[str, Any]:
-    """Everything that the numbers depend on."""
+    """Return everything that the numbers depend on."""
     crops = "one" if recipe.crops == "centre" else "mean over ten: four corners, centre, and their mirror images"
     return {
         "extractor": recipe.extractor,
@@ -293,20 +325,10 @@ def _source(recipe: Recipe, facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _saved_weights(network: Any, folder: Path) -> Path:
-    from fivesentences.features.networks import save_weights
-
-    path = folder / "weights.safetensors"
-    if not path.exists():
-        with replacing(path) as temporary:
-            save_weights(network.module, temporary)
-    return path
-
-
 def _stored(
     features: npt.NDArray[np.float32], storage: Storage, ids: Sequence[str], extractor: str
 ) -> npt.NDArray[Any]:
-    """Features in the type that they are stored in, checked to be finite."""
+    """Convert features to the type that they are stored in, checked to be finite."""
     if storage == "auto":
         storage = "float16" if features[0].size > LONGEST_FLOAT32_ROW else "float32"
     with np.errstate(over="ignore"):

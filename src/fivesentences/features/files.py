@@ -8,7 +8,9 @@ region, image by image), and ``X.source.json`` (where the features come from).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from fivesentences.arrays import read_npy
-from fivesentences.corpus.parquet import frame_of, read_parquet
-from fivesentences.documents import read_formatted
-from fivesentences.errors import InputError
+from fivesentences.corpus.parquet import read_frame
+from fivesentences.documents import check_file, read_formatted
+from fivesentences.errors import InputError, need
 from fivesentences.storage import replacing, write_json
 
 SOURCE = "fivesentences.feature_source 1"
+DATASET = "feat"  # in DAA's HDF5 files
+MOST_ROWS = 50_000_000
+MOST_NUMBERS = 1 << 28  # of one image: 1 GB of float32; 100 regions of 2,048 numbers are a thousandth of it
 
 
 def images_beside(path: Path) -> Path:
@@ -38,6 +43,11 @@ def regions_beside(path: Path) -> Path:
 def source_beside(path: Path) -> Path:
     """Path of the note on where an array of features comes from."""
     return path.with_suffix(".source.json")
+
+
+def all_files(path: Path) -> list[Path]:
+    """Return an array of features and everything that may lie beside it."""
+    return [path, images_beside(path), regions_beside(path), source_beside(path)]
 
 
 def write_source(path: Path, source: Mapping[str, Any]) -> None:
@@ -81,21 +91,85 @@ def read_images(path: Path) -> pd.DataFrame:
     Raises:
         InputError: If it is missing or damaged, or has no column ``image_id``.
     """
-    beside = images_beside(path)
-    cure = "extract the features again"
-    images = frame_of(read_parquet(beside, cure), beside, cure)
-    if "image_id" not in images.columns:
-        raise InputError(f"{beside} has no column 'image_id'; extract the features again.")
-    return images
+    return read_frame(images_beside(path), "extract the features again", ["image_id"])
 
 
-def open_array(path: Path, cure: str) -> npt.NDArray[Any]:
-    """Map a ``.npy`` file into memory without reading it.
+@contextmanager
+def writing_npy(
+    path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike
+) -> Iterator[Callable[[npt.NDArray[Any]], None]]:
+    """Yield a function that appends rows to a new ``.npy``; a memory map would fill the memory with its pages.
+
+    Args:
+        path: The file, to be used within ``storage.replacing``.
+        shape: ``[rows, ...]``.
+        dtype: Type of the numbers.
 
     Raises:
-        InputError: If it is missing or damaged; the sentence ends with the cure.
+        ValueError: If there are fewer or more rows.
     """
-    return read_npy(path, cure)
+    kind = np.dtype(dtype)
+    with path.open("wb") as file:
+        header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]
+        start = file.tell()
+
+        def append(rows: npt.NDArray[Any]) -> None:
+            file.write(np.ascontiguousarray(rows, kind).data)
+
+        yield append
+        if file.tell() - start != math.prod(shape) * kind.itemsize:
+            raise ValueError(f"{file.tell() - start} bytes were written for {list(shape)} {kind}")
+
+
+def open_array(path: Path, cure: str = "fetch it again") -> npt.NDArray[Any]:
+    """Map features ``[rows, dim]`` or ``[rows, regions, dim]`` of a ``.npy`` into memory, without reading them.
+
+    Raises:
+        InputError: If the file is missing or damaged, or holds something else; the sentence ends with the cure.
+    """
+    array = read_npy(path, cure)
+    check_kind(array, str(path), images=True)
+    _check_size(array.shape, path)
+    return array
+
+
+def open_hdf5(path: Path) -> Any:
+    """Open the features ``[rows, dim]`` or ``[rows, regions, dim]`` of DAA's HDF5, without reading them.
+
+    Returns:
+        The ``h5py.Dataset``; ``.file.close()`` closes it.
+
+    Raises:
+        InputError: If h5py is missing, the file is not HDF5, or ``feat`` is missing, something else, or in other files.
+    """
+    check_file(path)
+    need("h5py", "hdf5", "an HDF5 file")
+    import h5py
+
+    try:
+        file = h5py.File(path, "r")
+        link = file.get(DATASET, getlink=True)
+        found: Any = file[DATASET] if isinstance(link, h5py.HardLink) else None
+        strange = found is None or not isinstance(found, h5py.Dataset) or found.external or found.is_virtual
+        chunk = 0 if strange else math.prod(found.chunks or (1,))
+    except Exception as error:  # a damaged file fails anywhere in the library
+        raise InputError(
+            f"it is not a readable HDF5 file ({str(error)[:200]})", where=path, cure="fetch it again"
+        ) from None
+    if strange:
+        raise InputError(
+            f"it has no dataset '{DATASET}', or one that lies in other files", where=path, cure="fetch it again"
+        )
+    check_kind(found, f"{path}: {DATASET}", images=True)
+    _check_size(found.shape, path, chunk)
+    return found
+
+
+def _check_size(shape: tuple[int, ...], path: Path, chunk: int = 0) -> None:
+    row = math.prod(shape[1:])
+    if not 0 < shape[0] <= MOST_ROWS or not 0 < row <= MOST_NUMBERS or chunk > MOST_NUMBERS:
+        raise InputError(f"its shape is {list(shape)}; it holds no features that fit here.", where=path)
 
 
 def check_kind(array: npt.NDArray[Any] | Any, what: str, images: bool) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 if TYPE_CHECKING:
-    from fivesentences.config import Layout
+    from fivesentences.config.types import Layout
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.intp]

@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import timm
+import torch
 from PIL import Image
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from timm.data.config import resolve_model_data_config
+from timm.data.transforms_factory import create_transform
+from torchvision.transforms.functional import ten_crop
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
+from fivesentences.features.exactness import exact, on_one_thread
 from fivesentences.storage import sha256_of
 
 if TYPE_CHECKING:
-    from fivesentences.config import Layout
-    from fivesentences.config.types import Crops, Precision
+    from fivesentences.config.types import Crops, Layout, Precision
 
 # Images per forward pass. On a CPU small batches stay in the cache (MobileNetV2, one core: 49 images/s with 8, 32 with
 # 32). Both are fixed, not tuned at run time, because the last digits of sums depend on them.
@@ -74,8 +81,6 @@ class Preparer:
         """
         if self._crops == "centre":
             return np.asarray(self._transform(image), dtype=np.uint8)
-        from torchvision.transforms.functional import ten_crop
-
         resize, *_ = self._transform.transforms
         crops = ten_crop(resize(image), self._size)
         return np.stack([np.asarray(crop, dtype=np.uint8).transpose(2, 0, 1) for crop in crops])
@@ -106,8 +111,6 @@ class Network:
             InputError: If timm does not know the name, the weights belong to another network, no weights are given
                 and timm's own cannot be downloaded, or ten crops are asked for where there is one.
         """
-        import torch
-
         self.layout, self.crops, self.precision = layout, crops, precision
         self.on_accelerator = device != "cpu"
         self.module, self.preprocessing = load(name, weights)
@@ -143,8 +146,6 @@ class Network:
 
     def describe(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Describe prepared images ``[n, 3, height, width]``, or ten crops of each ``[n, 10, 3, height, width]``."""
-        from fivesentences.features.exactness import exact, on_one_thread
-
         size = self.images_at_once
         with on_one_thread(), exact(), self._precision():
             parts = [self._forward(batch[start : start + size]) for start in range(0, len(batch), size)]
@@ -153,13 +154,9 @@ class Network:
     def _precision(self) -> Any:
         if self.precision == "float32":
             return nullcontext()
-        import torch
-
         return torch.autocast("cuda" if self.on_accelerator else "cpu", getattr(torch, self.precision))
 
     def _forward(self, batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        import torch
-
         images = len(batch)
         batch = batch.reshape(-1, *batch.shape[-3:])
         pixels = torch.from_numpy(np.ascontiguousarray(batch)).to(self._device).float()
@@ -218,9 +215,28 @@ def _pooling(module: Any, layout: Layout) -> str:
 
 
 def _device_name(device: str) -> str:
-    import torch
-
     return f"{device}: {torch.cuda.get_device_name(device)}"
+
+
+def fetch_network(extractor: str) -> dict[str, str]:
+    """Let a network's library fetch its weights into its own cache; what is there already is not fetched again.
+
+    Args:
+        extractor: The name of a timm network, or ``faster_rcnn``.
+
+    Returns:
+        Which weights they are: their names and checksums.
+
+    Raises:
+        InputError: If there is no such network, or its weights cannot be fetched.
+    """
+    if extractor == "faster_rcnn":
+        from fivesentences.features.detectors.faster_rcnn import PUBLISHED, download
+
+        path = download(PUBLISHED.url)
+        return {"name": f"torchvision: {path.name}", "file_sha256": sha256_of(path)}
+    module, _ = load(extractor, None)
+    return facts_of_weights(module, None)
 
 
 def check_name(name: str, others: tuple[str, ...] = ()) -> None:
@@ -229,8 +245,6 @@ def check_name(name: str, others: tuple[str, ...] = ()) -> None:
     Raises:
         InputError: If not; the sentence suggests the most similar names of timm's networks and ``others``.
     """
-    import timm
-
     if timm.is_model(name):
         return
     known = [*others, *timm.list_models()]
@@ -249,9 +263,6 @@ def load(name: str, weights: Path | None) -> tuple[Any, dict[str, Any]]:
     Raises:
         InputError: As raised by ``Network``.
     """
-    import timm
-    from timm.data.config import resolve_model_data_config
-
     check_name(name)
     if weights is None:
         try:
@@ -310,21 +321,11 @@ def read_weights(weights: Path) -> dict[str, Any]:
     Raises:
         InputError: If the file is missing or is not a complete safetensors file.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     check_file(weights)
     try:
         return load_file(weights)
     except (SafetensorError, OSError) as error:
         raise InputError(f"{weights} is not a complete safetensors file ({error}); fetch it again.") from None
-
-
-def save_weights(module: Any, path: Path) -> None:
-    """Write the tensors of a network as safetensors, so that workers need not download them again."""
-    from safetensors.torch import save_file
-
-    save_file({key: tensor.detach().cpu().contiguous().clone() for key, tensor in module.state_dict().items()}, path)
 
 
 def _sha256_of(weights: Path) -> str:
@@ -347,8 +348,6 @@ def digest(module: Any) -> str:
 
 
 def _transform(preprocessing: dict[str, Any]) -> Any:
-    from timm.data.transforms_factory import create_transform
-
     keys = ("input_size", "interpolation", "mean", "std", "crop_pct", "crop_mode")
     settings = {key: preprocessing[key] for key in keys if key in preprocessing}
     # "Prefetcher" transforms return bytes: a quarter of the floats that processes would have to exchange.

@@ -10,29 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
+from fivesentences.arrays import read_npy
 from fivesentences.corpus import Corpus
 from fivesentences.corpus.precomp import load_precomp, precomp_folder
 from fivesentences.documents import check_file, read_json
-from fivesentences.errors import InputError, install
-from fivesentences.features.files import check_kind, open_array, write_images
+from fivesentences.errors import InputError
+from fivesentences.features.files import check_kind, open_array, open_hdf5, write_images
 from fivesentences.storage import write_json
 
 FORMAT = 1
 SHARED_WORDS = 0.5  # of an image's captions in a folder and in Karpathy's file; releases clean texts in their own ways
-DATASET = "feat"  # inside an HDF5 file
 Kind = Literal["npy", "folder", "hdf5"]
+Positive = Annotated[int, Field(strict=True, gt=0)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class SplitFeatures:
     """Where the features of one split are.
 
@@ -48,11 +51,11 @@ class SplitFeatures:
 
     path: str
     kind: Kind
-    images: int
-    stride: int
-    shape: list[int]
-    dtype: str
-    size: int
+    images: Positive
+    stride: Positive
+    shape: list[Positive]
+    dtype: Literal["float16", "float32"]
+    size: Positive
 
     @property
     def files(self) -> Iterator[Path]:
@@ -179,35 +182,22 @@ def read_precomp(path: Path) -> PrecompRows:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} does not describe a precomp folder in format {FORMAT}; make it again.")
-    splits = [_checked_split(split) for split in parts] if isinstance(parts := content.get("parts"), list) else []
-    if not splits or None in splits or len({(*split.shape, split.dtype) for split in splits if split}) > 1:
+    try:
+        splits = TypeAdapter(list[SplitFeatures]).validate_python(content.get("parts"))
+    except ValidationError:
+        splits = []
+    if not splits or len({(*split.shape, split.dtype) for split in splits}) > 1:
         raise InputError("its list 'parts' is damaged", where=path, cure="describe the precomp folder again")
-    for split in filter(None, splits):
+    for split in splits:
         file = _first_file(Path(split.path), split.kind)
         if not file.is_file() or file.stat().st_size != split.size:
             raise InputError(f"{path}: {file} is missing or has changed since it was described; describe it again.")
-        stored = _open(file, split.kind)
-        if (list(stored.shape[split.kind != "folder" :]), str(stored.dtype)) != (split.shape, split.dtype) or (
-            split.kind != "folder" and len(stored) != split.images * split.stride
-        ):
+        stored, rows = _open(file, split.kind), [] if split.kind == "folder" else [split.images * split.stride]
+        if (list(stored.shape), str(stored.dtype)) != ([*rows, *split.shape], split.dtype):
             raise InputError(
                 f"{path}: {file} is {stored.dtype} {list(stored.shape)}, not as described; describe it again."
             )
-    return PrecompRows([split for split in splits if split])
-
-
-def _checked_split(given: Any) -> SplitFeatures | None:
-    """The features of a split as a description has them; None if it is damaged."""
-    if not isinstance(given, dict) or given.keys() != {field.name for field in fields(SplitFeatures)}:
-        return None
-    numbers = [given[name] for name in ("images", "stride", "size")]
-    whole = isinstance(given["shape"], list) and all(
-        type(number) is int and number > 0 for number in numbers + given["shape"]
-    )
-    known = (
-        given["kind"] in get_args(Kind) and isinstance(given["path"], str) and given["dtype"] in ("float16", "float32")
-    )
-    return SplitFeatures(**given) if whole and known else None
+    return PrecompRows(splits)
 
 
 def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
@@ -222,7 +212,6 @@ def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
     file = _first_file(path, kind)
     check_file(file, "a folder of features has one <index>.npy per image")
     array = _open(file, kind)
-    check_kind(array, str(file), images=kind != "folder")
     if kind == "folder":
         rows, shape = sum(1 for _ in path.glob("*.npy")), list(array.shape)
     else:
@@ -234,7 +223,8 @@ def _describe(folder: Path, name: str, split: Corpus) -> SplitFeatures:
             f"{path} has {rows} rows, but the split has {split.n_images} images and {split.n_captions} captions; "
             "the captions and the features must come from the same release."
         )
-    return SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, str(array.dtype), file.stat().st_size)
+    dtype, size = str(array.dtype), file.stat().st_size
+    return SplitFeatures(str(path), kind, split.n_images, strides[rows], shape, dtype, size)  # type: ignore[arg-type]
 
 
 def _first_file(path: Path, kind: Kind) -> Path:
@@ -242,22 +232,15 @@ def _first_file(path: Path, kind: Kind) -> Path:
 
 
 def _open(path: Path, kind: Kind) -> Any:
-    if kind != "hdf5":
-        return open_array(path, "fetch it again")
-    try:
-        import h5py
-    except ImportError:
-        raise InputError(f"{path} needs h5py", cure=install("hdf5")) from None
-    try:
-        return h5py.File(path, "r")[DATASET]
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise InputError(
-            f"{path} is not an HDF5 file with the dataset '{DATASET}' ({error}); fetch it again."
-        ) from None
+    if kind == "folder":
+        array = read_npy(path, "fetch it again")
+        check_kind(array, str(path), images=False)
+        return array
+    return open_array(path) if kind == "npy" else open_hdf5(path)
 
 
 def _load(path: Path, shape: list[int]) -> npt.NDArray[np.floating]:
-    array = open_array(path, "fetch it again")
+    array = read_npy(path, "fetch it again")
     if list(array.shape) != shape:
         raise InputError(f"{path} has the shape {list(array.shape)}, but the first image has {shape}; fetch it again.")
     return np.array(array)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fivesentences.documents import check_file
 from fivesentences.errors import InputError
-from fivesentences.features.files import check_kind, images_beside, open_array, read_images
+from fivesentences.features.files import images_beside, open_array, read_images
 from fivesentences.features.precomp import PrecompRows, read_precomp
 
 BLOCK = 1024  # rows that are checked at a time
@@ -45,7 +45,6 @@ class FeatureTable:
         check_file(path, what)
         check_file(images_beside(path), what)
         array = read_precomp(path) if path.suffix == ".json" else open_array(path, "extract the features again")
-        check_kind(array, str(path), images=True)
         ids = [str(name) for name in read_images(path)["image_id"]]
         if len(ids) != len(array):
             raise InputError(

@@ -6,64 +6,57 @@ released code (github.com/hardyqr/HAL) without its optional memory bank.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
-from torch import Tensor, nn
+from pydantic import Field
 
-from fivesentences.config.reading import check
-from fivesentences.losses.batch import checked_batch
-from fivesentences.losses.hal_spec import HalSpec
+from fivesentences.config.types import Positive
+from fivesentences.losses.loss import Loss, checked_batch, torch, unless
 
-DEFAULT = HalSpec()
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
-class HAL(nn.Module):
-    """Hubness-aware loss (Liu et al. 2020): every negative of the batch counts, closer ones more.
+class HAL(Loss):
+    """Hubness-aware loss (Liu et al. 2020) over all negatives; the defaults are those of its release for Flickr30K.
 
     Mean over the batch of ``softsum_row + softsum_column - log(1 + [S_ii]+)`` with
     ``softsum = log(1 + sum over j of exp(gamma * (S_ij - epsilon))) / gamma``. The release replaces ``S_ii`` by 0
     *inside the sum* (the term stays), which adds a constant to it; so does this.
 
-    Unlike the hinge losses this one is a mean over the batch, as released.
-
-    Args:
-        gamma: Sharpness; the larger, the more the closest negative decides. 30 (COCO, batch 512) or 60 (Flickr30K,
-            batch 128); above 0.
-        epsilon: Similarity from which a negative counts; 0.3 (COCO) or 0.7 (Flickr30K).
-        weight: Factor of the whole loss.
-
-    Raises:
-        InputError: If gamma or the weight is not above 0.
+    Unlike the hinge losses this one is a mean over the batch, as released. It expects cosines.
     """
 
+    title: ClassVar[str] = "HAL"
+    suffix: ClassVar[str] = "+hal"
     SETTINGS: ClassVar[dict[str, dict[str, float]]] = {
         "coco": {"gamma": 30.0, "epsilon": 0.3},
         "f30k": {"gamma": 60.0, "epsilon": 0.7},
     }
 
-    def __init__(self, gamma: float = DEFAULT.gamma, epsilon: float = DEFAULT.epsilon, weight: float = DEFAULT.weight):
-        super().__init__()
-        spec = check(HalSpec, {"gamma": gamma, "epsilon": epsilon, "weight": weight}, "HAL")
-        self.gamma, self.epsilon, self.weight = spec.gamma, spec.epsilon, spec.weight
+    gamma: Positive = Field(default=60.0, description="sharpness; released: 60 (Flickr30K), 30 (COCO)")
+    epsilon: float = Field(
+        default=0.7,
+        description="similarity from which a negative counts; released: 0.7 (Flickr30K), 0.3 (COCO)",
+    )
+    weight: Positive = Field(default=1.0, description="factor of the loss")
 
-    def forward(self, similarity: Tensor) -> Tensor:
-        """The loss, a scalar.
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        return [f"gamma={self.gamma:g}", f"epsilon={self.epsilon:g}", *unless(1.0, self.weight, "hal_weight={}")]
 
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal; cosines.
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """``γ = 60, ε = 0.7``."""
+        return [f"γ = {self.gamma:g}", f"ε = {self.epsilon:g}", *unless(1.0, self.weight, "weight {}")]
 
-        Raises:
-            InputError: If it is not square.
-        """
+    def __call__(self, similarity: Tensor) -> Tensor:
+        """Compute the loss of ``[B images, B captions]``, a scalar."""
         checked_batch("HAL", similarity)
         own = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
         negatives = self.gamma * (similarity.masked_fill(own, 0.0) - self.epsilon)
         # log(1 + sum exp(x)) = logsumexp over x and a 0, which cannot overflow.
-        rows, columns = (torch.logsumexp(nn.functional.pad(x, (1, 0)), dim=1) for x in (negatives, negatives.T))
+        rows, columns = (torch.logsumexp(torch.nn.functional.pad(x, (1, 0)), dim=1) for x in (negatives, negatives.T))
         loss = ((rows + columns) / self.gamma - torch.log1p(similarity.diagonal().clamp(min=0))).mean()
         return loss if self.weight == 1 else self.weight * loss
-
-    def extra_repr(self) -> str:
-        """Settings, for printing."""
-        return f"gamma={self.gamma}, epsilon={self.epsilon}, weight={self.weight}"

@@ -9,19 +9,23 @@ Figure 3, whose values and learned temperature these are.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import torch
-from torch import Tensor, nn
+from pydantic import Field, PrivateAttr, model_validator
 
-from fivesentences.config.reading import check
-from fivesentences.losses.batch import checked_batch
-from fivesentences.losses.info_nce_spec import LOWEST, InfoNCESpec
+from fivesentences.config.types import Positive
+from fivesentences.losses.loss import Loss, checked_batch, torch, unless
 
-DEFAULT = InfoNCESpec()
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Parameter
+
+LOWEST = 0.01  # CLIP clips its learned factor 1 / temperature at 100
 
 
-class InfoNCE(nn.Module):
-    """InfoNCE in both directions, the loss of CLIP: a cross entropy over the batch.
+class InfoNCE(Loss):
+    """InfoNCE, the loss of CLIP: a cross entropy over the batch, in both directions.
 
     ``weight * (i2t + t2i) / 2``, where i2t is the mean over i of ``log sum over j of exp((S_ij - S_ii) / T)``.
     The sum over j contains i itself, and t2i is the same on the transpose. A batch of B pairs whose similarities are
@@ -29,68 +33,93 @@ class InfoNCE(nn.Module):
     limits the gradient's norm and Adam divides by its size, so that alone it trains at the learning rates of the
     others; beside a triplet loss, a weight of B puts both on one scale.
 
-    Another caption of the same image counts as a negative if the batch holds it, as in CLIP and in the triplet losses.
-
-    Args:
-        temperature: T, in units of the similarity; above 0. It expects cosines: with 0.07, a negative that is 0.16
-            less similar than the positive has a tenth of its share.
-        learn_temperature: Whether ``log(1 / T)`` is a parameter of this module, trained by the optimiser of the model
-            (``training.loop`` does so). T stays at 0.01 or above, as in CLIP.
-        weight: Factor of the whole loss.
-
-    Raises:
-        InputError: If the temperature or the weight is not above 0, or a learned temperature starts below 0.01.
+    It expects cosines: with T = 0.07, a negative that is 0.16 less similar than the positive has a tenth of its share.
+    A learned temperature is ``log(1 / T)`` as a parameter, trained by the optimiser of the model; T stays at 0.01 or
+    above, as in CLIP. Another caption of the same image counts as a negative if the batch holds it.
     """
 
-    def __init__(
-        self,
-        temperature: float = DEFAULT.temperature,
-        learn_temperature: bool = DEFAULT.learn_temperature,
-        weight: float = DEFAULT.weight,
-    ):
-        super().__init__()
-        given = {"temperature": temperature, "learn_temperature": learn_temperature, "weight": weight}
-        spec = check(InfoNCESpec, given, "InfoNCE")
-        self.weight, self._fixed = spec.weight, spec.temperature
-        self.log_scale: nn.Parameter | None = None
-        if spec.learn_temperature:
-            self.log_scale = nn.Parameter(torch.tensor(-math.log(spec.temperature)))
+    title: ClassVar[str] = "InfoNCE"
+    suffix: ClassVar[str] = "+info_nce"
+
+    temperature: Positive = Field(
+        default=0.07, description="of the softmax, in units of the similarity; CLIP starts from 0.07"
+    )
+    learn_temperature: bool = Field(
+        default=False, description="train the temperature with the model, from that value, as CLIP does; at least 0.01"
+    )
+    weight: Positive = Field(
+        default=1.0,
+        description="factor of the loss, which is a mean over the batch; the triplet loss is a sum",
+    )
+    _parameter: Any = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _learned_in_its_range(self) -> InfoNCE:
+        if self.learn_temperature and self.temperature < LOWEST:
+            raise ValueError(
+                f"temperature is {self.temperature:g}, but one that is learned is kept at {LOWEST:g} or above; "
+                "start from such a value, or leave learn_temperature out"
+            )
+        return self
 
     @property
-    def temperature(self) -> float:
-        """T as it is now."""
-        return self._fixed if self.log_scale is None else max(LOWEST, math.exp(-self.log_scale.item()))
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        learned = ["temperature=learned"] if self.learn_temperature else []
+        return [f"info_nce={self.temperature:g}", *learned, *unless(1.0, self.weight, "info_nce_weight={}")]
+
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """``T = 0.07``, ``T learned from 0.07``."""
+        learned = f"T {'learned from' if self.learn_temperature else '='} {self.temperature:g}"
+        return [learned, *unless(1.0, self.weight, "weight {}")]
+
+    def build(self, seed: int = 0) -> Self:
+        """Return a copy with a parameter of its own."""
+        built = self.model_copy()
+        built._parameter = None
+        return built
+
+    @property
+    def log_scale(self) -> Parameter | None:
+        """``log(1 / T)``, a scalar, if it is trained."""
+        if self.learn_temperature and self._parameter is None:
+            self._parameter = torch.nn.Parameter(torch.tensor(-math.log(self.temperature)))
+        parameter: Parameter | None = self._parameter
+        return parameter
+
+    @property
+    def current_temperature(self) -> float:
+        """T as training has left it."""
+        return self.temperature if self.log_scale is None else max(LOWEST, math.exp(-self.log_scale.item()))
+
+    def parameters(self) -> Sequence[Parameter]:
+        """The learned temperature."""
+        return () if self.log_scale is None else (self.log_scale,)
 
     def learned(self) -> dict[str, float]:
-        """The temperature if it is trained, for the history of a run."""
-        return {} if self.log_scale is None else {"temperature": self.temperature}
+        """The temperature if it is trained."""
+        return {} if self.log_scale is None else {"temperature": self.current_temperature}
 
-    def forward(self, similarity: Tensor) -> Tensor:
-        """The loss, a scalar.
+    def state(self) -> dict[str, Tensor]:
+        """The learned temperature."""
+        return {} if self.log_scale is None else {"log_scale": self.log_scale.detach()}
 
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal; cosines.
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to a temperature."""
+        if self.log_scale is not None:
+            self.log_scale.data.copy_(state["log_scale"])
 
-        Raises:
-            InputError: If it is no square matrix of floating numbers.
-        """
+    def __call__(self, similarity: Tensor) -> Tensor:
+        """Compute the loss of ``[B images, B captions]``, a scalar."""
         checked_batch("InfoNCE", similarity)
         if self.log_scale is None:
-            scores = similarity / self._fixed
+            scores = similarity / self.temperature
         else:
-            scores = similarity * self._scale(self.log_scale, similarity.device)
+            # Clipped itself, before it is used, rather than in the product, whose gradient would be 0 beyond the limit
+            # for good. This equals clipping after each step, as CLIP does.
+            with torch.no_grad():
+                self.log_scale.clamp_(max=-math.log(LOWEST))
+            scores = similarity * self.log_scale.exp().to(similarity.device)
         rows, columns = (torch.logsumexp(scores, dim=dim) for dim in (1, 0))
         loss = ((rows + columns) / 2 - scores.diagonal()).mean()
         return loss if self.weight == 1 else self.weight * loss
-
-    def _scale(self, log_scale: nn.Parameter, device: torch.device) -> Tensor:
-        # Clipped itself, before it is used, rather than in the product, whose gradient would be 0 beyond the limit for
-        # good. This equals clipping after each step, as CLIP does.
-        with torch.no_grad():
-            log_scale.clamp_(max=-math.log(LOWEST))
-        return log_scale.exp().to(device)
-
-    def extra_repr(self) -> str:
-        """Settings, for printing."""
-        learned = "" if self.log_scale is None else ", learned"
-        return f"temperature={self.temperature:g}{learned}, weight={self.weight}"

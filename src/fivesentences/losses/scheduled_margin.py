@@ -2,23 +2,120 @@
 
 A batch has B documents, an image and a text each. ``[a, n]`` means anchor a and negative n, documents of different
 category. Pieces: ``distances`` and ``feature_term`` (eq. 8), ``centroids`` (eq. 9), ``centroid_term`` (eq. 10),
-``adaptive_margin`` (eq. 7), ``scheduled_margin`` (eq. 6; its alpha is in ``scheduled_margin_spec``), ``hinges`` and
-their sums (eq. 5). All keep the dtype and device of what they are given and let gradients through.
+``adaptive_margin`` (eq. 7), ``activation`` and ``scheduled_margin`` (eq. 6), ``hinges`` and their sums (eq. 5). All
+keep the dtype and device of what they are given and let gradients through.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
-from torch import Tensor, nn
+from pydantic import Field, model_validator
 
 from fivesentences.config.reading import check
+from fivesentences.config.types import Positive, Share, Strict
 from fivesentences.errors import Argument, InputError
-from fivesentences.losses.scheduled_margin_spec import FeatureNorm, ScheduledMarginSpec, activation
+from fivesentences.losses.loss import torch
 
-Both = tuple[Tensor, Tensor]  # of images as anchors, of texts as anchors
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FeatureNorm = Literal["max", "max_cross", "minmax", "modality_max", "modality_minmax"]
+Both = tuple["Tensor", "Tensor"]  # of images as anchors, of texts as anchors
+
+
+def activation(t: float, start: float, steepness: float, epochs: int) -> float:
+    """alpha(t): how far the scheduled margin has moved to the one that it leads to (eq. 6).
+
+    Args:
+        t: The epoch, any number.
+        start: fₐ, in 0..1: the share of the epochs at which alpha is 1/2.
+        steepness: k, per epoch, above 0.
+        epochs: nₑ: how many epochs there are.
+
+    Returns:
+        ``1 / (1 + exp(-k (t - fₐ nₑ)))``, in 0..1; it never overflows.
+    """
+    x = steepness * (t - start * epochs)
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    grown = math.exp(x)  # of a negative number: at most 1
+    return grown / (1.0 + grown)
+
+
+class ScheduledMarginSpec(Strict):
+    """Triplets of two modalities whose margin moves from a fixed one to another while training goes on."""
+
+    margin: Positive = Field(default=1.0, description="m: the fixed margin, before the schedule is active")
+    toward: Literal["nothing", "adaptive", "constant"] = Field(
+        default="adaptive", description="where the schedule leads; `nothing`: the margin stays fixed"
+    )
+    constant: float | None = Field(default=None, gt=0, description="the constant that the schedule leads to")
+    shuffled: bool = Field(
+        default=False, description="a control: in each batch anew, each pair has the adaptive margin of another pair"
+    )
+    start: Share = Field(default=0.4, description="fₐ: the share of the epochs at which the schedule is half active")
+    steepness: Positive = Field(default=0.1, description="k, per epoch")
+    first_epoch: Literal[0, 1] = Field(default=0, description="t of the first epoch, which the paper leaves open")
+    always: bool = Field(default=False, description="α = 1 from the first epoch, as in the paper's ablation")
+    feature_share: Share = Field(default=0.05, description="λ: weight of the distance of features in the mix")
+    feature_norm: FeatureNorm = Field(
+        default="max",
+        description="what distances of features are divided by to reach 0..1: their maximum, or that of pairs of "
+        "different category (max_cross), less their minimum (minmax), or likewise in each modality",
+    )
+    feature_scope: Literal["corpus", "batch"] = Field(
+        default="corpus",
+        description="the pairs that `feature_norm` reads: of all training documents, or of the batch",
+    )
+    centroids: Literal["unit", "raw"] = Field(default="unit", description="of outputs after or before the L2 norm")
+    centroid_similarity: Literal["cosine", "dot"] = Field(default="cosine", description="of two centroids")
+    refresh: Literal["epoch", "step"] = Field(default="epoch", description="when centroids are computed again")
+    anchor: Literal["both", "own"] = Field(
+        default="both", description="eq. 8's distance: the mean of both modalities, or that of the anchor's alone"
+    )
+    negatives: Literal["all", "hardest", "one"] = Field(
+        default="all",
+        description="items of another category in the batch: all, the one with the largest hinge, or one at random",
+    )
+    reduction: Literal["batch", "triplets"] = Field(
+        default="batch", description="what the sum of hinges is divided by: the batch size, or the number of triplets"
+    )
+
+    @model_validator(mode="after")
+    def _constant_where_it_leads(self) -> ScheduledMarginSpec:
+        if (self.toward == "constant") != (self.constant is not None):
+            raise ValueError("constant belongs to toward: constant, which needs it")
+        if self.shuffled and self.toward != "adaptive":
+            raise ValueError("shuffled belongs to toward: adaptive; only adaptive margins differ between pairs")
+        if self.always and self.toward == "nothing":
+            raise ValueError("always belongs to a margin that leads somewhere, but toward is nothing")
+        return self
+
+    def alpha(self, epoch: int, epochs: int) -> float:
+        """alpha of an epoch; 0 where the margin stays fixed, 1 where the schedule is always active.
+
+        Args:
+            epoch: From 1 to ``epochs``, as in a history.
+            epochs: How many there are.
+        """
+        if self.toward == "nothing":
+            return 0.0
+        if self.always:
+            return 1.0
+        return activation(epoch - 1 + self.first_epoch, self.start, self.steepness, epochs)
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether the margin depends on distances of features."""
+        return self.toward == "adaptive" and self.feature_share > 0
+
+    @property
+    def reads_centroids(self) -> bool:
+        """Whether the margin depends on the centroids of categories."""
+        return self.toward == "adaptive" and self.feature_share < 1
 
 
 def distances(left: Tensor, right: Tensor | None = None) -> Tensor:
@@ -239,7 +336,7 @@ def one_negative(categories: Tensor, draws: Tensor) -> Tensor:
     return order[place.clamp(max=len(categories) - 1)][:, None]
 
 
-class ScheduledAdaptiveMargin(nn.Module):
+class ScheduledAdaptiveMargin:
     """Triplets of two modalities whose margin moves from a fixed one to an adaptive one (sched_sam, eq. 5 to 10).
 
     The functions are those of ``fivesentences.losses.scheduled_margin``::
@@ -266,7 +363,6 @@ class ScheduledAdaptiveMargin(nn.Module):
     """
 
     def __init__(self, epochs: int = 100, seed: int = 0, **settings: Any):
-        super().__init__()
         self.spec = check(ScheduledMarginSpec, settings, "ScheduledAdaptiveMargin")
         if epochs < 1:
             raise InputError(f"is {epochs}; give at least 1.", where=Argument("epochs"))
@@ -275,7 +371,7 @@ class ScheduledAdaptiveMargin(nn.Module):
         self._choice.manual_seed(2 * seed)
         self._shuffle.manual_seed(2 * seed + 1)
 
-    def forward(
+    def __call__(
         self,
         similarity: Tensor,
         categories: Tensor,
@@ -283,7 +379,7 @@ class ScheduledAdaptiveMargin(nn.Module):
         features: Tensor | Both | None = None,
         clusters: Tensor | None = None,
     ) -> Tensor:
-        """The loss, a scalar.
+        """Compute the loss, a scalar.
 
         Args:
             similarity: ``[B images, B texts]``, in -1..1, documents on the diagonal.
@@ -328,15 +424,15 @@ class ScheduledAdaptiveMargin(nn.Module):
         """f_m of every pair: ``[a, n]`` with images as anchors, and with texts as anchors.
 
         Args:
-            categories: As in ``forward``.
+            categories: As in ``__call__``.
             different: ``[a, n]``.
-            epoch: As in ``forward``.
-            features: As in ``forward``.
-            clusters: As in ``forward``.
+            epoch: As in ``__call__``.
+            features: As in ``__call__``.
+            clusters: As in ``__call__``.
             shuffle: Generator of the control that shuffles margins over pairs.
 
         Raises:
-            InputError: As ``forward``.
+            InputError: As ``__call__``.
         """
         spec, alpha = self.spec, self.spec.alpha(epoch, self.epochs)
         if spec.toward != "adaptive":
@@ -359,30 +455,3 @@ class ScheduledAdaptiveMargin(nn.Module):
                 adaptive = shuffled(adaptive, different, order)
             found.append(scheduled_margin(adaptive, alpha, spec.margin))
         return found[0], found[-1]
-
-    def extra_repr(self) -> str:
-        """Settings that differ from the defaults, for printing."""
-        return ", ".join(f"{key}={value!r}" for key, value in self.spec.model_dump(exclude_defaults=True).items())
-
-
-__all__ = [
-    "Limits",
-    "ScheduledAdaptiveMargin",
-    "activation",
-    "adaptive_margin",
-    "all_negatives",
-    "centroid_term",
-    "centroids",
-    "different_category",
-    "distances",
-    "feature_limits",
-    "feature_term",
-    "hardest_negatives",
-    "hinges",
-    "hinges_of",
-    "limits_of",
-    "one_negative",
-    "scheduled_margin",
-    "shuffled",
-    "unit",
-]

@@ -1,8 +1,8 @@
 """Semantic Adaptive Margin (SAM): a triplet's margin grows with how much better its positive describes the image.
 
 Source: "Is An Image Worth Five Sentences?", section 5, and its released code. Apart from names and the weight the two
-differ in six rules that move the numbers. Each is one field of ``Rules`` (``semantic_adaptive_margin_spec.py``), so
-that each can be switched, read and tested by itself; ``PAPER`` and ``RELEASED`` are the two ends.
+differ in six rules that move the numbers. Each is one field of ``Rules``, so that each can be switched, read and tested
+by itself; ``PAPER`` and ``RELEASED`` are the two ends.
 
 Controls, which no paper has, separate the effect of one more negative from that of a semantic margin (``margins``): the
 same negative with a *fixed* margin, with the *mean* of the adaptive ones, or with that of another triplet. Nor has any
@@ -13,28 +13,74 @@ Below, ``phi`` is ``[captions, images]`` of the batch: ``phi[c, i]`` = how well 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
-import torch
-from torch import Tensor, nn
+from pydantic import Field, PrivateAttr, model_validator
 
-from fivesentences.config.reading import check
-from fivesentences.config.types import Negatives, Variant
-from fivesentences.losses.batch import checked_batch
-from fivesentences.losses.semantic_adaptive_margin_spec import (
-    BY_PHI,
-    PAPER,
-    RELEASED,
-    Margins,
-    Rules,
-    SamSpec,
-    Scaling,
-    rules_of,
+from fivesentences.config.types import EvaluationPhi, Negatives, Positive, References, Variant
+from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Margins = Literal["adaptive", "averaged", "fixed", "shuffled"]
+Scaling = Literal["raw", "standardised", "ranked"]
+BY_PHI: tuple[Negatives, ...] = ("closest_unlike", "furthest_alike")
+OfPositive = Literal["excluded", "skipped"]
+T2ISearch = Literal["columns", "rows"]
+Ranking = Literal["similarity", "gap"]
+MarginNegative = Literal["own", "crossed"]
+MarginOf = Literal["query", "column"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Where the paper and the released code differ.
+
+    Attributes:
+        positive: ``"excluded"``: a negative is never the query's own positive. ``"skipped"``: the positive is not
+            masked; the *second* entry of the ranking is taken in the hope that the first is the positive. So
+            ``closest`` is the positive itself when exactly one item ranks above it (a constant term without gradient),
+            and ``furthest`` is the second furthest item.
+        t2i_search: ``"columns"``: a caption looks for its negative image down its column. ``"rows"``: the search
+            for t2i runs along rows too; entry (i, m_i) then reads "image i is the negative of caption m_i", so that
+            some captions get none and others several.
+        ranking: What is ranked: the ``"similarity"``, or its ``"gap"`` to the positive, ``S_ij - S_ii`` for i2t and
+            ``S_ij - S_jj`` for t2i. The gap orders items differently only along rows.
+        margin_negative: ``"own"``: a margin is made from the negative that enters its hinge. ``"crossed"``: i2t hinges
+            use the margins made from the t2i negatives, and the reverse.
+        margin_of: ``"query"``: a hinge uses the margin of its own query. ``"column"``: margins are spread over the
+            columns of the cost matrix, so that the hinge at (image i, caption n) uses the margin of sample n.
+        cap: Largest margin, or None. There is no lower bound: a margin may be negative.
+    """
+
+    positive: OfPositive = "excluded"
+    t2i_search: T2ISearch = "columns"
+    ranking: Ranking = "similarity"
+    margin_negative: MarginNegative = "own"
+    margin_of: MarginOf = "query"
+    cap: float | None = None
+
+
+PAPER = Rules()
+RELEASED = Rules(
+    positive="skipped",
+    t2i_search="rows",
+    ranking="gap",
+    margin_negative="crossed",
+    margin_of="column",
+    cap=1.0,
 )
+RULES = tuple(field.name for field in fields(Rules) if field.name != "cap")
+# Of the README for Flickr30K (MS-COCO: 10); a variant does not set the weight.
+USUAL_WEIGHT: dict[Variant, float] = {"paper": 1.0, "released": 5.0}
 
-__all__ = ["PAPER", "RELEASED", "Chosen", "Hinges", "Rules", "SemanticAdaptiveMargin", "rules_of"]
 
-DEFAULT = SamSpec()
+def rules_of(variant: Variant, **switched: Any) -> Rules:
+    """The rules of a variant, with single fields of ``Rules`` switched."""
+    return replace(PAPER if variant == "paper" else RELEASED, **switched)
 
 
 class Chosen(NamedTuple):
@@ -68,73 +114,197 @@ class Hinges(NamedTuple):
     margin_negative: Tensor
 
 
-class SemanticAdaptiveMargin(nn.Module):
-    """Semantic Adaptive Margin (SAM): a triplet loss whose margin is a difference in phi.
+class SemanticAdaptiveMargin(Loss):
+    """Semantic Adaptive Margin (SAM): a triplet loss whose margin is a difference in phi; and its controls.
 
     One negative per direction, with the margin ``(phi_positive - phi_negative) / temperature``. Both phi are taken
     against the reference captions of the positive's image. The paper adds this loss to an ordinary ``TripletLoss``; the
     released code gives it the weight 5 (Flickr30K) or 10 (COCO).
 
-    Args:
-        temperature: tau of the paper, 3, 5 or 10 for CIDEr's 0..10 scale; above 0.
-        negatives: ``"random"`` (drawn from torch's global CPU generator, uniformly over the others, for each direction
-            separately), ``"closest"`` or ``"furthest"`` (by similarity). The paper calls ``closest`` "hard" and
-            ``furthest`` "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is
-            ``furthest``, or rather the second furthest. Of equal scores the lower index comes first. Two more, in no
-            paper, are chosen by similarity and phi, see ``search_by_phi``: ``"closest_unlike"`` (close in similarity,
-            far in meaning) and ``"furthest_alike"`` (the reverse), with the paper's rules only.
-        variant: ``"paper"``, ``"released"``, or your own ``Rules``.
-        weight: Factor of the whole loss.
-        max_margin: Largest margin; None: 1.0 if released, otherwise none.
-        margins: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``; phi, temperature and
-            ``max_margin`` have no effect. ``"averaged"``: the hinges of a direction all have their mean margin in the
-            batch, and nothing that is known of a pair. ``"shuffled"``: in each batch every pair takes the place of
-            another one in phi (rows and columns alike, drawn for each batch): scores of matched pairs stay scores of
-            matched pairs and all values stay in the batch, but a pair's margin says nothing about that pair. Negatives
-            chosen by phi are then others at the same ranks by similarity: each sample takes the rank of another one's.
-        margin: The margin of ``"fixed"``, in units of the similarity; the mean margin where phi is standardised.
-        scaling: What margins are made from, see ``scaled``: phi as it is, or (in no paper) standardised or ranked
-            within the batch.
-        seed: Of the shuffling, which has its own generator, so that negatives are drawn as they would be without it.
-            ``state_dict()`` contains its state.
-
-    Raises:
-        InputError: If an argument is out of range.
+    - ``negatives``: ``"random"`` (drawn from torch's global CPU generator, uniformly over the others, for each
+      direction separately), ``"closest"`` or ``"furthest"`` (by similarity). The paper calls ``closest`` "hard" and
+      ``furthest`` "soft"; the released options are the other way round: "soft" is ``closest``, "hard" is ``furthest``,
+      or rather the second furthest. Of equal scores the lower index comes first. Two more, in no paper, are chosen by
+      similarity and phi, see ``search_by_phi``: ``"closest_unlike"`` (close in similarity, far in meaning) and
+      ``"furthest_alike"`` (the reverse), with the paper's rules only.
+    - ``margins``: ``"adaptive"``, or a control. ``"fixed"``: every margin is ``margin``. ``"averaged"``: the hinges of
+      a direction all have their mean margin in the batch, and nothing that is known of a pair. ``"shuffled"``: in each
+      batch every pair takes the place of another one in phi (rows and columns alike, drawn for each batch): scores of
+      matched pairs stay scores of matched pairs and all values stay in the batch, but a pair's margin says nothing
+      about that pair. Negatives chosen by phi are then others at the same ranks by similarity: each sample takes the
+      rank of another one's. The shuffling has a generator of its own (``build(seed)``), so that negatives are drawn as
+      they would be without it.
+    - ``positive`` to ``margin_of`` switch single differences between the paper and the released code (``Rules``);
+      null: as the variant.
     """
 
-    def __init__(
-        self,
-        temperature: float,
-        negatives: Negatives = DEFAULT.negatives,
-        variant: Variant | Rules = DEFAULT.variant,
-        weight: float = DEFAULT.weight,
-        max_margin: float | None = DEFAULT.max_margin,
-        margins: Margins = DEFAULT.margins,
-        margin: float = DEFAULT.margin,
-        seed: int = 0,
-        scaling: Scaling = DEFAULT.scaling,
-    ):
-        super().__init__()
-        given: dict[str, Any] = {"negatives": negatives, "weight": weight, "margins": margins}
-        if margins == "fixed":
-            given |= {"margin": margin}
-        else:
-            given |= {"temperature": temperature, "max_margin": max_margin, "scaling": scaling}
-            given |= {"margin": margin} if scaling == "standardised" else {}
-        given |= {} if isinstance(variant, Rules) else {"variant": variant}
-        spec = check(SamSpec, given, "SemanticAdaptiveMargin")
-        self.temperature, self.negatives, self.weight = spec.temperature, spec.negatives, spec.weight
-        self.scaling, self.mean_margin = spec.scaling, spec.margin if spec.scaling == "standardised" else 0.0
-        self.rules = variant if isinstance(variant, Rules) else spec.rules
-        self.max_margin = self.rules.cap if max_margin is None else max_margin
-        self.fixed_margin = spec.margin if margins == "fixed" else None
-        self.averaged = spec.margins == "averaged"
-        self.shuffling = torch.Generator().manual_seed(seed) if margins == "shuffled" else None
+    reads: ClassVar[Literal["ranked", "similarity"]] = "similarity"
 
-    def forward(
+    temperature: Positive = Field(default=10.0, description="the paper's τ: 3, 5 or 10 for CIDEr, which is 0 to 10")
+    negatives: Negatives = Field(
+        default="random",
+        description="the one negative per direction: drawn, by similarity, or (in no paper) by similarity and φ: close "
+        "in similarity and far in meaning, or the reverse",
+    )
+    variant: Variant = Field(default="paper", description="equation 7, or the published code")
+    weight: Positive = Field(default=1.0, description="factor of the loss; released: 5 (Flickr30K), 10 (COCO)")
+    max_margin: float | None = Field(default=None, description="largest margin; null: 1 if released, otherwise none")
+    margins: Margins = Field(
+        default="adaptive",
+        description="the others are controls: `averaged`, the mean margin of the batch; `fixed`, one margin for all; "
+        "`shuffled`, the margins of other pairs",
+    )
+    margin: Margin = Field(
+        default=MARGIN, description="the margin where `margins` is `fixed`; the mean one where φ is standardised"
+    )
+    references: References = Field(
+        default="kept",
+        description="whether φ of a positive counts the caption among its own references, as in the paper; "
+        "`own_left_out`: CIDEr only",
+    )
+    scaling: Scaling = Field(
+        default="raw",
+        description="φ as it is, or (in no paper) within the batch: standardised, positives and negatives each by "
+        "themselves, or the share of an image's negatives that are worse",
+    )
+    phi: EvaluationPhi = Field(default="cider", description="what margins are made from")
+    positive: OfPositive | None = Field(default=None, description="whether the positive can be its own negative")
+    t2i_search: T2ISearch | None = Field(default=None, description="where t2i looks for negatives")
+    ranking: Ranking | None = Field(default=None, description="what negatives are ranked by")
+    margin_negative: MarginNegative | None = Field(default=None, description="whose negative makes a margin")
+    margin_of: MarginOf | None = Field(default=None, description="whose margin a hinge takes")
+
+    _generator: Any = PrivateAttr(default=None)
+
+    @property
+    def rules(self) -> Rules:
+        """The variant's rules, with the differences that are switched by themselves."""
+        return rules_of(self.variant, **self.switched)
+
+    @property
+    def switched(self) -> dict[str, str]:
+        """The differences that are switched by themselves."""
+        given = {key: getattr(self, key) for key in RULES}
+        return {key: value for key, value in given.items() if value is not None}
+
+    @property
+    def phi_read(self) -> str | None:
+        """A fixed margin reads no phi, unless negatives are chosen by it."""
+        return None if self.margins == "fixed" and self.negatives not in BY_PHI else self.phi
+
+    @property
+    def phi_keys(self) -> list[str]:
+        """The parts of ``phi_read``; CIDEr may leave a caption out of its own references."""
+        return [key if self.references == "kept" else f"{key}|{self.references}" for key in super().phi_keys]
+
+    @property
+    def suffix(self) -> str:  # type: ignore[override]
+        """``+sam``, or ``+extra_negative`` where margins are fixed."""
+        return "+extra_negative" if self.margins == "fixed" else "+sam"
+
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        if self.margins == "fixed":
+            parts = [f"extra_margin={self.margin:g}", f"negatives={self.negatives}"]
+        else:
+            parts = [f"tau={self.temperature:g}", f"negatives={self.negatives}"]
+        parts += [f"variant={self.variant}", f"weight={self.weight:g}"]
+        if self.scaling != "raw":
+            parts.append(f"scaling={self.scaling}")
+            parts += [] if self.margin == MARGIN else [f"mean_margin={self.margin:g}"]
+        if self.references != "kept":
+            parts.append(f"references={self.references}")
+        if self.max_margin is not None:
+            parts.append(f"max_margin={self.max_margin:g}")
+        if self.margins == "averaged":
+            parts.append("margins=averaged")
+        if self.margins == "shuffled":
+            parts.append("phi=shuffled" if self.phi == "cider" else f"phi=shuffled_{self.phi}")
+        elif self.phi != "cider" and self.phi_read is not None:
+            parts.append(f"phi={self.phi}")
+        return parts + [f"{key}={value}" for key, value in self.switched.items()]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """``SAM``, or nothing where margins are fixed."""
+        return "" if self.margins == "fixed" else "SAM"
+
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """``τ = 10, random, paper``; ``random, fixed margin``; a weight that is not the variant's usual one."""
+        negatives = self.negatives.replace("_", ", ")
+        if self.margins == "fixed":
+            settings = [negatives, "fixed margin", *unless(MARGIN, self.margin, "margin {}")]
+            settings += [] if self.variant == "paper" else [self.variant]
+        else:
+            settings = [f"τ = {self.temperature:g}", negatives, self.variant]
+            if self.scaling != "raw":
+                settings += [f"φ {self.scaling}", *unless(MARGIN, self.margin, "mean margin {}")]
+            settings += [] if self.references == "kept" else ["own caption left out"]
+            settings += [] if self.phi == "cider" else [f"by {phis.get(self.phi, self.phi)}"]
+            settings += {"shuffled": ["φ shuffled"], "averaged": ["margins averaged"]}.get(self.margins, [])
+        settings += unless(USUAL_WEIGHT[self.variant], self.weight, "weight {}")
+        settings += [] if self.max_margin is None else [f"margins to {self.max_margin:g}"]
+        return settings + [f"{key} {value}" for key, value in self.switched.items()]
+
+    @property
+    def largest_margin(self) -> float | None:
+        """The largest margin: the setting, or that of the rules; None: there is none."""
+        return self.rules.cap if self.max_margin is None else self.max_margin
+
+    @property
+    def mean_margin(self) -> float:
+        """Number that is added to margins made from standardised phi."""
+        return self.margin if self.scaling == "standardised" else 0.0
+
+    def build(self, seed: int = 0) -> Self:
+        """Return a copy whose shuffling draws from ``seed``."""
+        built = self.model_copy()
+        built._generator = torch.Generator().manual_seed(seed) if self.margins == "shuffled" else None
+        return built
+
+    @property
+    def _shuffling(self) -> torch.Generator | None:
+        if self.margins == "shuffled" and self._generator is None:
+            self._generator = torch.Generator().manual_seed(0)
+        generator: torch.Generator | None = self._generator
+        return generator
+
+    def state(self) -> dict[str, Tensor]:
+        """State of the shuffling."""
+        return {} if self._shuffling is None else {"shuffling": self._shuffling.get_state()}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to a state of the shuffling."""
+        if self._shuffling is not None:
+            self._shuffling.set_state(state["shuffling"].cpu())
+
+    @model_validator(mode="after")
+    def _used(self) -> SemanticAdaptiveMargin:
+        """Refuse settings that the margins would not use: two runs with different settings would be the same."""
+        unused: dict[str, str] = {}
+        if self.margins == "fixed":
+            keys = ("temperature", "max_margin", "margin_negative", "margin_of", "scaling", "references")
+            unused = dict.fromkeys(keys + (() if self.phi_read else ("phi",)), f"margins: {self.margins}")
+        elif self.scaling == "raw":
+            unused = {"margin": f"margins: {self.margins}"}
+        elif self.scaling == "ranked":
+            unused = dict.fromkeys(("margin", "references"), "scaling: ranked, where every positive is the best")
+        if self.negatives in BY_PHI:
+            unused |= dict.fromkeys(("ranking", "t2i_search", "positive"), f"negatives: {self.negatives}")
+        for key, why in unused.items():
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} has no effect with {why}; leave it out")
+        if self.negatives in BY_PHI and self.variant != "paper":
+            raise ValueError(f"negatives: {self.negatives} is defined for variant: paper only; leave the variant out")
+        if self.references != "kept" and self.phi.partition("-")[0] != "cider":
+            raise ValueError(f"references: {self.references} is known for phi: cider only, not for {self.phi}")
+        return self
+
+    def __call__(  # type: ignore[override]
         self, similarity: Tensor, phi: Tensor | None = None, indices: tuple[Tensor, Tensor] | None = None
     ) -> Tensor:
-        """The loss, a scalar; the gradient flows into ``similarity`` only.
+        """Compute the loss, a scalar; the gradient flows into ``similarity`` only.
 
         Args:
             similarity: ``[B images, B captions]``, matched pairs on the diagonal.
@@ -145,12 +315,12 @@ class SemanticAdaptiveMargin(nn.Module):
         Raises:
             InputError: If the shapes disagree.
         """
-        needs_phi = self.fixed_margin is None or self.negatives in BY_PHI
-        batch = checked_batch("SemanticAdaptiveMargin", similarity, phi, needs_phi=needs_phi)
+        batch = checked_batch("SemanticAdaptiveMargin", similarity, phi, needs_phi=self.phi_read is not None)
         if batch < 2:
             return similarity.sum() * 0.0  # there is no negative
         with torch.no_grad():
-            place = None if self.shuffling is None else random_cycle(batch, self.shuffling).to(similarity.device)
+            shuffling = self._shuffling
+            place = None if shuffling is None else random_cycle(batch, shuffling).to(similarity.device)
             chosen = self.choose(similarity, phi, place) if indices is None else Chosen(*indices)
             if phi is not None and place is not None:
                 phi = phi[place][:, place]
@@ -158,7 +328,7 @@ class SemanticAdaptiveMargin(nn.Module):
         return self.weight * self._hinges(similarity, chosen, margin_i2t, margin_t2i)
 
     def choose(self, similarity: Tensor, phi: Tensor | None = None, place: Tensor | None = None) -> Chosen:
-        """The negatives of a batch.
+        """Choose the negatives of a batch.
 
         Args:
             similarity: ``[B images, B captions]``.
@@ -180,31 +350,24 @@ class SemanticAdaptiveMargin(nn.Module):
             search_i2t(similarity, self.negatives, self.rules), search_t2i(similarity, self.negatives, self.rules)
         )
 
-    def margins(self, phi: Tensor, indices: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
+    def margins_of(self, phi: Tensor, indices: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Compute the margins of the i2t and of the t2i hinges, each ``[B]`` by sample, before ``Rules.margin_of``."""
         phi = scaled(phi, self.scaling)
         from_i2t, from_t2i = (
-            adaptive_margin(phi, negative, self.temperature, self.max_margin, self.mean_margin) for negative in indices
+            adaptive_margin(phi, negative, self.temperature, self.largest_margin, self.mean_margin)
+            for negative in indices
         )
         return (from_t2i, from_i2t) if self.rules.margin_negative == "crossed" else (from_i2t, from_t2i)
 
     def _margins(self, similarity: Tensor, phi: Tensor | None, chosen: Chosen) -> tuple[Tensor, Tensor]:
-        if self.fixed_margin is not None or phi is None:
-            fixed = similarity.new_full((len(similarity),), self.fixed_margin or 0.0)
+        if self.margins == "fixed":
+            fixed = similarity.new_full((len(similarity),), self.margin)
             return fixed, fixed
-        return self.margins(phi, chosen)
-
-    def get_extra_state(self) -> Tensor:
-        """State of the shuffling, part of ``state_dict``; empty without one."""
-        return torch.empty(0, dtype=torch.uint8) if self.shuffling is None else self.shuffling.get_state()
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """Go back to a state of the shuffling."""
-        if self.shuffling is not None:
-            self.shuffling.set_state(state.cpu())
+        assert phi is not None
+        return self.margins_of(phi, chosen)
 
     def hinges(self, chosen: Chosen) -> tuple[Hinges, Hinges]:
-        """The hinges of i2t and of t2i under the rules."""
+        """Return the hinges of i2t and of t2i under the rules."""
         sample = torch.arange(len(chosen.i2t), device=chosen.i2t.device)
         if self.rules.t2i_search == "columns":
             t2i_image, t2i_caption = chosen.t2i, sample
@@ -224,30 +387,23 @@ class SemanticAdaptiveMargin(nn.Module):
         positive = similarity.diagonal()
         i2t, t2i = self.hinges(chosen)
         taken_i2t, taken_t2i = margin_i2t[i2t.margin], margin_t2i[t2i.margin]
-        if self.averaged:  # over hinges: under some rules a sample's margin is taken by several, or by none
+        if (
+            self.margins == "averaged"
+        ):  # over hinges: under some rules a sample's margin is taken by several, or by none
             taken_i2t, taken_t2i = (taken.mean().expand_as(taken) for taken in (taken_i2t, taken_t2i))
         cost_i2t = (similarity[i2t.image, i2t.caption] - positive + taken_i2t).clamp(min=0)
         cost_t2i = (similarity[t2i.image, t2i.caption] - positive[t2i.positive] + taken_t2i).clamp(min=0)
         return cost_i2t.sum() + cost_t2i.sum()
 
-    def extra_repr(self) -> str:
-        """Settings, for printing."""
-        return (
-            f"temperature={self.temperature}, negatives={self.negatives!r}, rules={self.rules}, "
-            f"weight={self.weight}, max_margin={self.max_margin}, fixed_margin={self.fixed_margin}, "
-            f"averaged={self.averaged}, shuffled={self.shuffling is not None}, scaling={self.scaling!r}, "
-            f"mean_margin={self.mean_margin}"
-        )
-
 
 def search_i2t(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
-    """The negative caption of each image, ``[B]``: ``closest`` or ``furthest`` under ``rules``."""
+    """Find the negative caption of each image, ``[B]``: ``closest`` or ``furthest`` under ``rules``."""
     ranked = similarity - similarity.diagonal()[:, None] if rules.ranking == "gap" else similarity
     return _pick_in_rows(ranked, negatives, rules)
 
 
 def search_t2i(similarity: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
-    """The t2i negatives, ``[B]``; what an entry means depends on ``rules.t2i_search``, see ``Chosen``."""
+    """Find the t2i negatives, ``[B]``; the meaning of an entry depends on ``rules.t2i_search``, see ``Chosen``."""
     ranked = similarity - similarity.diagonal()[None, :] if rules.ranking == "gap" else similarity
     return _pick_in_rows(ranked.T if rules.t2i_search == "columns" else ranked, negatives, rules)
 
@@ -263,7 +419,7 @@ def _pick_in_rows(scores: Tensor, negatives: Negatives, rules: Rules) -> Tensor:
 
 
 def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
-    """Negatives by similarity and phi: close in similarity and far in meaning, or the reverse; in no paper.
+    """Choose negatives by similarity and phi: close in similarity and far in meaning, or the reverse; in no paper.
 
     The items of the batch are ranked by similarity and by phi, equal ones in its order. Chosen is the negative whose
     rank by similarity is highest above its rank by phi, or (``alike``) furthest below it; of equals the first.
@@ -284,7 +440,7 @@ def search_by_phi(similarity: Tensor, phi: Tensor, alike: bool) -> Tensor:
 
 
 def at_ranks_of(similarity: Tensor, chosen: Tensor, place: Tensor) -> Tensor:
-    """Negatives at the ranks by similarity that other queries' chosen ones have; a control for ``search_by_phi``.
+    """Choose negatives at the ranks by similarity of other queries' chosen ones; a control for ``search_by_phi``.
 
     Args:
         similarity: ``[B queries, B items]``, a query's own item on the diagonal.
@@ -301,14 +457,14 @@ def at_ranks_of(similarity: Tensor, chosen: Tensor, place: Tensor) -> Tensor:
 
 
 def random_others(similarity: Tensor) -> Tensor:
-    """For each of B samples another one, drawn uniformly by torch's global CPU generator (on any device); ``[B]``."""
+    """Draw another sample for each of B, uniformly by torch's global CPU generator (on any device); ``[B]``."""
     batch = len(similarity)
     drawn = torch.randint(batch - 1, (batch,))
     return (drawn + (drawn >= torch.arange(batch))).to(similarity.device)
 
 
 def random_cycle(batch: int, generator: torch.Generator) -> Tensor:
-    """For each of B samples another one, each taken once (one cycle through all, uniform); ``[B]`` on the CPU."""
+    """Draw another sample for each of B, each taken once (one cycle through all, uniform); ``[B]`` on the CPU."""
     order = torch.randperm(batch, generator=generator)
     other = torch.empty_like(order)
     other[order] = order.roll(-1)
@@ -316,7 +472,7 @@ def random_cycle(batch: int, generator: torch.Generator) -> Tensor:
 
 
 def scaled(phi: Tensor, scaling: Scaling) -> Tensor:
-    """phi of a batch as margins read it; ``"standardised"`` and ``"ranked"`` are in no paper.
+    """Scale phi of a batch as margins read it; ``"standardised"`` and ``"ranked"`` are in no paper.
 
     Raw phi of a random negative hardly differs from 0, so that a margin is made from the positive alone.
 
@@ -353,7 +509,7 @@ def _standardised(values: Tensor, among: Tensor) -> Tensor:
 
 
 def adaptive_margin(phi: Tensor, negative: Tensor, temperature: float, cap: float | None, mean: float = 0.0) -> Tensor:
-    """``(phi_positive - phi_negative) / temperature``, at most ``cap``; both against the sample's own image.
+    """Compute ``(phi_positive - phi_negative) / temperature``, at most ``cap``; both against the sample's own image.
 
     Args:
         phi: ``[B captions, B images]``.

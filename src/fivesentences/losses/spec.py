@@ -1,4 +1,4 @@
-"""What a run minimises: a sum of losses, its readable name and its label."""
+"""What a run minimises: a sum of losses, its readable name and its label. A new loss is one line of ``LossSpec``."""
 
 from __future__ import annotations
 
@@ -8,47 +8,41 @@ from typing import get_args
 from pydantic import Field, model_validator
 
 from fivesentences.config.types import Strict
-from fivesentences.losses.hal_spec import HalSpec
-from fivesentences.losses.info_nce_spec import InfoNCESpec
-from fivesentences.losses.semantic_adaptive_margin_spec import SamSpec
-from fivesentences.losses.smooth_ap_spec import SmoothAPSpec
-from fivesentences.losses.soft_rank_spec import SoftRankSpec
-from fivesentences.losses.term import LossTerm
-from fivesentences.losses.triplet_spec import MARGIN, Margin, TripletNegatives, TripletSpec
-
-USUAL_TRIPLET = TripletSpec(negatives="hardest")  # of most models; a label names the triplet only where it is another
+from fivesentences.losses.hal import HAL
+from fivesentences.losses.info_nce import InfoNCE
+from fivesentences.losses.loss import MARGIN, Loss, Margin
+from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin
+from fivesentences.losses.smooth_ap import SmoothAPLoss
+from fivesentences.losses.soft_rank import SoftRankLoss
+from fivesentences.losses.triplet import TripletLoss, TripletNegatives
 
 
 class LossSpec(Strict):
-    """What a run minimises: the sum of the losses that are given. A new loss is one line here."""
+    """What a run minimises: the sum of the losses that are given."""
 
     triplet: TripletNegatives | None = Field(
         default="hardest",
         description="negatives of the triplet loss: all, the hardest, or the k nearest; null: no triplet",
     )
     margin: Margin = Field(default=MARGIN, description="of the triplet loss")
-    sam: SamSpec | None = Field(default=None, description="Semantic Adaptive Margin")
-    soft_rank: SoftRankSpec | None = Field(default=None, description="DAA's soft ranks")
-    hal: HalSpec | None = Field(default=None, description="HAL")
-    info_nce: InfoNCESpec | None = Field(default=None, description="InfoNCE, the loss of CLIP")
-    smooth_ap: SmoothAPSpec | None = Field(default=None, description="smooth average precision")
+    sam: SemanticAdaptiveMargin | None = Field(default=None, description="Semantic Adaptive Margin")
+    soft_rank: SoftRankLoss | None = Field(default=None, description="DAA's soft ranks")
+    hal: HAL | None = Field(default=None, description="HAL")
+    info_nce: InfoNCE | None = Field(default=None, description="InfoNCE, the loss of CLIP")
+    smooth_ap: SmoothAPLoss | None = Field(default=None, description="smooth average precision")
 
     @classmethod
-    def optional_terms(cls) -> dict[str, type[LossTerm]]:
+    def optional_terms(cls) -> dict[str, type[Loss]]:
         """The losses beside the triplet loss, by their keys."""
-        return {
-            name: kind
-            for name, field in cls.model_fields.items()
-            for kind in get_args(field.annotation)
-            if isinstance(kind, type) and issubclass(kind, LossTerm)
-        }
+        fields = {name: get_args(field.annotation)[0] for name, field in cls.model_fields.items() if name != "margin"}
+        return {name: kind for name, kind in fields.items() if isinstance(kind, type) and issubclass(kind, Loss)}
 
     @property
-    def terms(self) -> list[LossTerm]:
+    def terms(self) -> list[Loss]:
         """The losses of the sum, the triplet loss first."""
-        triplet = [] if self.triplet is None else [TripletSpec(negatives=self.triplet, margin=self.margin)]
+        triplet = [] if self.triplet is None else [TripletLoss(negatives=self.triplet, margin=self.margin)]
         given = (getattr(self, name) for name in type(self).model_fields)
-        return [*triplet, *(term for term in given if isinstance(term, LossTerm))]
+        return [*triplet, *(term for term in given if isinstance(term, Loss))]
 
     @property
     def phis(self) -> list[str]:
@@ -57,12 +51,12 @@ class LossSpec(Strict):
 
     @property
     def phi_keys(self) -> list[str]:
-        """The same as training opens them; see ``LossTerm.phi_keys``."""
+        """The same as training opens them; see ``Loss.phi_keys``."""
         return list(dict.fromkeys(key for term in self.terms for key in term.phi_keys))
 
     @property
     def suffix(self) -> str:
-        """What follows the model's name in a folder, such as ``+sam``; empty for a triplet loss alone."""
+        """Text that follows the model's name in a folder, such as ``+sam``; empty for a triplet loss alone."""
         return "".join(term.suffix for term in self.terms)
 
     @property
@@ -71,14 +65,16 @@ class LossSpec(Strict):
         return ",".join(part for term in self.terms for part in term.parts)
 
     def label(self, phis: Mapping[str, str] | None = None) -> str:
-        """What tables call it: ``hardest negative``, ``+ SAM τ = 10, random, paper``, ``SAM alone, τ = 3, ...``.
+        """Return the label in tables: ``hardest negative``, ``+ SAM τ = 10, random, paper``, ``SAM alone, τ = 3, ...``.
+
+        The triplet loss is named unless it is the usual one (hardest negative) beside another loss.
 
         Args:
-            phis: What tables call a phi, by its name; None: its name.
+            phis: Names of phi in tables, by phi; None: the phi's own.
         """
         terms, phis = self.terms, phis or {}
-        alone = len(terms) == 1 and not isinstance(terms[0], TripletSpec)
-        usual = len(terms) > 1 and terms[0] == USUAL_TRIPLET
+        alone = len(terms) == 1 and not isinstance(terms[0], TripletLoss)
+        usual = len(terms) > 1 and (self.triplet, self.margin) == ("hardest", MARGIN)
         return " + ".join("" if usual and not i else term.label(phis, alone) for i, term in enumerate(terms)).strip()
 
     @model_validator(mode="after")

@@ -5,46 +5,51 @@ Sources: VSE++ (all and hardest; ``losses.npz`` of the released code), knn_margi
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
-from fivesentences.config.reading import check
-from fivesentences.losses.batch import checked_batch
-from fivesentences.losses.triplet_spec import TripletNegatives, TripletSpec
+from pydantic import Field
 
-DEFAULT = TripletSpec()
+from fivesentences.config.types import Count
+from fivesentences.losses.loss import MARGIN, Loss, Margin, checked_batch, torch, unless
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TripletNegatives = Literal["all", "hardest"] | Count
 
 
-class TripletLoss(nn.Module):
+class TripletLoss(Loss):
     """Hinge loss with a fixed margin over all negatives, the hardest one (VSE++) or the k nearest (kNN margin).
 
     Sum over the batch and both directions of ``[margin - S_ii + S_ij]+`` over the chosen negatives j. Another caption
     of the same image counts as a negative if the batch holds it, as in every released code.
 
-    Args:
-        margin: How much more similar a matched pair must be than a negative one, in units of the similarity.
-        negatives: ``"all"``; ``"hardest"``, the most similar negative of each query; or k >= 1, the k most
-            similar ones. 1 equals ``"hardest"`` and B - 1 or more equals ``"all"``. Of equally similar negatives
-            the one with the lower index is taken first (the loss is the same, the gradient is not).
-
-    Raises:
-        InputError: If an argument is out of range.
+    1 nearest negative equals ``"hardest"``, and B - 1 or more equals ``"all"``. Of equally similar negatives the one
+    with the lower index is taken first (the loss is the same, the gradient is not).
     """
 
-    def __init__(self, margin: float = DEFAULT.margin, negatives: TripletNegatives = DEFAULT.negatives):
-        super().__init__()
-        spec = check(TripletSpec, {"margin": margin, "negatives": negatives}, "TripletLoss")
-        self.margin, self.negatives = spec.margin, spec.negatives
+    margin: Margin = Field(
+        default=MARGIN,
+        description="how much more similar a matched pair must be than a negative one, in units of the similarity",
+    )
+    negatives: TripletNegatives = Field(
+        default="all", description="all of the batch, the most similar one of each query, or the k most similar ones"
+    )
 
-    def forward(self, similarity: Tensor) -> Tensor:
-        """The loss, a scalar.
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        return [f"triplet={self.negatives}", f"margin={self.margin:g}"]
 
-        Args:
-            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """``hardest negative``, ``kNN margin, k = 3``."""
+        named = {"all": ["all negatives"], "hardest": ["hardest negative"]}
+        settings = named.get(str(self.negatives), ["kNN margin", f"k = {self.negatives}"])
+        return settings + unless(MARGIN, self.margin, "margin {}")
 
-        Raises:
-            InputError: If it is not square.
-        """
+    def __call__(self, similarity: Tensor) -> Tensor:
+        """Compute the loss of ``[B images, B captions]``, a scalar."""
         checked_batch("TripletLoss", similarity)
         return self._one_direction(similarity) + self._one_direction(similarity.T)
 
@@ -60,13 +65,9 @@ class TripletLoss(nn.Module):
         # The last batch of an epoch may hold fewer than k others.
         return min(1 if self.negatives == "hardest" else int(self.negatives), others)
 
-    def extra_repr(self) -> str:
-        """Settings, for printing."""
-        return f"margin={self.margin}, negatives={self.negatives!r}"
-
 
 def nearest_negatives(scores: Tensor, count: int) -> Tensor:
-    """The ``count`` largest entries of each row off the diagonal, largest first; ties by lower column."""
+    """Return the ``count`` largest entries of each row off the diagonal, largest first; ties by lower column."""
     off_diagonal = without_diagonal(scores)
     if count == off_diagonal.shape[1]:
         return off_diagonal
@@ -76,7 +77,7 @@ def nearest_negatives(scores: Tensor, count: int) -> Tensor:
 
 
 def without_diagonal(scores: Tensor) -> Tensor:
-    """``[B, B]`` -> ``[B, B - 1]``: each row without its diagonal entry, order kept."""
+    """Remove the diagonal entry of each row, order kept: ``[B, B]`` -> ``[B, B - 1]``."""
     batch = len(scores)
     kept = ~torch.eye(batch, dtype=torch.bool, device=scores.device)
     return scores[kept].view(batch, batch - 1)

@@ -6,20 +6,25 @@ Everywhere ``similarity`` is ``[images, captions]`` and ``phi`` ``[captions, ima
 index, lower first (``TIE_RULE``).
 """
 
+from typing import TYPE_CHECKING
+
+from fivesentences.config.metrics import METRICS, Metric, metric_of
+from fivesentences.lazy import lazily
 from fivesentences.metrics.asp import ASP_TIES, asp, mean_phi
-from fivesentences.metrics.category import category_map, r_precision
-from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
 from fivesentences.metrics.correlation import STATISTICS, Correlation, correlation, correlations
-from fivesentences.metrics.evaluator import Evaluator
 from fivesentences.metrics.ncs import ncs, nsum
-from fivesentences.metrics.plausible_match import pmrp
-from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
-from fivesentences.metrics.ranking import TIE_RULE
-from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
-from fivesentences.metrics.registry import METRICS, Metric, metric_of
-from fivesentences.metrics.result import Evaluation
 from fivesentences.metrics.semantic_recall import semantic_recall
-from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, pick
+
+if TYPE_CHECKING:
+    from fivesentences.metrics.category import category_map, r_precision
+    from fivesentences.metrics.comparison import PairedTest, holm, paired_test, paired_tests
+    from fivesentences.metrics.evaluator import Evaluator
+    from fivesentences.metrics.plausible_match import pmrp
+    from fivesentences.metrics.positives import Positives, map_at_r, r_precision_of, recall_of_positives
+    from fivesentences.metrics.ranking import TIE_RULE
+    from fivesentences.metrics.recall import RankStatistics, rank_statistics, recall_at_k, rsum, true_recall_at_k
+    from fivesentences.metrics.result import Evaluation
+    from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, pick
 
 __all__ = [
     "ASP_TIES",
@@ -59,3 +64,18 @@ __all__ = [
     "semantic_recall",
     "true_recall_at_k",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "category": "category_map r_precision",
+        "comparison": "PairedTest holm paired_test paired_tests",
+        "evaluator": "Evaluator",
+        "plausible_match": "pmrp",
+        "positives": "Positives map_at_r r_precision_of recall_of_positives",
+        "ranking": "TIE_RULE",
+        "recall": "RankStatistics rank_statistics recall_at_k rsum true_recall_at_k",
+        "result": "Evaluation",
+        "values": "MetricValue NoSuchNumber QueryValues pick",
+    },
+)

@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
 from fivesentences.metrics.empty_queries import percent
-from fivesentences.metrics.ranking import QueryBlock, block_of_queries
-from fivesentences.metrics.stable_order import parts, stable_order
-from fivesentences.metrics.whole_rankings import read_rankings
-from fivesentences.retrieval.arguments import DIRECTIONS, checked_choice, checked_direction
+from fivesentences.metrics.ranking import QueryBlock, block_of_queries, parts, read_rankings, whole_order
+from fivesentences.retrieval.arguments import checked_choice, checked_direction
 from fivesentences.retrieval.gallery import UNNAMED, Similarity, as_array, checked_phi, checked_similarity
 
 if TYPE_CHECKING:
@@ -23,86 +21,42 @@ if TYPE_CHECKING:
 ASP_TIES = ("index", "average")
 
 
-class SemanticRanks:
-    """Ranks of a gallery by phi, computed for a block of queries when first asked for, and kept.
-
-    They serve any number of similarity matrices, such as one per epoch. Kept ranks take 2 bytes for every cell of phi,
-    every direction and every rule (0.25 GB at 5,000 images and 25,000 captions, 0.5 GB for both directions), or 4
-    bytes if a gallery has more than 32,767 items.
-
-    Args:
-        phi: ``[captions, images]``, checked.
-        keep: Whether ranks are kept; if not, they are computed again for every block, and nothing takes memory.
-    """
-
-    def __init__(self, phi: NDArray, keep: bool = True):
-        self.phi, self.keep = phi, keep
-        self._kept: dict[tuple[Direction, str], NDArray[np.integer]] = {}
-        self._known: dict[tuple[Direction, str], NDArray[np.bool_]] = {}
-        for direction in DIRECTIONS if keep else ():
-            shape = phi.T.shape if direction == "i2t" else phi.shape
-            for ties in ASP_TIES:  # memory is only taken by what is written
-                self._kept[direction, ties] = np.empty(shape, dtype=_rank_type(shape[1]))
-                self._known[direction, ties] = np.zeros(shape[0], dtype=bool)
-
-    def doubled(self, direction: Direction, part: slice, ties: Sequence[str]) -> dict[str, NDArray[np.integer]]:
-        """Twice the rank (1 is best) of every item by phi, for each rule ``[queries of the part, gallery]``."""
-        found = {
-            rule: self._kept[direction, rule][part] for rule in ties if self.keep and self._has(direction, rule, part)
-        }
-        missing = [rule for rule in ties if rule not in found]
-        if not missing:
-            return found
-        scores = block_of_queries(self.phi.T, direction, part)
-        order = stable_order(scores)
-        for rule in missing:
-            ranks = np.empty(scores.shape, dtype=_rank_type(scores.shape[1]))
-            for rows in parts(scores):
-                in_order = _doubled_in_order(scores[rows], order[rows], rule)
-                for of_query, items, rank in zip(ranks[rows], order[rows], in_order, strict=True):
-                    of_query[items] = rank
-            found[rule] = ranks
-            if self.keep:
-                self._kept[direction, rule][part] = ranks
-                self._known[direction, rule][part] = True
-        return found
-
-    def _has(self, direction: Direction, rule: str, part: slice) -> bool:
-        return bool(self._known[direction, rule][part].all())
-
-
 class AspReader:
     """ASP of every query, filled block by block as ``read_rankings`` (or ``rank``) shows them.
 
     Args:
-        semantics: Ranks by phi, for the name of each phi.
+        phis: ``[captions, images]`` by name, checked.
         direction: Which side the queries are.
         ties: Rules for ties, of ``ASP_TIES``.
-        n_queries: How many queries there are.
 
     Attributes:
         values: For each name and rule ``[queries]`` fractions.
     """
 
-    def __init__(
-        self, semantics: Mapping[str, SemanticRanks], direction: Direction, ties: Sequence[str], n_queries: int
-    ):
-        self.semantics, self.direction, self.ties = semantics, direction, tuple(ties)
-        self.values = {(name, rule): np.full(n_queries, np.nan) for rule in self.ties for name in semantics}
+    def __init__(self, phis: Mapping[str, NDArray], direction: Direction, ties: Sequence[str]):
+        self.phis, self.direction, self.ties = phis, direction, tuple(ties)
+        side = 1 if direction == "i2t" else 0
+        self.values = {
+            (name, rule): np.full(phi.shape[side], np.nan) for rule in self.ties for name, phi in phis.items()
+        }
 
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
-        order, part = block.order, block.part
-        by_phi = {name: ranks.doubled(self.direction, part, self.ties) for name, ranks in self.semantics.items()}
-        for rows in parts(order):
-            for rule in self.ties:
-                by_model = _doubled_in_order(block.scores[rows], order[rows], rule)
-                for name, by_rule in by_phi.items():
-                    ranks = by_rule[rule][rows]
-                    other = np.stack([rank[items] for rank, items in zip(ranks, order[rows], strict=True)])
+        for name, phi in self.phis.items():
+            of_phi = block_of_queries(phi.T, self.direction, block.part)
+            phi_order = whole_order(of_phi)
+            for rows in parts(block.order):
+                order = block.order[rows]
+                for rule in self.ties:
+                    by_model = _doubled_in_order(block.scores[rows], order, rule)
+                    by_phi = np.empty(order.shape, dtype=by_model.dtype)
+                    np.put_along_axis(
+                        by_phi, phi_order[rows], _doubled_in_order(of_phi[rows], phi_order[rows], rule), 1
+                    )
+                    other = np.take_along_axis(by_phi, order, axis=1)
                     lower, higher = np.minimum(by_model, other), np.maximum(by_model, other)
                     found = np.divide(lower, higher, dtype=np.float64).mean(axis=1)
-                    self.values[name, rule][part.start + rows.start : part.start + rows.stop] = found
+                    self.values[name, rule][block.part.start + rows.start : block.part.start + rows.stop] = found
 
 
 def _rank_type(n_gallery: int) -> type[np.integer]:
@@ -156,8 +110,7 @@ def asp(similarity: Similarity, phi: ArrayLike, direction: str = "i2t", ties: st
     checked_choice("ties", ties, ASP_TIES)
     side = checked_direction(direction)
     matrix = checked_similarity(similarity)
-    semantics = {UNNAMED: SemanticRanks(checked_phi(phi, matrix.shape), keep=False)}
-    reader = AspReader(semantics, side, (ties,), matrix.shape[0 if side == "i2t" else 1])
+    reader = AspReader({UNNAMED: checked_phi(phi, matrix.shape)}, side, (ties,))
     read_rankings(matrix, side, reader)
     return percent(reader.values[UNNAMED, ties])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.config.metrics import METRICS, metric_of
 from fivesentences.errors import InputError
-from fivesentences.metrics.asp import ASP_TIES, AspReader, SemanticRanks
+from fivesentences.metrics.asp import ASP_TIES, AspReader
 from fivesentences.metrics.category import CategoryReader, Codes, Cutoff, category_codes, checked_category_cutoffs
 from fivesentences.metrics.empty_queries import Scores, after_policy, checked_policy, percent
 from fivesentences.metrics.ncs import paper_ncs, released_ncs
 from fivesentences.metrics.plausible_match import LabelDistances, PlausibleReader
 from fivesentences.metrics.positives import Positives, hits_of_ranking
 from fivesentences.metrics.ranking import QueryBlock, Ranking, depth_needed, rank
-from fivesentences.metrics.recall import recall_values, statistics_of, true_recall_values
-from fivesentences.metrics.registry import metric_of
+from fivesentences.metrics.recall import statistics_of
 from fivesentences.metrics.relevance import Relevance
 from fivesentences.metrics.result import Evaluation, about_of, sums_of
-from fivesentences.metrics.semantic_recall import paper_semantic_recall, released_semantic_recall
+from fivesentences.metrics.semantic_recall import semantic_recall_scores
 from fivesentences.metrics.values import MetricKey, MetricValue, QueryValues, key_of
-from fivesentences.metrics.whole_rankings import Reader
 from fivesentences.retrieval.arguments import (
     DIRECTIONS,
     checked_choice,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from fivesentences.config.types import Direction
 
 RECALL_ONLY = ("CxC",)  # positives of which nobody reports R-precision or mAP@R
-KEPT_BYTES = 2**30  # of ranks by phi; if they take more, they are made again at every call
 
 
 class Evaluator:
@@ -64,7 +63,7 @@ class Evaluator:
             captions than similarity, those of similarity first; everything else reads those alone.
         empty: Policy for queries that have nothing to find, as in ``ncs``.
         asp_ties: Rules for ties under which to report ASP where there is a phi, of "index" and "average"; none leaves
-            out ASP, which takes longest. Ranks by phi are kept for further calls if they take at most 1 GiB.
+            out ASP, which takes longest.
         hubness: Whether to report how often items of the gallery are nearest to a query.
         hub_ks: How many items of each ranking count in it: 1 is the nearest alone ("hubs max"); 5 gives "hubs max@5".
         labels: ``[images, classes]`` 0 or 1, for PMRP; images without a label are left out.
@@ -175,7 +174,7 @@ class Evaluator:
         return found
 
     def _evaluation(self, sides: Sequence[Sequence[_Number]], directions: Sequence[str]) -> Evaluation:
-        values = [number.value for side in sides for number in side]
+        values: list[MetricValue] = [{**number.key, "value": number.value} for side in sides for number in side]
         if set(directions) == set(DIRECTIONS):
             values += sums_of(values)
         known = self._known
@@ -204,13 +203,10 @@ class Evaluator:
         """What depends on the gallery and not on the similarity."""
         pairing, n_captions = gallery.image_of_caption, gallery.n_captions
         known = _Known(gallery.shape, pairing, gallery.phis, was_given)
-        bytes_of_ranks = 2 * 2 * gallery.n_images * n_captions * len(gallery.phis) * len(self.asp_ties)
         for name, phi in gallery.phis.items():
             own = phi[:n_captions]
             known.relevance[name] = Relevance(own, pairing)
             known.relevance_of_ncs[name] = known.relevance[name] if len(own) == len(phi) else Relevance(phi, pairing)
-            if self.asp_ties:
-                known.semantic_ranks[name] = SemanticRanks(own, bytes_of_ranks <= KEPT_BYTES)
         for name, positives in self._positives.items():
             positives.check(gallery.shape, f"the positives {name}")
             positives.check_owners(pairing, f"the positives {name}")
@@ -222,31 +218,39 @@ class Evaluator:
 
     def _numbers(self, matrix: NDArray, known: _Known, side: Direction) -> list[_Number]:
         """Every number of one direction."""
-        n_queries, n_gallery = matrix.shape if side == "i2t" else matrix.shape[::-1]
-        asp = AspReader(known.semantic_ranks, side, self.asp_ties, n_queries) if known.semantic_ranks else None
+        n_gallery = matrix.shape[1 if side == "i2t" else 0]
+        own_phis = {name: relevance.phi for name, relevance in known.relevance.items()}
+        asp = AspReader(own_phis, side, self.asp_ties) if own_phis and self.asp_ties else None
         plausible = PlausibleReader(known.distances, side) if known.distances is not None else None
         category = CategoryReader(known.codes, side, self.category_cutoffs) if known.codes is not None else None
-        readers: list[Reader] = [reader for reader in (asp, plausible, category) if reader is not None]
 
         def visit(block: QueryBlock) -> None:
-            for read in readers:
-                read(block)
+            for read in (asp, plausible, category):
+                if read is not None:
+                    read(block)
 
         depth = max(depth_needed(max(self.ks), known.pairing, side), *(self.hub_ks if self.hubness else (1,)))
         for name, positives in self._positives.items():
             if name not in RECALL_ONLY:
                 depth = max(depth, int(positives.number(side).max()))
         ranking = rank(matrix, known.pairing, side, depth, visit=visit)
-        numbers = [*self._instance_recall(ranking)]
+        ranks = ranking.ground_truth_rank
+        statistics = statistics_of(ranks)
+        numbers = [
+            *self._registered(ranking),
+            _Number(key_of("Med r", side), statistics.median),
+            _Number(key_of("Mean r", side), statistics.mean, (ranks + 1).astype(np.float64)),
+        ]
         for name, relevance in known.relevance.items():
             numbers += self._ncs(ranking, known.relevance_of_ncs[name], name)
             numbers += self._semantic_recall(ranking, relevance, name)
+            numbers += self._registered(ranking, relevance, name)
         if asp is not None:
             for (name, ties), values in asp.values.items():
-                numbers.append(_Mean(key_of("ASP", side, formula=ties, phi=name), values))
+                numbers.append(_mean(key_of("ASP", side, formula=ties, phi=name), values))
         if plausible is not None:
             of_queries = 100.0 * plausible.r_precision.mean(axis=0)  # over zetas; NaN without label
-            numbers.append(_Single(key_of("PMRP", side), np.nanmean(of_queries), of_queries))
+            numbers.append(_Number(key_of("PMRP", side), float(np.nanmean(of_queries)), of_queries))
         if category is not None:
             for cutoff in self.category_cutoffs:
                 metric = "mAP" if cutoff is None else f"mAP@{cutoff}"
@@ -259,17 +263,18 @@ class Evaluator:
     def _mean(self, key: MetricKey, scores: Scores, empty: str = "") -> _Number:
         """A mean over queries of which some may have nothing to find."""
         direction: Direction = "i2t" if key["direction"] == "i2t" else "t2i"
-        return _Mean(key, after_policy(scores, empty or self.empty, direction))
+        return _mean(key, after_policy(scores, empty or self.empty, direction))
 
-    def _instance_recall(self, ranking: Ranking) -> Iterator[_Number]:
-        side, ranks = ranking.direction, ranking.ground_truth_rank
-        for k in self.ks:
-            yield _Mean(key_of(f"R@{k}", side), recall_values(ranking, k))
-        for k in self.ks:
-            yield _Mean(key_of(f"true R@{k}", side), true_recall_values(ranking, k))
-        statistics = statistics_of(ranks)
-        yield _Single(key_of("Med r", side), statistics.median)
-        yield _Single(key_of("Mean r", side), statistics.mean, (ranks + 1).astype(np.float64))
+    def _registered(self, ranking: Ranking, relevance: Relevance | None = None, phi: str = "") -> Iterator[_Number]:
+        """The metrics whose entry in the registry names the function that computes them."""
+        for metric in METRICS.values():
+            if metric.scores and metric.needs_phi == (relevance is not None):
+                compute = pkgutil.resolve_name(metric.scores)
+                given = (ranking,) if relevance is None else (ranking, relevance)
+                for k in self.ks if metric.name.endswith("@k") else (None,):
+                    name = metric.name if k is None else f"{metric.name[:-1]}{k}"
+                    scores = compute(*given) if k is None else compute(*given, k)
+                    yield _mean(key_of(name, ranking.direction, phi=phi), scores)
 
     def _of_positives(self, ranking: Ranking, positives: Positives, name: str) -> Iterator[_Number]:
         hits = hits_of_ranking(ranking.items, positives, ranking.direction)
@@ -301,10 +306,11 @@ class Evaluator:
         kinds += [("soft", "")] if "soft" in self.weightings else []  # style means nothing to soft weights
         deepest_first = sorted(set(self.ms), reverse=True)  # so that lists are made once, for the largest m
         for formula in self.formulas:
-            score = released_semantic_recall if formula == "released" else paper_semantic_recall
             for kept in self.ground_truth:
                 found = {
-                    (m, *kind): score(ranking, relevance, self.ks, m, kept == "kept", kind[1] or "recall", kind[0])
+                    (m, *kind): semantic_recall_scores(
+                        ranking, relevance, self.ks, m, kept == "kept", str(formula), kind[1] or "recall", kind[0]
+                    )
                     for m in deepest_first
                     for kind in kinds
                 }
@@ -324,23 +330,17 @@ class Evaluator:
             of = {**hubs.shares, "max": hubs.maximum, "skewness": hubs.skewness, "Gini": hubs.gini}
             for statistic, value in of.items():
                 metric = f"hubs {statistic}" if k == 1 else f"hubs {statistic}@{k}"
-                numbers.append(_Single(key_of(metric, ranking.direction), value))
+                numbers.append(_Number(key_of(metric, ranking.direction), float(value)))
         return numbers
 
 
 def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Positives]:
     """Lists of positives whose names make names of metrics, such as "CxC R@1", that can be taken apart again."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
-        raise InputError(f"positives is {kind}; give the lists by name, such as {{'CxC': cxc_positives(...)}}.")
-    for name, positives in given.items():
+    for name, positives in (given or {}).items():
         if not isinstance(name, str) or not name or name != "".join(name.split()):
-            word = "-".join(name.split()) if isinstance(name, str) and name.split() else "CxC"
             raise InputError(
                 f"a list of positives is named {name!r:.60}; its name stands before that of a metric, as in 'CxC R@1', "
-                f"so give it one without spaces, such as {word!r:.60}."
+                f"so give it one without spaces, such as {'-'.join(str(name).split()) or 'CxC'!r:.60}."
             )
         if (taken := metric_of(f"{name} R@1")).needs != "lists of positives":
             raise InputError(
@@ -351,7 +351,7 @@ def _checked_positives(given: Mapping[str, Positives] | None) -> dict[str, Posit
                 f"the positives '{name}' are {type(positives).__name__}; give Positives, such as "
                 "Positives.symmetric(matches) of a matrix [images, captions]."
             )
-    return dict(given)
+    return dict(given or {})
 
 
 @dataclass
@@ -365,7 +365,6 @@ class _Known:
         of_gallery: Whether they are those of a ``Gallery`` that was given, not the evaluator's own.
         relevance: Of the gallery's captions, by the name of the phi.
         relevance_of_ncs: The same, unless a phi has more rows.
-        semantic_ranks: Ranks by phi, for ASP.
         distances: Between the labels of images, for PMRP.
         codes: Categories of images and captions.
     """
@@ -376,7 +375,6 @@ class _Known:
     of_gallery: bool
     relevance: dict[str, Relevance] = field(default_factory=dict)
     relevance_of_ncs: dict[str, Relevance] = field(default_factory=dict)
-    semantic_ranks: dict[str, SemanticRanks] = field(default_factory=dict)
     distances: LabelDistances | None = None
     codes: tuple[Codes, Codes] | None = None
 
@@ -389,49 +387,19 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mean:
-    """A number that is the mean over queries, in percent or, where the registry says so, as a fraction.
-
-    Attributes:
-        key: What it is.
-        fractions: ``[queries]``, 0 to 1, NaN where a query is left out.
-    """
+class _Number:
+    """A number, and ``[queries]`` its value for every query if there is one; NaN where a query is left out."""
 
     key: MetricKey
-    fractions: NDArray[np.float64]
-
-    @property
-    def _divisor(self) -> float:
-        return 100.0 if metric_of(self.key["metric"]).unit == "fraction" else 1.0
-
-    @property
-    def value(self) -> MetricValue:
-        return {**self.key, "value": percent(self.fractions) / self._divisor}
-
-    @property
-    def of_queries(self) -> QueryValues:
-        return {**self.key, "values": 100.0 * self.fractions / self._divisor}
-
-
-@dataclass(frozen=True, eq=False)
-class _Single:
-    """Any other number, and its value for every query if there is one."""
-
-    key: MetricKey
-    number: float
+    value: float
     queries: NDArray[np.float64] | None = None
 
-    @property
-    def value(self) -> MetricValue:
-        return {**self.key, "value": float(self.number)}
 
-    @property
-    def of_queries(self) -> QueryValues | None:
-        return None if self.queries is None else {**self.key, "values": self.queries}
-
-
-_Number = _Mean | _Single
+def _mean(key: MetricKey, fractions: NDArray[np.float64]) -> _Number:
+    """The mean over queries, in percent or, where the registry says so, as a fraction."""
+    divisor = 100.0 if metric_of(key["metric"]).unit == "fraction" else 1.0
+    return _Number(key, percent(fractions) / divisor, 100.0 * fractions / divisor)
 
 
 def _of_queries(sides: Sequence[Sequence[_Number]]) -> list[QueryValues]:
-    return [found for side in sides for number in side if (found := number.of_queries) is not None]
+    return [{**one.key, "values": one.queries} for side in sides for one in side if one.queries is not None]

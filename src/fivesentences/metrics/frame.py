@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.errors import need
 from fivesentences.metrics.latex import escape_latex, tabular
-from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import KEYS, MetricValue, QueryValues
 from fivesentences.storage import replacing
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.metrics.ranking import QueryBlock
-from fivesentences.metrics.stable_order import parts
-from fivesentences.metrics.whole_rankings import read_rankings
+from fivesentences.metrics.ranking import QueryBlock, parts, read_rankings
 from fivesentences.retrieval.arguments import checked_choice, checked_direction
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
 
@@ -85,14 +82,12 @@ class PlausibleReader:
 
     Attributes:
         r_precision: ``[zetas, queries]`` fractions, NaN for a query without a label.
-        recall_at_1: ``[zetas, queries]`` whether the first item is a match, NaN for a query without a label.
     """
 
     def __init__(self, distances: LabelDistances, direction: Direction, zetas: Sequence[int] = ZETAS):
         self.distances, self.direction, self.zetas = distances, direction, tuple(zetas)
         self.is_query = distances.labelled_queries(direction)
         self.r_precision = np.full((len(self.zetas), len(self.is_query)), np.nan)
-        self.recall_at_1 = np.full((len(self.zetas), len(self.is_query)), np.nan)
 
     def __call__(self, block: QueryBlock) -> None:
         """Read one block."""
@@ -106,47 +101,12 @@ class PlausibleReader:
             place = np.broadcast_to(np.arange(order.shape[1]), order.shape)
             if not labelled.all():  # items without a label leave the ranking, and those after them move up
                 place = np.cumsum(apart < UNLABELLED, axis=1) - 1
-            first = np.arange(len(order)), (apart < UNLABELLED).argmax(axis=1)
             is_query = self.is_query[queries]
-            for zeta, precision, recall in zip(self.zetas, self.r_precision, self.recall_at_1, strict=True):
+            for zeta, precision in zip(self.zetas, self.r_precision, strict=True):
                 match = apart <= zeta
                 size = np.count_nonzero(match, axis=1)
                 found = np.count_nonzero(match & (place < size[:, None]), axis=1)
                 precision[queries] = np.where(is_query, found / np.maximum(1, size), np.nan)
-                recall[queries] = np.where(is_query, match[first], np.nan)
-
-
-@dataclass(frozen=True, eq=False)
-class PlausibleMatch:
-    """What ``pmrp`` is the mean of, in percent; NaN for queries without a label.
-
-    Attributes:
-        zetas: The numbers of labels in which a match may differ.
-        r_precision: ``[zetas, queries]`` share of matches among the first R items, R being how many there are.
-        recall_at_1: ``[zetas, queries]`` 100 where the first item is a match, else 0.
-    """
-
-    zetas: tuple[int, ...]
-    r_precision: NDArray[np.float64]
-    recall_at_1: NDArray[np.float64]
-
-
-def plausible_match(
-    similarity: Similarity,
-    labels: ArrayLike,
-    direction: str = "i2t",
-    zetas: Sequence[int] = ZETAS,
-    image_of_caption: ArrayLike | None = None,
-    *,
-    unlabelled: str = "drop",
-) -> PlausibleMatch:
-    """R-precision and hits at rank 1 of every query and every zeta. Arguments and errors as in ``pmrp``."""
-    side = checked_direction(direction)
-    allowed = _checked_zetas(zetas)
-    gallery = Gallery.of(similarity, image_of_caption)
-    reader = PlausibleReader(LabelDistances(labels, gallery.image_of_caption, unlabelled), side, allowed)
-    read_rankings(gallery.similarity, side, reader)
-    return PlausibleMatch(allowed, 100.0 * reader.r_precision, 100.0 * reader.recall_at_1)
 
 
 def _checked_zetas(zetas: Sequence[int]) -> tuple[int, ...]:
@@ -191,5 +151,8 @@ def pmrp(
     Raises:
         InputError: If shapes disagree, a value is not finite, labels are not 0 or 1, or no image has a label.
     """
-    found = plausible_match(similarity, labels, direction, zetas, image_of_caption, unlabelled=unlabelled)
-    return float(np.nanmean(found.r_precision.mean(axis=0)))
+    side, allowed = checked_direction(direction), _checked_zetas(zetas)
+    gallery = Gallery.of(similarity, image_of_caption)
+    reader = PlausibleReader(LabelDistances(labels, gallery.image_of_caption, unlabelled), side, allowed)
+    read_rankings(gallery.similarity, side, reader)
+    return float(np.nanmean((100.0 * reader.r_precision).mean(axis=0)))

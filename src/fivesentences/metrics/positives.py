@@ -241,19 +241,10 @@ def find_hits(similarity: Similarity, positives: Positives, direction: str, dept
     positives.check(matrix.shape)
     if isinstance(similarity, Gallery):
         positives.check_owners(similarity.image_of_caption)
-    wanted = positives.of_queries(side)
-    number = positives.number(side)
-    queries = np.flatnonzero(number)
-    n_gallery = wanted.shape[1]
-    if to_r and len(queries):
-        depth = max(depth, int(number.max()))
-    depth = min(depth, n_gallery)
-    items = np.empty((len(queries), depth), dtype=np.int64)
-    for part, block in blocks_of_queries(matrix, side):
-        begin, end = np.searchsorted(queries, [part.start, part.stop])
-        if begin < end:
-            items[begin:end] = best_first(block[queries[begin:end] - part.start], depth)
-    return Hits(side, len(number), queries, _contains(wanted, queries, items), number[queries], n_gallery)
+    if to_r:
+        depth = max(depth, int(positives.number(side).max()))
+    items = [best_first(block, min(depth, block.shape[1])) for _, block in blocks_of_queries(matrix, side)]
+    return hits_of_ranking(np.concatenate(items), positives, side)
 
 
 def hits_of_ranking(items: NDArray[np.int64], positives: Positives, direction: str) -> Hits:

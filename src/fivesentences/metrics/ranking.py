@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.stable_order import stable_order
 from fivesentences.retrieval.gallery import Gallery
 from fivesentences.semantics.scoring import threads
 
@@ -26,7 +25,15 @@ if TYPE_CHECKING:
 #: How all rankings order equal scores; every table repeats it.
 TIE_RULE = "equal scores are ordered by index, lower first"
 ELEMENTS_PER_BLOCK = 2_000_000
+ELEMENTS_AT_ONCE = 65_536  # what stays in the processor's cache
 QUERIES_PER_BLOCK = 64  # at least: with fewer, reading columns of a row-major file touches every page too often
+
+
+def parts(block: NDArray, elements: int | None = None) -> Iterator[slice]:
+    """Consecutive rows of a block, few enough to hold no more than so many elements."""
+    step = max(1, (elements or ELEMENTS_AT_ONCE) // max(1, block.shape[1]))
+    for start in range(0, len(block), step):
+        yield slice(start, min(len(block), start + step))
 
 
 def parts_of_queries(n_queries: int, n_gallery: int) -> list[slice]:
@@ -93,7 +100,12 @@ class QueryBlock:
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """``[queries of the part, gallery]`` items, best first, equal ones by index."""
-        return stable_order(self.scores)
+        return whole_order(self.scores)
+
+
+def whole_order(scores: NDArray) -> NDArray[np.int64]:
+    """Indices ``[rows, items]`` of all floating scores of each row, largest first, equal ones by index."""
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
@@ -108,7 +120,7 @@ def best_first(scores: NDArray, depth: int) -> NDArray[np.int64]:
     """
     n_rows, n_items = scores.shape
     if 4 * depth >= n_items:
-        return stable_order(scores)[:, :depth]
+        return whole_order(scores)[:, :depth]
     # Selection in numpy becomes twenty times slower where most scores are equal, as in a phi with many zeros, so it
     # only sees maxima of groups: at least `depth` scores reach the depth-th largest of these.
     n_groups = min(n_items, max(64, 4 * depth))
@@ -168,6 +180,21 @@ class Ranking:
         others_first = np.argsort(self.own, axis=1, kind="stable")[:, :k]
         items = np.take_along_axis(self.items, others_first, axis=1)
         return np.where(np.take_along_axis(self.own, others_first, axis=1), -1, items)
+
+
+def read_rankings(matrix: NDArray, direction: Direction, read: Callable[[QueryBlock], None]) -> None:
+    """Show every block of queries to a reader, from several threads, each block once.
+
+    Args:
+        matrix: ``[images, captions]`` scores.
+        direction: Which side the queries are.
+        read: Called with each block.
+    """
+
+    def work(part: slice) -> None:
+        read(QueryBlock(part, block_of_queries(matrix, direction, part)))
+
+    in_threads(work, parts_of_queries(*(matrix.shape if direction == "i2t" else matrix.shape[::-1])))
 
 
 def depth_needed(k: int, pairing: NDArray[np.int64], direction: Direction) -> int:

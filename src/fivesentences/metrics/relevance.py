@@ -5,13 +5,12 @@ Computed once for a phi matrix and used for every similarity matrix, cut-off and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, rank
+from fivesentences.metrics.ranking import ELEMENTS_PER_BLOCK, Ranking, best_first, depth_needed, in_threads, parts, rank
 
 if TYPE_CHECKING:
     from fivesentences.config.types import Direction
@@ -59,7 +58,7 @@ class Relevance:
         """``[images]`` whether phi of the image is zero for every caption."""
         if self._blank is None:
             anything = np.zeros(self.n_images, dtype=bool)
-            for part in _parts(self.n_captions, self.n_images):
+            for part in parts(self.phi[: self.n_captions], ELEMENTS_PER_BLOCK):
                 anything |= self.phi[part].any(axis=0)
             self._blank = ~anything
         return self._blank
@@ -111,7 +110,7 @@ class Relevance:
             neighbours[part] = np.where(listed, best, -1)
             sums[part] = np.where(listed, best_total, 0.0)
 
-        in_threads(find, list(_parts(self.n_images, self.n_images)))
+        in_threads(find, list(parts(self.phi[: self.n_images], ELEMENTS_PER_BLOCK)))
         return neighbours, sums
 
     def captions_of(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -142,9 +141,3 @@ def slots(items: NDArray[np.int64], lists: NDArray[np.int64]) -> NDArray[np.int6
         found[items == lists[:, slot, None]] = slot
     found[items < 0] = width
     return found
-
-
-def _parts(n_rows: int, elements_per_row: int) -> Iterator[slice]:
-    step = max(1, ELEMENTS_PER_BLOCK // max(1, elements_per_row))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(n_rows, start + step))

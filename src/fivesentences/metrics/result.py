@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivesentences.config.metrics import parse_metric
 from fivesentences.metrics.ranking import TIE_RULE
-from fivesentences.metrics.registry import parse_metric
 from fivesentences.metrics.values import MetricValue, NoSuchNumber, QueryValues, Row, pick
 
 if TYPE_CHECKING:

@@ -14,60 +14,46 @@ from fivesentences.retrieval.arguments import checked_choice, checked_cutoffs, c
 from fivesentences.retrieval.gallery import UNNAMED, Gallery, Similarity
 
 
-def released_semantic_recall(
+def semantic_recall_scores(
     ranking: Ranking,
     relevance: Relevance,
     ks: Sequence[int],
     m: int,
     keep_ground_truth: bool,
+    formula: str = "released",
     style: str = "recall",
     weighting: str = "hard",
 ) -> dict[int, Scores]:
-    """Hits among the captions of the m images most like the query's image (or among these images), per query."""
+    """Hits among the relevant items, per query; arguments as in ``semantic_recall``."""
     direction = ranking.direction
     items = ranking.first(max(ks), keep_ground_truth)
-    alike, sums = relevance.neighbours(m, keep_ground_truth)  # [images, m]
-    # The released class fails if the image is in none of its own captions' lists because phi never names it.
-    nothing = relevance.blank_images | ~(sums != 0).any(axis=1)
-    if direction == "i2t":
-        image_of_item = np.where(items < 0, -1, relevance.pairing[np.maximum(items, 0)])
-        hit = slots(image_of_item, alike) < alike.shape[1]
-        n_relevant = relevance.captions_of(alike).sum(axis=1)
+    if formula == "released":
+        alike, sums = relevance.neighbours(m, keep_ground_truth)  # [images, m]
+        # The released class fails if the image is in none of its own captions' lists because phi never names it.
+        nothing = relevance.blank_images | ~(sums != 0).any(axis=1)
+        if direction == "i2t":
+            image_of_item = np.where(items < 0, -1, relevance.pairing[np.maximum(items, 0)])
+            hit = slots(image_of_item, alike) < alike.shape[1]
+            n_relevant = relevance.captions_of(alike).sum(axis=1)
+            weights = relevance.phi_of_captions_of(alike) if weighting == "soft" else None
+        else:
+            alike, nothing = alike[relevance.pairing], nothing[relevance.pairing]
+            hit = slots(items, alike) < alike.shape[1]
+            n_relevant = np.count_nonzero(alike >= 0, axis=1)
+            weights = relevance.values(alike, direction) if weighting == "soft" else None
+        if weights is not None:
+            nothing = nothing | (weights.sum(axis=1) == 0)
+            scale = weights.sum(axis=1) * np.maximum(1, n_relevant)
     else:
-        alike, nothing = alike[relevance.pairing], nothing[relevance.pairing]
-        hit = slots(items, alike) < alike.shape[1]
-        n_relevant = np.count_nonzero(alike >= 0, axis=1)
-    if weighting == "hard":
-        return {k: (_recall(hit[:, :k], n_relevant, style), nothing) for k in ks}
-    weights = relevance.phi_of_captions_of(alike) if direction == "i2t" else relevance.values(alike, direction)
-    total = weights.sum(axis=1)
-    nothing = nothing | (total == 0)
-    gained = np.where(hit, relevance.values(items, direction), 0.0)
-    scale = np.where(nothing, 1.0, total * np.maximum(1, n_relevant))
-    return {k: (gained[:, :k].sum(axis=1) / scale, nothing) for k in ks}
-
-
-def paper_semantic_recall(
-    ranking: Ranking,
-    relevance: Relevance,
-    ks: Sequence[int],
-    m: int,
-    keep_ground_truth: bool,
-    style: str = "recall",
-    weighting: str = "hard",
-) -> dict[int, Scores]:
-    """Hits among the m items of highest phi, per query."""
-    direction = ranking.direction
-    items = ranking.first(max(ks), keep_ground_truth)
-    best = relevance.ideal(direction, m).first(m, keep_ground_truth)
-    total = relevance.values(best, direction).sum(axis=1)
-    nothing = total == 0
-    hit = slots(items, best) < best.shape[1]
-    if weighting == "hard":
+        best = relevance.ideal(direction, m).first(m, keep_ground_truth)
+        scale = relevance.values(best, direction).sum(axis=1)
+        nothing = scale == 0
+        hit = slots(items, best) < best.shape[1]
         n_relevant = np.count_nonzero(best >= 0, axis=1)
+    if weighting == "hard":
         return {k: (_recall(hit[:, :k], n_relevant, style), nothing) for k in ks}
     gained = np.where(hit, relevance.values(items, direction), 0.0)
-    return {k: (gained[:, :k].sum(axis=1) / np.where(nothing, 1.0, total), nothing) for k in ks}
+    return {k: (gained[:, :k].sum(axis=1) / np.where(nothing, 1.0, scale), nothing) for k in ks}
 
 
 def _recall(hit: NDArray[np.bool_], n_relevant: NDArray[np.int64], style: str) -> NDArray[np.float64]:
@@ -132,6 +118,5 @@ def semantic_recall(
     gallery = Gallery.of(similarity, image_of_caption, {UNNAMED: phi})
     relevance = Relevance(gallery.phis[UNNAMED], gallery.image_of_caption)
     ranking = ranking_of(gallery, side, depth_needed(max(cutoffs), gallery.image_of_caption, side))
-    score = released_semantic_recall if formula == "released" else paper_semantic_recall
-    scores = score(ranking, relevance, cutoffs, m, keep_ground_truth, style, weighting)
+    scores = semantic_recall_scores(ranking, relevance, cutoffs, m, keep_ground_truth, formula, style, weighting)
     return {k: percent(after_policy(of_k, empty, side)) for k, of_k in scores.items()}

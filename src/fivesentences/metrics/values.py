@@ -31,7 +31,7 @@ class MetricKey(TypedDict):
 class MetricValue(MetricKey):
     """One number and what it is, in the columns of the tidy table.
 
-    ``metric`` is a name of the registry (docs/metrics.md) with a cut-off, such as "R@1" or "CxC R@5". ``direction`` is
+    ``metric`` is a name of the registry with a cut-off, such as "R@1" or "CxC R@5". ``direction`` is
     the side of the queries, and empty for sums of both. ``formula`` ("released", "paper"; of ASP its rule for ties),
     ``ground_truth`` ("kept", "removed"), ``style`` ("recall", "vse_recall"; of hard semantic recall), ``weighting``
     ("hard", "soft"; of semantic recall), ``discount`` ("log"; of the released NCS) and ``phi`` (its name) are empty and

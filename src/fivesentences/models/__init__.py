@@ -1,7 +1,7 @@
 """Networks that score every image of a batch against every caption.
 
-A model is a specification (settings, widths, their ranges; no torch), a class beside it, and one line of
-``registry.MODELS``. The class takes the specification, has a class method ``from_released(state_dict, **settings)``
+A model is its settings in ``specs.py`` (settings, widths, their ranges; no torch), and a module with its network. The
+network's class takes the specification, has a class method ``from_released(state_dict, **settings)``
 that reads sizes from released weights, and is called as
 ``model(images, caption_tokens, caption_lengths) -> similarity [images, captions]``. See ``docs/new_model.md``.
 
@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fivesentences.config.named import class_among, class_named
-from fivesentences.models.registry import MODELS, AnyModelSpec, ModelVariant, model_spec, spec_class, widths_of
-from fivesentences.models.spec import ModelSpec
+from fivesentences.models.specs import MODELS, AnyModelSpec, ModelSpec, ModelVariant, model_spec, spec_class, widths_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from fivesentences.models.scan_spec import RawNorm
+from fivesentences.models.specs import RawNorm
 from fivesentences.models.words import inside
 
 Result = TypeVar("Result")

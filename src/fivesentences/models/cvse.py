@@ -2,7 +2,7 @@
 
 Source: Wang et al., "Consensus-Aware Visual-Semantic Embedding for Image-Text Matching", and its released code
 (github.com/BruceW91/CVSE), whose numbers ``cvse.npz`` holds; the fork of "Is An Image Worth Five Sentences?"
-(github.com/AndresPMD/semantic_adaptive_margin) differs in ``cvse_spec.SAM_FORK``.
+(github.com/AndresPMD/semantic_adaptive_margin) differs in ``SAM_FORK``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,23 @@ from torch.nn import functional
 
 from fivesentences.config.reading import check
 from fivesentences.errors import InputError
-from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.concepts import ConceptGraph
-from fivesentences.models.cvse_spec import CVSESpec
-from fivesentences.models.matching import Matcher, TrainingScores, Treatment, l2_normalised, load_released, shape_of
+from fivesentences.models.matching import (
+    Matcher,
+    TrainingScores,
+    Treatment,
+    batch_normalised,
+    l2_normalised,
+    load_released,
+    shape_of,
+)
+from fivesentences.models.specs import CVSESpec
 from fivesentences.models.words import WordStates, word_sizes
 
+# Settings of the fork of "Is An Image Worth Five Sentences?" where they are not CVSE's: it scores by the fused vectors
+# alone and trains with them as first released. It also leaks labels at test (``labels="released"``), and its gradient
+# clipping leaves out the weights of the concept network.
+SAM_FORK: dict[str, Any] = {"alpha": 0.75, "test_alpha": 0.75, "fused_share": 1.0, "label_ratio": 0.35}
 EPSILON = 1e-12  # added to every length before it divides, as released
 SMOOTHING = 10.0  # of the softmax over concepts
 
@@ -243,23 +254,6 @@ class CVSE(Matcher):
         """``[items, embedding]``: ``alpha`` of the instance level and the rest of the consensus level, length 1."""
         instance, consensus = levels
         return unit(alpha * instance + (1 - alpha) * consensus)
-
-    @torch.no_grad()
-    def start_words_from(self, vectors: ArrayLike, known: ArrayLike) -> None:
-        """Start words from GloVe vectors, and the other words, as released, from N(0, 1).
-
-        Args:
-            vectors: ``[vocabulary, word]``; rows of words that are not known are ignored.
-            known: ``[vocabulary]``, True where a word has a vector.
-        """
-        given, has = torch.as_tensor(np.asarray(vectors)), torch.as_tensor(np.asarray(known, dtype=bool))
-        if given.shape != self.text.words.weight.shape or has.shape != given.shape[:1]:
-            raise InputError(
-                f"CVSE: word vectors are {list(given.shape)}, known {list(has.shape)}; the model's words are "
-                f"{list(self.text.words.weight.shape)}."
-            )
-        nn.init.normal_(self.text.words.weight)
-        self.text.words.weight[has] = given[has].to(self.text.words.weight)
 
 
 class AttentionPooling(nn.Module):

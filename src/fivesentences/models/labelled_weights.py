@@ -66,18 +66,9 @@ def check_finite(tensors: Mapping[str, Tensor], where: Path | str, cure: str) ->
         cure: What to do about it, for the error.
 
     Raises:
-        InputError: The first tensor with NaN or inf, and how many of its numbers are.
+        InputError: Names the first tensor with NaN or inf, and how many of its numbers are.
     """
-    bad = {}
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and (count := int(torch.count_nonzero(~torch.isfinite(tensor)))):
-            bad[name] = (count, tensor.numel())
-    if bad:
-        name, (count, of) = next(iter(bad.items()))
-        further = len(bad) - 1
-        more = (
-            f", and so {'does' if further == 1 else 'do'} {further} further weight{'s'[: further > 1]}"
-            if further
-            else ""
-        )
-        raise InputError(f"{name} holds {count:,} NaN or inf among {of:,} numbers{more}", where=where, cure=cure)
+            what = f"{name} holds {count:,} NaN or inf among {tensor.numel():,} numbers"
+            raise InputError(what, where=where, cure=cure)

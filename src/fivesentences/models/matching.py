@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from fivesentences.config.types import Layout
 from fivesentences.errors import InputError
-from fivesentences.models.spec import ModelSpec
+from fivesentences.models.specs import ModelSpec
 
 # What an encoder returns: every tensor has one row per item. A model with several tensors uses a NamedTuple of its own.
 Encoded = Tensor | tuple[Tensor, ...]
@@ -167,6 +168,14 @@ def l2_normalised(vectors: Tensor, eps: float = 0.0) -> Tensor:
     """
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     return vectors / (length + eps if eps else length.clamp_min(torch.finfo(vectors.dtype).tiny))
+
+
+def batch_normalised(norm: nn.BatchNorm1d, rows: Tensor) -> Tensor:
+    """Compute ``norm(rows)``; a batch of one row has no variance, so it uses the running statistics in training too."""
+    if norm.training and len(rows) == 1:
+        return functional.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
+    normalised: Tensor = norm(rows)
+    return normalised
 
 
 def load_released(model: nn.Module, state_dict: Mapping[str, Tensor], names: Mapping[str, str], title: str) -> None:

@@ -11,7 +11,7 @@ import pickle
 import re
 import tarfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,9 @@ from safetensors import safe_open
 from torch import Tensor
 
 from fivesentences.documents import check_file
-from fivesentences.errors import Argument, Cure, InputError
+from fivesentences.errors import Cure, InputError
 from fivesentences.models import Matcher, from_released, spec_class
 from fivesentences.models.labelled_weights import check_finite, read_labelled, write_labelled
-from fivesentences.models.recognising import recognised
 from fivesentences.storage import sha256_of, write_json
 
 FORMAT = 1
@@ -57,6 +56,22 @@ PARTS: dict[str, tuple[str, ...]] = {
         "C_GCN",
         "Multi_feature_fusing",
     ),
+}
+# A part of a weight's name that only one released model has, in the order in which they are looked for.
+SIGNS: dict[str, tuple[str, ...]] = {
+    "sgr": (".SGR_module.",),
+    "saf": (".SAF_module.",),
+    "cvse": (".V_self_atten_enhance.", ".C_GCN.", ".adj_all."),
+    "vsrn": (".Rs_GCN_1.", ".img_rnn."),
+    "vsepp": (".cnn.",),
+    # SCAN's own: captions read in both directions, and a trained length of the image layer.
+    "scan": (".fc.weight_v.", "_reverse."),
+}
+# With captions read in one direction, SCAN's weights have the names of VSE++'s; then the command line tells.
+SHARED = (".fc.weight.", ".fc.bias.", ".embed.weight.", ".rnn.weight_ih_l0.")
+OPTIONS_OF: dict[str, tuple[str, ...]] = {
+    "scan": ("cross_attn", "agg_func", "lambda_softmax"),
+    "vsepp": ("measure", "use_restval", "cnn_type"),
 }
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 OPTIONAL = frozenset({"Multi_feature_fusing"})
@@ -159,17 +174,44 @@ def _check_model(
     cure = Cure(f'pass name="{found}"', f"give --model {found}")
     if ambiguous:
         further = f", or, if it is a {there} that reads captions in one direction,"
-        cure = Cure(
-            f"{cure.python}{further} options={{'bidirectional': False}}",
-            f"{cure.shell}{further} --option bidirectional=false",
-        )
+        cure += Cure(f"{further} options={{'bidirectional': False}}", "--option bidirectional=false")
     why = f"by {by}" if by else "no weight is of another model"
     raise InputError(f"its weights look like those of {here} ({why}), not of {there}", where=path, cure=cure)
 
 
+def recognised(names: Collection[str], settings: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Recognise the model whose weights have these names.
+
+    Args:
+        names: Names of the weights, with or without their part in front (``img_enc.fc.weight`` or ``fc.weight``).
+        settings: The command line that they were trained with; empty if unknown.
+
+    Returns:
+        A model of the registry, or None if the names tell none; and the weight or option by which it was recognised,
+        empty if it is VSE++ only as far as nothing of another model was found.
+    """
+    dotted = {f".{name}.": name for name in names}
+    for model, signs in SIGNS.items():
+        for sign in signs:
+            for mark, name in dotted.items():
+                if sign in mark and (sign != "_reverse." or ".rnn." in mark):
+                    return model, f"the weight {name}"
+    if all(any(sign in mark for mark in dotted) for sign in SHARED):
+        for model, options in OPTIONS_OF.items():
+            for option in options:
+                if option in settings:
+                    return model, f"the option {option} of its training"
+        return "vsepp", ""
+    return None, ""
+
+
 def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a model that a released command line states and the weights do not."""
-    return OPTIONS[name](settings)
+    """Return the settings of a model that a released command line states and the weights do not."""
+    names = {theirs: ours for theirs, ours in STATED.get(name, {}).items() if settings.get(theirs) is not None}
+    found = {ours: not settings[key] if key.startswith("no_") else settings[key] for key, ours in names.items()}
+    if name == "cvse":
+        found["test_alpha"] = 0.9 if "coco" in str(settings.get("data_name", "")) else 0.85
+    return found
 
 
 def import_checkpoint(
@@ -191,16 +233,10 @@ def import_checkpoint(
     Raises:
         InputError: As ``read_checkpoint``, or if the weights, options or vectors do not fit the model.
     """
-    if concept_vectors is not None and not np.isfinite(concept_vectors).all():
-        bad = int(np.count_nonzero(~np.isfinite(concept_vectors)))
-        raise InputError(
-            f"holds {bad:,} NaN or inf among {np.size(concept_vectors):,} numbers",
-            where=Argument("concept_vectors"),
-            cure="give the vectors that the model was trained with",
-        )
+    extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
+    check_finite(extra, path, "give the vectors that the model was trained with")
     checkpoint = read_checkpoint(path, name, options)
     chosen = options_of(name, checkpoint.settings) | dict(options or {})
-    extra = {} if concept_vectors is None else {"concept_vectors": torch.as_tensor(concept_vectors)}
     model = from_released(name, checkpoint.weights, **chosen, **extra)
     tensors = {key: value.contiguous().clone() for key, value in (checkpoint.weights | extra).items()}
     label = {"format": FORMAT, "model": name, "options": chosen}
@@ -292,45 +328,17 @@ def _value(value: Any) -> Any:
 # --- released command lines -> options ----------------------------------------------------------------------
 
 
-def _vsepp(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "measure": settings.get("measure") or "cosine",
-        "normalise_images": not settings.get("no_imgnorm", False),
-        "use_abs": bool(settings.get("use_abs", False)),
-    }
-
-
-def _scan(settings: Mapping[str, Any]) -> dict[str, Any]:
-    names = {
+# Released option -> ours; one that begins with ``no_`` says the opposite.
+STATED: dict[str, dict[str, str]] = {
+    "vsepp": {"measure": "measure", "use_abs": "use_abs", "no_imgnorm": "normalise_images"},
+    "scan": {
         "cross_attn": "direction",
         "agg_func": "aggregation",
         "raw_feature_norm": "raw_norm",
         "lambda_softmax": "softmax_temperature",
         "lambda_lse": "pooling_temperature",
-    }
-    stated = {ours: settings[theirs] for theirs, ours in names.items() if settings.get(theirs) is not None}
-    return stated | {
-        "normalise_images": not settings.get("no_imgnorm", False),
-        "normalise_captions": not settings.get("no_txtnorm", False),
-    }
-
-
-def _cvse(settings: Mapping[str, Any]) -> dict[str, Any]:
-    coco = "coco" in str(settings.get("data_name", ""))
-    stated = {"test_alpha": 0.9 if coco else 0.85}
-    ratio = settings.get("Concept_label_ratio")
-    return stated if ratio is None else stated | {"label_ratio": ratio}
-
-
-def _nothing(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {}
-
-
-OPTIONS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "vsepp": _vsepp,
-    "scan": _scan,
-    "vsrn": _nothing,
-    "sgr": _nothing,
-    "saf": _nothing,
-    "cvse": _cvse,
+        "no_imgnorm": "normalise_images",
+        "no_txtnorm": "normalise_captions",
+    },
+    "cvse": {"Concept_label_ratio": "label_ratio"},
 }

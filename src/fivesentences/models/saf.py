@@ -12,8 +12,6 @@ from torch.nn import functional
 
 from fivesentences.models.attention import caption_groups, in_caption_order, run_block
 from fivesentences.models.matching import l2_normalised
-from fivesentences.models.saf_spec import SAFSpec
-from fivesentences.models.sgr_spec import SGRSpec
 from fivesentences.models.similarity_vectors import (
     EPS,
     CaptionParts,
@@ -21,6 +19,7 @@ from fivesentences.models.similarity_vectors import (
     SimilarityVectors,
     xavier_linear,
 )
+from fivesentences.models.specs import SAFSpec, SGRSpec
 
 
 class SAF(SimilarityVectors):

@@ -25,7 +25,7 @@ from fivesentences.models.attention import (
     run_block,
 )
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
-from fivesentences.models.scan_spec import SCANSpec
+from fivesentences.models.specs import SCANSpec
 from fivesentences.models.words import WordStates, word_sizes
 
 EPS = 1e-8

@@ -16,10 +16,8 @@ from torch.nn import functional
 
 from fivesentences.config.reading import check
 from fivesentences.models.attention import Limits, attention_weights
-from fivesentences.models.batch_norm import batch_normalised
-from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
-from fivesentences.models.saf_spec import SAFSpec
-from fivesentences.models.sgr_spec import SGRSpec
+from fivesentences.models.matching import Matcher, batch_normalised, l2_normalised, load_released, shape_of
+from fivesentences.models.specs import SAFSpec, SGRSpec
 from fivesentences.models.words import WordStates, inside, word_sizes
 
 EPS = 1e-8  # added to every norm, as released

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from fivesentences.config.reading import check
 from fivesentences.models.matching import Matcher, l2_normalised, load_released, shape_of
 from fivesentences.models.recurrence import GRU
-from fivesentences.models.vsepp_spec import VSEPPSpec
+from fivesentences.models.specs import VSEPPSpec
 
 RELEASED_NAMES = {"img_enc.fc.": "image_projection.", "txt_enc.embed.": "words.", "txt_enc.rnn.": "sentence."}
 

@@ -14,10 +14,17 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from fivesentences.config.reading import check
-from fivesentences.models.batch_norm import batch_normalised
 from fivesentences.models.captioner import Captioner, caption_labels
-from fivesentences.models.matching import Matcher, TrainingScores, Treatment, l2_normalised, load_released, shape_of
-from fivesentences.models.vsrn_spec import VSRNSpec
+from fivesentences.models.matching import (
+    Matcher,
+    TrainingScores,
+    Treatment,
+    batch_normalised,
+    l2_normalised,
+    load_released,
+    shape_of,
+)
+from fivesentences.models.specs import VSRNSpec
 
 BLOCKS = 4
 RELEASED_NAMES = {

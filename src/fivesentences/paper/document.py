@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.metrics.latex import escape_latex
-from fivesentences.paper.figures.writing import read_texts
-from fivesentences.paper.kinds import TableKind
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.tables.table import Table
 from fivesentences.paper.tables.writing import label_of, latex_width
-from fivesentences.plan.studies import Study
 from fivesentences.storage import replacing
+from fivesentences.study.exhibits import TableSpec
+from fivesentences.study.study import Study
 
 # Points of an A4 page between its margins, and how many times wider a table may be before its page is turned.
 PORTRAIT, TURNED_FROM = 484, 1.2
@@ -56,11 +56,11 @@ def write_document(scale: Scale, studies: Mapping[str, Study], path: Path) -> No
         if exhibits:
             paper, header = escape_latex(study.paper), escape_latex(shorten(study.paper, HEADER, placeholder=" …"))
             parts.append("\\clearpage\n" + rf"\section*{{{paper}}}\markright{{{header}}}")
-        for tables in sorted({isinstance(one, TableKind) for one in exhibits}):
+        for tables in sorted({isinstance(one, TableSpec) for one in exhibits}):
             parts.append(rf"\addcontentsline{{{'lot' if tables else 'lof'}}}{{section}}{{{paper}}}")
         for one in exhibits:
             stem = f"{name}/{one.name}"
-            parts += _table(path.parent, stem) if isinstance(one, TableKind) else _figure(path.parent, stem)
+            parts += _table(path.parent, stem) if isinstance(one, TableSpec) else _figure(path.parent, stem)
     with replacing(path) as temporary:
         temporary.write_text("\n".join([*parts, r"\end{document}"]) + "\n", encoding="utf-8")
 

@@ -16,12 +16,14 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from fivesentences.config import Scale, as_list
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.documents import read_formatted
+from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
-from fivesentences.paper.digests import Digests
+from fivesentences.paper.digests import CHECKSUMS, Digests
 from fivesentences.paper.headline import headline_of, kind_of
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
 from fivesentences.plan.pages import PageRules
@@ -33,10 +35,6 @@ FORMAT = "fivesentences.manifest 1"
 CURE = "make it with the workflow, or fetch it with dvc pull"
 KEPT_OF_WEIGHTS = ("library", "weights")  # of where features come from
 KEPT_OF_PHI = ("tokenisation", "idf_corpus", "tuples", "shape", "version")  # of what a matrix was made of
-DRAWING = (
-    *("make_table", "plot_figure", "judge_claims", "show_examples", "show_features"),
-    *("show_gallery", "make_study_page", "make_page", "show_runs", "show_provenance"),
-)
 TRAINING = ("train", "train_subspaces")  # rules of whose jobs each is listed
 
 
@@ -53,11 +51,6 @@ class Files:
     inputs: list[Path]
     made: list[Path]
     numbers: list[Path]
-
-
-def graph_of_site(plan: Plan, scale: str) -> Graph:
-    """Every job that the pages of the scale, or of its complete form, take."""
-    return graph_of(plan, plan.pages_of(scale))
 
 
 def graph_of_manifest(plan: Plan, scale: str) -> Graph:
@@ -83,49 +76,6 @@ def files_of(plan: Plan, graph: Graph, scale: str) -> Files:
 
 def _jobs_of(graph: Graph, *rules: str) -> list[PlannedJob]:
     return [job for job in graph.jobs if job.rule in rules]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What is drawn from numbers, and can be drawn here.
-
-    Attributes:
-        targets: One file of each job whose inputs are here or are drawn too.
-        later: Of these, files that are drawn from the manifest.
-        files: All files of these jobs.
-        kept: One file of each other job, whose outputs are here all the same.
-        missing: One file of each job that has neither.
-        reason: An input of the first of these.
-    """
-
-    targets: list[Path]
-    later: list[Path]
-    files: list[Path]
-    kept: list[Path]
-    missing: list[Path]
-    reason: Path | None
-
-
-def drawn_of(graph: Graph) -> Drawn:
-    """Sort the drawing jobs of a site by whether their inputs are here."""
-    jobs = _jobs_of(graph, *DRAWING)
-    drawn = {path for job in jobs for path in job.outputs}
-
-    def lacks(job: PlannedJob) -> list[Path]:
-        return [path for path in job.inputs if path not in drawn and not path.exists()]
-
-    (manifest,) = (job for job in graph.jobs if job.rule == "write_manifest")
-    able = [job for job in jobs if not lacks(job)]
-    others = [job for job in jobs if lacks(job)]
-    lacking = [job for job in others if not job.is_made]
-    return Drawn(
-        targets=sorted(job.outputs[-1] for job in able),
-        later=sorted(job.outputs[-1] for job in able if set(manifest.outputs) & set(job.inputs)),
-        files=sorted(path for job in able for path in job.outputs),
-        kept=sorted(job.outputs[-1] for job in others if job.is_made),
-        missing=sorted(job.outputs[-1] for job in lacking),
-        reason=lacks(lacking[0])[0] if lacking else None,
-    )
 
 
 def settings_of(scale: Scale) -> dict[str, Any]:
@@ -187,7 +137,23 @@ def read_manifest(path: Path) -> dict[str, Any]:
     Raises:
         InputError: If it is missing or is no manifest.
     """
-    return read_formatted(path / "manifest.json" if path.is_dir() else path, FORMAT, CURE)
+    path = path / "manifest.json" if path.is_dir() else path
+    if not path.is_file():
+        raise InputError("there is no such file", where=path, cure=CURE)
+    return read_formatted(path, FORMAT, CURE)
+
+
+def differences_from(manifest: Mapping[str, Any], scale: Scale) -> list[str]:
+    """Sentences on what here is not as a manifest says: settings, and files; downloads count only where they are."""
+    ours, theirs = settings_of(scale), manifest.get("settings", {})
+    found = [f"the setting {key} is not that of the manifest" for key in ours if ours[key] != theirs.get(key)]
+    for part in ("numbers", "inputs", "made"):
+        for path, known in manifest.get(part, {}).items():
+            if not Path(path).exists():
+                found += [f"{path} is not here; fetch the results: dvc pull"] if part == "numbers" else []
+            elif known is not None and Digests(CHECKSUMS).of(Path(path)) != known:
+                found.append(f"{path} is not the file that the numbers were made of")
+    return found
 
 
 def revision() -> dict[str, Any]:

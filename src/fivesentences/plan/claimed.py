@@ -10,38 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fivesentences.config import Inference, Scale, as_list
-from fivesentences.errors import InputError
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import Inference, as_list
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claims import AnyTest, Claims, LevelTest, MethodsTest, RunsTest, Than
-from fivesentences.plan.exhibits import ColumnSpec, Summed
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
-from fivesentences.plan.subspace_runs import SubspaceRun
+from fivesentences.study.claims import AnyTest, LevelTest, MethodsTest, RunsTest, Than
+from fivesentences.study.exhibits import ColumnSpec, Summed
+from fivesentences.study.runs import RunSpec, SubspaceRun
+from fivesentences.study.study import Study
 
 BEGINNING = 5  # epochs: a study that names fewer looks at the beginning of a run
 Setting = dict[str, dict[int, RunSpec]]  # runs of one setting by the folder of their loss, and seed
-
-
-@dataclass(frozen=True)
-class PaperClaims:
-    """The claims of a paper and its study, whose names of losses and methods they use.
-
-    Raises:
-        InputError: If a claim names a loss or method that the study does not have.
-    """
-
-    name: str
-    claims: Claims
-    study: Study
-
-    def __post_init__(self) -> None:
-        for kind, asked, known in (
-            ("loss", self.claims.losses(), self.study.losses),
-            ("method", self.claims.methods(), self.study.methods),
-        ):
-            for one in sorted(asked - set(known)):
-                raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")
 
 
 @dataclass(frozen=True)
@@ -112,16 +90,21 @@ class RunCell:
 
 @dataclass(frozen=True)
 class MethodCell:
-    """One test of a claim on category retrieval; attributes as of ``RunCell``."""
+    """One test of a claim on category retrieval.
+
+    Attributes:
+        label: Which runs, in words.
+        a: Runs of the first side, one per seed.
+        b: Runs of the second side.
+        selection: Which epoch's weights are read, of either side.
+        seeds: The seeds of both.
+    """
 
     label: str
     a: tuple[str, ...]
     b: tuple[str, ...]
-    selection: tuple[str, str]
+    selection: tuple[str, ...]
     seeds: tuple[int, ...]
-    role: str
-    documents: str
-    division: str
 
     @property
     def runs(self) -> list[str]:
@@ -156,55 +139,74 @@ def run_cells(
     """Every test of a claim that the runs allow.
 
     Args:
-        test: Of the claim.
-        study: That names its losses.
-        scale: That says who plays a role, and with which phi runs are evaluated.
-        runs: Of the scale.
+        test: Test of the claim.
+        study: Study that names the losses.
+        scale: Scale that says who plays a role, and with which phi runs are evaluated.
+        runs: Runs of the scale.
         inferences: How each run is read.
     """
-    measures = [test.measure, *([test.against] if isinstance(test, RunsTest) and test.against else [])]
-    if any(one.phi not in (None, *scale.phis) for one in measures):
+    if any(one.phi not in (None, *scale.phis) for one, _ in test.sides()):
         return []
     runs = [run for run in runs if not (run.epochs_named and run.training.epochs < BEGINNING)]
     settings = _settings(run for run in runs if _is_of(test, run, scale))
-    elsewhere = settings
-    if isinstance(test, RunsTest) and test.than is not None:
-        free = test.model_copy(update=dict.fromkeys(test.than.model_fields_set | {"epochs"}))
-        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(test.than, run, scale))
-    losses = [(name, name) for name in as_list(test.loss)] if isinstance(test, LevelTest) else test.pairs()
-    found: list[RunCell] = []
-    for a, b in losses:
-        specs = study.losses[a], study.losses[b]
-        for of_setting in settings.values():
-            terms = _terms(test, of_setting, specs)
-            if terms is None:
+    than = test.than if isinstance(test, RunsTest) else None
+    elsewhere: dict[str, Setting] = {}
+    if than is not None:
+        free = test.model_copy(update=dict.fromkeys(than.model_fields_set | {"epochs"}))
+        elsewhere = _settings(run for run in runs if _is_of(free, run, scale) and _is_there(than, run, scale))
+    found = []
+    for names in test.pairs():
+        losses = [study.losses[name] for name in names]
+        for setting in settings.values():
+            if (cell := _cell(test, study, losses, [setting])) is None:
                 continue
-            if isinstance(test, LevelTest) or test.than is None:
-                found.append(_cell(test, study, specs, of_setting, terms))
-                continue
-            for other in elsewhere.values():
-                if other is of_setting or not _same_but_for(test.than, other, of_setting):
-                    continue
-                less = _terms(test, other, specs)
-                if less is not None:
-                    found.append(_cell(test, study, specs, of_setting, terms, other, less))
-    found = [cell for cell in found if cell.seeds]
-    return [cell for cell in found if all(_is_read(term, inferences) for term in cell.terms)]
+            cells = [cell]
+            if than is not None:
+                others = (one for one in elsewhere.values() if one is not setting and _same_but_for(than, one, setting))
+                cells = [one for other in others if (one := _cell(test, study, losses, [setting, other])) is not None]
+            found += [one for one in cells if all(_is_read(term, inferences) for term in one.terms)]
+    return found
+
+
+def _cell(
+    test: RunsTest | LevelTest, study: Study, losses: Sequence[LossSpec], settings: Sequence[Setting]
+) -> RunCell | None:
+    """A test in a setting, less the same in another if there is one; None if a side has no run, or they share no seed.
+
+    A run of one of the losses, by name of its folder, that is configured otherwise excludes the setting.
+    """
+    sides = []
+    for sign, setting in zip((1, -1), settings, strict=False):
+        for factor, loss, (measure, inference) in zip((sign, -sign), losses, test.sides(), strict=False):
+            of_loss = setting.get(loss.folder, {})
+            if any(run.loss != loss for run in of_loss.values()):
+                return None
+            sides.append((factor, of_loss, measure, inference))
+    seeds = tuple(seed for seed in sides[0][1] if all(seed in of_loss for _, of_loss, _, _ in sides))
+    if not seeds:
+        return None
+    terms = tuple(
+        Term(factor, tuple(of_loss[seed].name for seed in seeds), measure, inference)
+        for factor, of_loss, measure, inference in sides
+    )
+    first, *others = (_any(setting) for setting in settings)
+    label = f"{_in_words(first)}: {_sides_in_words(test, study, losses)}"
+    label += "".join(f"; less the same in {_in_words(other)}" for other in others)
+    return RunCell(label, terms, seeds, first.dataset, any(other.dataset != first.dataset for other in others))
 
 
 def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], scale: Scale) -> list[MethodCell]:
     """Every test of a claim on category retrieval that the runs allow."""
     roles = {} if scale.categories is None else scale.categories.roles
-    asked = as_list(test.role) if test.role is not None else list(roles)
     # By documents and division, then by the folder of the method, then by seed.
     by_setting: dict[tuple[str, str], dict[str, dict[int, SubspaceRun]]] = {}
     for run in runs:
         of_setting = by_setting.setdefault((run.documents, run.division), {})
         of_setting.setdefault(run.method.folder, {})[run.seed] = run
     found = []
-    for role in (role for role in asked if role in roles):
+    for role in as_list(test.role) if test.role is not None else list(roles):
         for (documents, division), of_setting in by_setting.items():
-            if documents != roles[role]:
+            if documents != roles.get(role):
                 continue
             where, others = f"{documents}, {division.replace('_', ' ')}", of_setting
             if test.b_role is not None:
@@ -214,16 +216,10 @@ def method_cells(test: MethodsTest, study: Study, runs: Iterable[SubspaceRun], s
                 first, second = of_setting.get(methods[0].folder, {}), others.get(methods[1].folder, {})
                 seeds = tuple(seed for seed in first if seed in second)
                 if seeds and (names[0] != names[1] or test.b is None):
-                    found.append(
-                        MethodCell(
-                            f"{where}: {_methods_in_words(test, study, roles, names)}",
-                            tuple(first[seed].name for seed in seeds),
-                            tuple(second[seed].name for seed in seeds),
-                            ("map" if methods[0].iterative else "last", "map" if methods[1].iterative else "last"),
-                            seeds,
-                            *(role, documents, division),
-                        )
-                    )
+                    a, b = (tuple(side[seed].name for seed in seeds) for side in (first, second))
+                    label = f"{where}: {_methods_in_words(test, study, roles, names)}"
+                    selection = tuple("map" if method.iterative else "last" for method in methods)
+                    found.append(MethodCell(label, a, b, selection, seeds))
     return found
 
 
@@ -260,7 +256,6 @@ def _is_there(than: Than, run: RunSpec, scale: Scale) -> bool:
 
 def _about(run: RunSpec, scale: Scale) -> dict[str, Any]:
     """What tests ask of a run, by their keys."""
-    captions = "all" if run.captions_per_image is None else run.captions_per_image
     named = (
         name for name, spec in scale.further_features.items() if run.features_named and spec.as_read == run.features
     )
@@ -268,13 +263,13 @@ def _about(run: RunSpec, scale: Scale) -> dict[str, Any]:
         "features": next(named, None),
         "model": run.model.name,
         "fraction": run.fraction,
-        "captions_per_image": captions,
+        "captions_per_image": "all" if run.captions_per_image is None else run.captions_per_image,
         "epochs": run.training.epochs,
     }
 
 
 def _same_but_for(than: Than, other: Setting, setting: Setting) -> bool:
-    """Whether two settings differ in nothing else; shares of the data are trained for different numbers of epochs."""
+    """True if two settings differ in nothing else; parts of the data are trained for different numbers of epochs."""
     first, second = _any(setting), _any(other)
     free: dict[str, dict[str, Any]] = {
         "epochs": {},
@@ -291,56 +286,6 @@ def _any(setting: Setting) -> RunSpec:
     return next(iter(next(iter(setting.values())).values()))
 
 
-def _terms(test: RunsTest | LevelTest, setting: Setting, losses: tuple[LossSpec, LossSpec]) -> list[Term] | None:
-    """The sides of a test in a setting, with the seeds that both have; None if it lacks one."""
-    first, second = (setting.get(loss.folder, {}) for loss in losses)
-    if any(run.loss != losses[0] for run in first.values()) or any(run.loss != losses[1] for run in second.values()):
-        return None
-    seeds = _seeds(setting, losses)
-    if not seeds:
-        return None
-    a = Term(1, tuple(first[seed].name for seed in seeds), test.measure, test.inference)
-    if isinstance(test, LevelTest):
-        return [a]
-    b = tuple(second[seed].name for seed in seeds)
-    return [a, Term(-1, b, test.against or test.measure, test.b_inference or test.inference)]
-
-
-def _cell(
-    test: RunsTest | LevelTest,
-    study: Study,
-    losses: tuple[LossSpec, LossSpec],
-    setting: Setting,
-    terms: Sequence[Term],
-    other: Setting | None = None,
-    less: Sequence[Term] = (),
-) -> RunCell:
-    run = _any(setting)
-    seeds = _seeds(setting, losses)
-    if other is not None:
-        there = _seeds(other, losses)
-        kept = [seed for seed in seeds if seed in there]
-        turned = [Term(-term.factor, term.runs, term.measure, term.inference) for term in less]
-        terms = [*(_of_seeds(term, seeds, kept) for term in terms), *(_of_seeds(term, there, kept) for term in turned)]
-        seeds = kept
-    label = f"{_in_words(run)}: {_sides(test, study, losses)}"
-    if other is not None:
-        label += f"; less the same in {_in_words(_any(other))}"
-    return RunCell(
-        label, tuple(terms), tuple(seeds), run.dataset, other is not None and _any(other).dataset != run.dataset
-    )
-
-
-def _seeds(setting: Setting, losses: tuple[LossSpec, LossSpec]) -> list[int]:
-    first, second = (setting.get(loss.folder, {}) for loss in losses)
-    return [seed for seed in first if seed in second]
-
-
-def _of_seeds(term: Term, seeds: Sequence[int], kept: Sequence[int]) -> Term:
-    of_seed = dict(zip(seeds, term.runs, strict=True))
-    return Term(term.factor, tuple(of_seed[seed] for seed in kept), term.measure, term.inference)
-
-
 def _in_words(run: RunSpec) -> str:
     """A setting for a reader: dataset, model, data and length of training."""
     options = run.model.folder.removeprefix(run.model.name).strip(",")
@@ -353,7 +298,7 @@ def _in_words(run: RunSpec) -> str:
     )
 
 
-def _sides(test: RunsTest | LevelTest, study: Study, losses: tuple[LossSpec, LossSpec]) -> str:
+def _sides_in_words(test: RunsTest | LevelTest, study: Study, losses: Sequence[LossSpec]) -> str:
     first, second = (loss.label(study.labels) for loss in losses)
     if isinstance(test, LevelTest):
         return first

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import read
 from fivesentences.config.cluster import Cluster
+from fivesentences.config.reading import read
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.plan.pages import every_output
 from fivesentences.plan.places import Places

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fivesentences.config import Scale
-from fivesentences.plan.contrasts import contrasts_of
-from fivesentences.plan.exhibits import GallerySpec
-from fivesentences.plan.rows import Row, expand_rows, gallery_spec_of
-from fivesentences.plan.studies import Study
+from fivesentences.config.scales import Scale
+from fivesentences.study.exhibits import GallerySpec
+from fivesentences.study.expand import Row, contrasts_of, expand_rows, gallery_spec_of
+from fivesentences.study.study import Study
 
 
 @dataclass(frozen=True)

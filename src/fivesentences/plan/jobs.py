@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fivesentences.plan.encoded import EncodedRun
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec
 
 COMPLETE = "complete/"  # begins the names of jobs that only the target `complete` needs
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config.files import CATALOGUE, claims_files, config_file
+from fivesentences.config.files import claims_files
 from fivesentences.config.types import as_list
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.places import Places
 from fivesentences.plan.rules import Rules, outputs
 from fivesentences.plan.steps import Files, Step, one_of
 
-PAPER_SCALE = "paper.yaml"  # its settings are those of the papers
 GALLERY = "gallery/index.html"
 NUMBERS_OF_CLAIMS = ("per_image", "tidy", "queries", "judged", "found")  # what verdicts are made from
 
@@ -44,9 +43,7 @@ def every_output(places: Places) -> dict[str, dict[str, Path]]:
         "show_runs": {
             "page": places.runs_page("{scale}"),
             "runs": places.runs_page("{scale}", "runs.csv"),
-            "curves": places.runs_page("{scale}", "curves.csv"),
         },
-        "show_provenance": {"page": places.provenance("{scale}")},
         "make_study_page": {"page": places.page("{scale}", "{study}/index.html")},
         "write_manifest": {file: places.manifest("{scale}", file) for file in ("manifest", "headline", "settings")},
     }
@@ -65,25 +62,18 @@ class PageRules(Rules):
         Paths begin at the folder of the site. A page is named here if, and only if, a rule makes it at this scale.
         """
         at = self.plan.scales[scale]
-        studies = [(name, study) for name, study in self.plan.studies.items() if study.made_at(at)]
+        studies = {name: study for name, study in self.plan.studies.items() if study.made_at(at)}
         claimed = {paper.name for paper in self.plan.claims}
-        papers, ours = (
-            [
+        pages = [("", "Overview", "index.html")]
+        for part, of_paper in (("Papers", True), ("Our own questions", False)):
+            pages += [
                 (part, study.short or study.paper, f"{name}/index.html")
-                for name, study in studies
+                for name, study in studies.items()
                 if (name in claimed) == of_paper
             ]
-            for part, of_paper in (("Papers", True), ("Our own questions", False))
-        )
-        pages = [
-            ("", "Overview", "index.html"),
-            *papers,
-            *ours,
-            ("Evidence", "Claims", "claims/claims.html"),
-            *([("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []),
-            *([("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []),
-            ("Evidence", "Provenance", "provenance.html"),
-        ]
+        pages.append(("Evidence", "Claims", "claims/claims.html"))
+        pages += [("Evidence", "Gallery of queries", GALLERY)] if self.plan.gallery(scale) else []
+        pages += [("Evidence", "Runs", "runs/index.html")] if self.plan.shows_runs(scale) else []
         return {
             "title": at.title,
             "pages": [{"part": part, "label": label, "path": path} for part, label, path in pages],
@@ -121,20 +111,15 @@ class PageRules(Rules):
         plan, places = self.plan, self.places
         cells = [cell for found in plan.cells_of_claims(scale).values() for cell in found]
         phi = plan.scale.evaluation_phi
-        of_runs = [cell for cell in cells if isinstance(cell, RunCell)]
-        by_image = dict.fromkeys(run for cell in of_runs if cell.per_image(phi) for run in cell.runs)
+        studies = [*(one.claims.study for one in plan.claims), *plan.studies]
+        by_image = dict.fromkeys(
+            run for cell in cells if isinstance(cell, RunCell) and cell.per_image(phi) for run in cell.runs
+        )
         methods = dict.fromkeys(run for cell in cells if isinstance(cell, MethodCell) for run in cell.runs)
         return Step(
             {
                 "claims": [claims_files(plan.config)[paper.name] for paper in plan.claims],
-                "studies": list(
-                    dict.fromkeys(
-                        [
-                            self._study_file(study)
-                            for study in (*(one.claims.study for one in plan.claims), *plan.studies)
-                        ]
-                    )
-                ),
+                "studies": list(dict.fromkeys(map(self._study_file, studies))),
                 "per_image": plan.per_image_of(by_image),
                 "tidy": [places.tidy(scale)] if plan.trained_at(scale) else [],
                 "queries": [places.subspace_numbers(job, "queries") for job in plan.subspaces.jobs_of(methods)],
@@ -180,12 +165,12 @@ class PageRules(Rules):
                 "tidy": [places.tidy(scale)] if plan.all_runs else [],
                 "studies": [self._study_file(study) for study in plan.studies],
             },
-            {"scale": self._settings(scale), "site": self.site(scale), "trained": self.trained(scale)},
+            {
+                "scale": self._settings(scale),
+                "site": self.site(scale),
+                "trained": {"matching": len(plan.trained_at(scale)), "categories": len(plan.subspaces_at(scale))},
+            },
         )
-
-    def trained(self, scale: str) -> dict[str, int]:
-        """How many runs of matching and of category retrieval a scale has."""
-        return {"matching": len(self.plan.trained_at(scale)), "categories": len(self.plan.subspaces_at(scale))}
 
     def numbers_of_claims(self, scale: str) -> list[Path]:
         """What the verdicts are made from."""
@@ -200,46 +185,22 @@ class PageRules(Rules):
         )
 
     def show_runs(self, scale: str) -> Step:
-        """The page of every run of the scale; after the manifest, which knows how long each job took."""
-        return Step(
-            {
-                **self._recorded_runs(scale),
-                "manifest": self.places.manifest(scale),
-                "studies": [self._study_file(study) for study in self.plan.studies],
-            },
-            self._whole_site(scale),
-        )
+        """Inputs of the page of every run of the scale."""
+        plan = self.plan
+        jobs = plan.subspaces.jobs_of(plan.subspaces_at(scale))
+        inputs: Files = {
+            "tidy": [self.places.tidy(scale)] if plan.evaluated_at(scale) else [],
+            "subspaces": [self.places.subspace_numbers(job) for job in jobs],
+        }
+        return Step(inputs, {"site": self.site(scale)})
 
     def numbers_of_runs(self, scale: str) -> list[Path]:
-        """What the page of runs shows."""
-        return [path for paths in self._recorded_runs(scale).values() for path in as_list(paths)]
-
-    def _recorded_runs(self, scale: str) -> Files:
+        """Numbers and histories of every run, whether or not a table or figure shows it."""
         plan, places = self.plan, self.places
         jobs = plan.subspaces.jobs_of(plan.subspaces_at(scale))
-        return {
-            "tidy": [places.tidy(scale)] if plan.evaluated_at(scale) else [],
-            "histories": [places.histories(scale)] if plan.trained_at(scale) else [],
-            "subspaces": [places.subspace_numbers(job) for job in jobs],
-            "subspace_histories": [places.subspace_numbers(job, "histories") for job in jobs],
-        }
-
-    def show_provenance(self, scale: str) -> Step:
-        """The page that shows the manifest."""
-        return Step(
-            {
-                "manifest": self.places.manifest(scale),
-                "catalogue": config_file(CATALOGUE, self.plan.config),
-                "printed": config_file(PAPER_SCALE, self.plan.config),
-                "studies": [self._study_file(study) for study in self.plan.studies],
-            },
-            self._whole_site(scale),
-        )
-
-    def _whole_site(self, scale: str) -> dict[str, Any]:
-        """What a page needs to know the whole plan, and its place in the site."""
-        settings = self._settings(self.plan.scale.scale)
-        return {"scale": settings, "config": str(self.plan.config), "site": self.site(scale)}
+        histories = [places.histories(scale)] if plan.trained_at(scale) else []
+        histories += [places.subspace_numbers(job, "histories") for job in jobs]
+        return [path for paths in self.show_runs(scale).inputs.values() for path in as_list(paths)] + histories
 
     def write_manifest(self, scale: str) -> Step:
         """What the numbers of a scale were made of; after the tables and figures, whose seconds it lists."""
@@ -248,8 +209,7 @@ class PageRules(Rules):
         steps += [self.plot_figure(scale, figure) for figure in plan.figures]
 
         def read(name: str) -> list[Path]:
-            files = (step.inputs.get(name, []) for step in steps)
-            return sorted({path for some in files for path in (some if isinstance(some, list) else [some])})
+            return sorted({path for step in steps for path in as_list(step.inputs.get(name, []))})
 
         shown = [places.disagreements(scale)] if plan.gallery(scale) else []
         numbers = {*read("numbers"), *shown, *self.numbers_of_claims(scale), *self.numbers_of_runs(scale)}

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fivesentences.config import FeatureSpec
+from fivesentences.config.features import FeatureSpec
 from fivesentences.losses import LossSpec
-from fivesentences.plan.runs import RunSpec
 from fivesentences.semantics.registry import parse_name
+from fivesentences.study.runs import RunSpec
 
 ALL_CAPTIONS = "fraction=1"  # what ``captions_of`` calls the whole training split
 
@@ -200,12 +200,8 @@ class Places:
         return self.results / "paper" / scale / path
 
     def runs_page(self, scale: str, file: str = "index.html") -> Path:
-        """The page of every run of a scale; beside it ``runs.csv`` and ``curves.csv``."""
+        """The page of every run of a scale; beside it ``runs.csv``."""
         return self.results / "paper" / scale / "runs" / file
-
-    def provenance(self, scale: str) -> Path:
-        """The page that shows the manifest."""
-        return self.results / "paper" / scale / "provenance.html"
 
     def document(self, scale: str) -> Path:
         """A LaTeX document of all tables and figures of a scale."""

@@ -7,11 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.files import CATALOGUE, config_file, study_file
+from fivesentences.config.reading import check, extended, read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.plan.pages import PageRules, every_output
+from fivesentences.plan.places import Places
 from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.rules import SETTINGS_OF_CONTENT
 from fivesentences.plan.steps import Files
+from fivesentences.study.inherited import inheriting
+from fivesentences.study.study import Study, read_claims, read_study
 
 
 class Plan(Resolved):
@@ -86,7 +93,7 @@ class Plan(Resolved):
         """The pages of the site of the scale, or of its complete form, and its manifest."""
         places = self.places
         runs = [places.runs_page(scale)] if self.shows_runs(scale) else []
-        return [places.page(scale), places.manifest(scale), *runs, places.provenance(scale)]
+        return [places.page(scale), places.manifest(scale), *runs]
 
     @property
     def targets(self) -> dict[str, list[Path]]:
@@ -119,3 +126,49 @@ def short_names(exhibits: Iterable[str]) -> dict[str, str]:
     count = Counter(exhibit.split("/")[1] for exhibit in exhibits)
     long = {exhibit.replace("/", "_"): exhibit for exhibit in exhibits}
     return long | {name: exhibit for exhibit in exhibits if count[name := exhibit.split("/")[1]] == 1}
+
+
+def scale_of(content: Any, path: Path) -> Scale:
+    """A scale from the plain data of its file, merged into the scale that it extends.
+
+    Inherited entries that name nothing in the studies of the scale are left out; see ``inheriting``.
+
+    Args:
+        content: Of the file, perhaps changed by the caller.
+        path: Of the file.
+
+    Raises:
+        InputError: If the content, or a file that it extends, or a study is missing or wrong.
+    """
+    merged = extended(content, path)
+    scale = check(Scale, merged, str(path))
+    if merged is content:  # it extends nothing
+        return scale
+    return inheriting(merged, content, _studies_of(scale, path.parent), str(path))
+
+
+def _studies_of(scale: Scale, config: Path) -> dict[str, Study]:
+    return {name: read_study(study_file(name, config, scale.scale)) for name in scale.studies}
+
+
+def plan_of(
+    scale: Scale, config: Path = Path("config"), catalogue: Catalogue | None = None, places: Places | None = None
+) -> Plan:
+    """The plan of a scale, with the studies that it names.
+
+    The workflow and ``fivesentences train`` both ask here, so that they find the same studies from any folder.
+
+    Args:
+        scale: What is made.
+        config: The folder of the scale's file, whose ``studies/``, ``published/`` and ``datasets.yaml`` go before the
+            project's, file by file; see ``config_file``.
+        catalogue: Every file to download; default the ``datasets.yaml`` that is found so.
+        places: Where files are kept.
+
+    Raises:
+        InputError: If a file is missing or wrong, or does not fit the scale.
+    """
+    known = read(Catalogue, config_file(CATALOGUE, config)) if catalogue is None else catalogue
+    studies = _studies_of(scale, config)
+    claims = read_claims(config, studies, scale.scale)
+    return Plan(scale, studies, known, places=places, config=config, claims=claims)

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Catalogue, FeatureSpec, References, Scale
-from fivesentences.config.datasets import PrecompData, ReleasedRegions
-from fivesentences.config.scales import RIGHT
+from fivesentences.config.datasets import Catalogue, PrecompData, ReleasedRegions
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.scales import RIGHT, Scale
+from fivesentences.config.types import References
 from fivesentences.corpus.photograph_digests import Identity
 from fivesentences.errors import InputError
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claimed import MethodCell, PaperClaims, RunCell, cells_of
-from fivesentences.plan.encoded import EncodedRun
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.exhibits import Exhibit
+from fivesentences.plan.claimed import MethodCell, RunCell, cells_of
 from fivesentences.plan.galleries import PlannedGallery, gallery_of
 from fivesentences.plan.jobs import COMPLETE, Job, encoder_jobs, ensemble_jobs, training_jobs
 from fivesentences.plan.places import Places, part_of
-from fivesentences.plan.rows import (
+from fivesentences.plan.subspace_jobs import ResolvedSubspaces
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import (
     encoded_of_rows,
     ensembles_of_rows,
     expand_rows,
@@ -28,11 +28,9 @@ from fivesentences.plan.rows import (
     rows_of_scale,
     runs_of_rows,
 )
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
-from fivesentences.plan.subspace_jobs import ResolvedSubspaces
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec
+from fivesentences.study.study import PaperClaims, Study
 
-MINUTES_PER_EVALUATION = 15
 PAPERS_PHIS = ("cider", "spice")
 FOR_CATEGORIES = ("pascal_sentences", "wikipedia_articles")  # loaders of images that are documents alone
 
@@ -141,14 +139,6 @@ class Resolved:
     def per_image_of(self, runs: Iterable[str]) -> list[Path]:
         """Values per image of the jobs that evaluate these runs and ensembles, each once."""
         return list(dict.fromkeys(self.places.per_image(self.job_of(run).name) for run in runs))
-
-    def minutes_of(self, job: str) -> int:
-        """The time that a scheduler should grant a training job."""
-        return self.scale.training.minutes * len(self.jobs[job].runs)
-
-    def minutes_of_evaluation(self, job: str) -> int:
-        """The time that a scheduler should grant an evaluation job."""
-        return MINUTES_PER_EVALUATION * len(self.evaluations[job].runs)
 
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""

@@ -12,34 +12,29 @@ from typing import Any, get_args
 
 from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.files import CATALOGUE, config_file
+from fivesentences.config.metrics import METRICS
 from fivesentences.config.scales import JUDGEMENTS, RIGHT
 from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
-from fivesentences.encoders.folder import CAPTIONS, IMAGES, NOTE
 from fivesentences.errors import InputError, did_you_mean
-from fivesentences.features.recipe import GRID_DESCRIPTORS
-from fivesentences.metrics.registry import METRICS
-from fivesentences.plan.contrasts import Contrast, contrasts_of
-from fivesentences.plan.encoded import EncodedRun, Scored, members_of
-from fivesentences.plan.ensembles import EnsembleRun
-from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.galleries import PlannedGallery
 from fivesentences.plan.places import Places, captions_of, part_of_tuples
-from fivesentences.plan.rows import Row, compared_rows, evaluated_of_rows, expand_rows
-from fivesentences.plan.runs import RunSpec, recorded_run
 from fivesentences.plan.steps import Files, Step, one_of
 from fivesentences.plan.subspace_rules import SubspaceRules, subspace_outputs
 from fivesentences.semantics.registry import needs_tuples
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import Contrast, Row, compared_rows, contrasts_of, evaluated_of_rows, expand_rows
+from fivesentences.study.runs import EncodedRun, EnsembleRun, RunSpec, Scored, members_of, recorded_run
 
 TEST = "test"
 ON_DISK = {"features": ".npy", "images": ".images.parquet", "source": ".source.json"}  # of features, by their suffixes
-EMBEDDED = {"images": IMAGES, "captions": CAPTIONS, "note": NOTE}  # of a folder of embeddings
+EMBEDDED = {"images": "images.npy", "captions": "captions.npy", "note": "embed.json"}  # of a folder of embeddings
 # Rules that compute on a GPU where the scale's training does.
 GPU_RULES = ("embed", "extract_features", "detect_regions", "extract_part", "train")
 # The record that something was fetched; what it is follows from the settings of the job that uses it.
 FETCHED = frozenset({"fetched"})
-WITHOUT_DOWNLOADS = (GRID_DESCRIPTORS, "bottom_up")  # an extractor without weights, and one that no library offers
+WITHOUT_DOWNLOADS = ("grid_descriptors", "bottom_up")  # an extractor without weights, and one that no library offers
 SETTINGS_OF_CONTENT = {
     "load_corpus": ["photographs", "needs"],
     "extract_features": ["photographs"],
@@ -768,7 +763,7 @@ class Rules(SubspaceRules):
 
     def _pictured(self, scale: str, figure: str, exhibit: Exhibit) -> str | None:
         """The dataset whose photographs a figure shows: that of its runs, or the scale's first."""
-        if not exhibit.shows_photographs():
+        if not exhibit.shows_photographs:
             return None
         if exhibit.reads == "retrievals":
             return next((row.dataset for row in self._compared(scale, figure)), None)

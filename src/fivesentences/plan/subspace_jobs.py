@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.plan.jobs import COMPLETE
 from fivesentences.plan.places import Places
-from fivesentences.plan.studies import Study
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.plan.subspaces import rows_shown, subspace_runs_of
+from fivesentences.study.expand import rows_shown, subspace_runs_of
+from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.study.study import Study
 
 
 @dataclass(frozen=True)

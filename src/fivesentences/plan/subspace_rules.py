@@ -7,11 +7,11 @@ from typing import Any
 
 from fivesentences.config.documents import AnyDocuments, CategoryScale
 from fivesentences.errors import InputError
-from fivesentences.plan.exhibits import Exhibit
 from fivesentences.plan.places import Places
 from fivesentences.plan.resolved import Resolved
 from fivesentences.plan.steps import Files, Step, one_of
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow, rows_shown, subspace_contrasts, subspace_rows
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow, rows_shown, subspace_contrasts, subspace_rows
 
 PARTS = ("queries", "histories", "category_margins")
 

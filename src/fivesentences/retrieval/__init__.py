@@ -5,13 +5,18 @@ Inverted softmax, CSLS and assignment are transductive: they read all queries of
 the metrics.
 """
 
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
 from fivesentences.retrieval.assignment import Assignment, assignment, best_assignment
-from fivesentences.retrieval.cosine import cosine_similarity, unique_images
 from fivesentences.retrieval.csls import csls
-from fivesentences.retrieval.gallery import Gallery
 from fivesentences.retrieval.hubness import Hubness, hubness, hubness_of_ranking
 from fivesentences.retrieval.inverted_softmax import inverted_softmax
-from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
+
+if TYPE_CHECKING:
+    from fivesentences.retrieval.cosine import cosine_similarity, unique_images
+    from fivesentences.retrieval.gallery import Gallery
+    from fivesentences.retrieval.rescoring import INFERENCE, PER_DIRECTION, TRANSDUCTIVE, naive, rescore
 
 __all__ = [
     "INFERENCE",
@@ -31,3 +36,12 @@ __all__ = [
     "rescore",
     "unique_images",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "cosine": "cosine_similarity unique_images",
+        "gallery": "Gallery",
+        "rescoring": "INFERENCE PER_DIRECTION TRANSDUCTIVE naive rescore",
+    },
+)

@@ -15,7 +15,6 @@ from fivesentences.retrieval.gallery import (
     not_finite,
     refuse_repeats,
     refuse_scattered_repeats,
-    refuse_tiles,
     repeats,
 )
 
@@ -45,8 +44,6 @@ def cosine_similarity(
     """
     left, right = _checked_pair(images, captions, "images", "captions")
     refuse_repeats(left, "images")
-    if len(left) == len(right):
-        refuse_scattered_repeats(left, "images")
     return _products(left, right, out, normalise)
 
 
@@ -81,8 +78,6 @@ def cosine_of_rows(
     if len(left) > len(right):
         raise InputError(f"{name_of_images} has {len(left)} rows and {name_of_captions} only {len(right)}; {exchanged}")
     refuse_repeats(left, name_of_images)
-    if len(left) == len(right):
-        refuse_scattered_repeats(left, name_of_images)
     return _products(left, right), 1
 
 
@@ -154,7 +149,7 @@ def unique_images(rows: ArrayLike) -> NDArray:
     matrix = checked_matrix(rows, "rows")
     times = repeats(matrix)
     if times == 1:
-        refuse_tiles(matrix, "rows")
+        refuse_scattered_repeats(matrix, "rows")
     return matrix[::times]
 
 

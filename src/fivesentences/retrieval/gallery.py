@@ -456,9 +456,9 @@ def not_finite(called: str | Path, matrix: NDArray[Any], place: tuple[int, int],
 def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
     """Refuse a matrix in which each image is repeated once per caption.
 
-    VSE++ and its successors store image embeddings in this way, in blocks of equal rows (a, a, b, b, c, c); tiles (a,
-    b, c, a, b, c) are refused too. Rows that differ only by rounding count as equal; a single image, rows that are all
-    equal, and a few equal rows among others are accepted.
+    VSE++ and its successors store image embeddings in this way, in blocks of equal rows (a, a, b, b, c, c), which may
+    differ by rounding. Equal rows in another order (a, b, c, a, b, c) are refused too. A single image, rows that are
+    all equal, and a few equal rows among others are accepted.
 
     Raises:
         InputError: If every row is repeated equally often.
@@ -471,30 +471,7 @@ def refuse_repeats(matrix: NDArray[Any], name: str | Path) -> None:
             f"{name} has {len(matrix)} rows but they repeat {len(matrix) // times} images {times} times each",
             cure=Cure(f"{keep}: unique_images({variable})", f"{keep}, in Python {variable}[::{times}]"),
         )
-    refuse_tiles(matrix, name)
-
-
-def refuse_tiles(matrix: NDArray[Any], name: str | Path) -> None:
-    """Refuse a matrix in which all images are repeated one after the other (a, b, c, a, b, c).
-
-    Raises:
-        InputError: If they are; which rows are the same image.
-    """
-    period = _period(matrix)
-    if not period:
-        return
-    n_rows, variable = len(matrix), "matrix" if isinstance(name, Path) else name
-    times = n_rows // period
-    more = f", {2 * period}, ..." if times > 2 else ""
-    keep = f"keep the first {period} rows, {variable}[:{period}], and say whose each caption is"
-    raise InputError(
-        f"{name} has {n_rows} rows but they repeat {period} images {times} times, one after the other: rows 0, "
-        f"{period}{more} are the same image",
-        cure=Cure(
-            f"{keep} by image_of_caption (numpy.tile(numpy.arange({period}), {times}) if captions are in this order)",
-            f"in Python {keep} by --image-of-caption FILE",
-        ),
-    )
+    refuse_scattered_repeats(matrix, name)
 
 
 def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
@@ -505,7 +482,7 @@ def refuse_scattered_repeats(matrix: NDArray[Any], name: str | Path) -> None:
     """
     for columns in (FEW_COLUMNS, matrix.shape[1]):  # rows that differ mostly do at the beginning
         first = _first_of_equal(matrix[:, :columns])
-        counts = np.bincount(first, minlength=len(matrix))
+        counts = np.bincount(first)
         counts = counts[counts > 0]
         if counts.min() == 1:
             return
@@ -533,18 +510,6 @@ def repeats(matrix: NDArray[Any]) -> int:
         if not _nearly_equal(matrix[start : start + 1], matrix[start + 1 : start + times]):
             return 1
     return times
-
-
-def _period(matrix: NDArray[Any]) -> int:
-    """After how many rows, at least 2, the rows begin again up to rounding; 0 if they do not."""
-    n_rows = len(matrix)
-    for period in range(2, n_rows // 2 + 1):
-        if n_rows % period or not _nearly_equal(matrix[:1], matrix[period : period + 1]):
-            continue
-        if all(_nearly_equal(matrix[row : row + 1], matrix[row + period :: period]) for row in range(period)):
-            # One row again and again, which is accepted, has every period.
-            return 0 if _nearly_equal(matrix[:1], matrix[1:period]) else period
-    return 0
 
 
 def _first_of_equal(matrix: NDArray[Any]) -> NDArray[np.int64]:

@@ -92,8 +92,9 @@ def inverted_softmax(
 
 def _column_sums(matrix: NDArray, beta: float) -> tuple[NDArray, NDArray, NDArray]:
     two = min(2, len(matrix))
-    ((_, top),) = largest_of_columns(matrix, two)
-    first, second = top[0].astype(np.float64), top[-1].astype(np.float64)
+    first, second = np.empty((2, matrix.shape[1]))
+    for part, top in largest_of_columns(matrix, two):
+        first[part], second[part] = top[0], top[-1]
     if two == 1:
         return first, first, np.zeros_like(first)
     total = np.zeros(matrix.shape[1])

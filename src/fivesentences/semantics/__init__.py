@@ -1,15 +1,20 @@
 """phi matrices from captions: how well each caption fits each image, judged by the image's own captions."""
 
-from fivesentences.semantics.batch_cider import BatchCider
-from fivesentences.semantics.bleu import bleu_matrix
-from fivesentences.semantics.cider import cider_matrix
-from fivesentences.semantics.phi_file import read_phi, read_phi_note, write_phi
-from fivesentences.semantics.registry import SEMANTIC_METRICS, prepare
-from fivesentences.semantics.rouge import rouge_l_matrix
-from fivesentences.semantics.spice import spice_matrix
-from fivesentences.semantics.tfidf import tfidf_matrix
-from fivesentences.semantics.top_k import TopK, read_top_k, write_top_k
-from fivesentences.semantics.tuples import Tuples, read_tuples
+from typing import TYPE_CHECKING
+
+from fivesentences.lazy import lazily
+
+if TYPE_CHECKING:
+    from fivesentences.semantics.batch_cider import BatchCider
+    from fivesentences.semantics.bleu import bleu_matrix
+    from fivesentences.semantics.cider import cider_matrix
+    from fivesentences.semantics.phi_file import read_phi, read_phi_note, write_phi
+    from fivesentences.semantics.registry import SEMANTIC_METRICS, prepare
+    from fivesentences.semantics.rouge import rouge_l_matrix
+    from fivesentences.semantics.spice import spice_matrix
+    from fivesentences.semantics.tfidf import tfidf_matrix
+    from fivesentences.semantics.top_k import TopK, read_top_k, write_top_k
+    from fivesentences.semantics.tuples import Tuples, read_tuples
 
 __all__ = [
     "SEMANTIC_METRICS",
@@ -29,3 +34,19 @@ __all__ = [
     "write_phi",
     "write_top_k",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "batch_cider": ("BatchCider",),
+        "bleu": ("bleu_matrix",),
+        "cider": ("cider_matrix",),
+        "phi_file": ("read_phi", "read_phi_note", "write_phi"),
+        "registry": ("SEMANTIC_METRICS", "prepare"),
+        "rouge": ("rouge_l_matrix",),
+        "spice": ("spice_matrix",),
+        "tfidf": ("tfidf_matrix",),
+        "top_k": ("TopK", "read_top_k", "write_top_k"),
+        "tuples": ("Tuples", "read_tuples"),
+    },
+)

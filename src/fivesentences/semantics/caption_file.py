@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.arrays import read_npy
-from fivesentences.corpus.text import lines_of
-from fivesentences.documents import read_bytes, read_json, text_of
+from fivesentences.documents import lines_of, read_bytes, read_json, text_of
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.validation import checked_pairing
 

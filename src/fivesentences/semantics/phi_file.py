@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,11 @@ from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.registry import SEMANTIC_METRICS, check_whole, needs_tuples, parse_name, prepare
 from fivesentences.semantics.scoring import write_matrix
-from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_pairing
 from fivesentences.storage import check_npy, replacing, write_json
+
+if TYPE_CHECKING:
+    from fivesentences.semantics.tuples import Tuples
 
 
 def captions_sha256(captions: Sequence[str]) -> str:

@@ -1,25 +1,25 @@
-"""The semantic metrics, by name, and how each is prepared for a corpus."""
+"""The semantic metrics, by name, and how each is prepared for a corpus.
+
+Scorers are imported when one is prepared: planning reads the names without numpy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from fivesentences.config.named import class_named
 from fivesentences.errors import Cure, InputError
-from fivesentences.semantics.binary import BinaryScorer
-from fivesentences.semantics.bleu import BleuScorer
-from fivesentences.semantics.bleu_daa import BleuDaaScorer
-from fivesentences.semantics.cider import CiderScorer
-from fivesentences.semantics.rouge import RougeLScorer
-from fivesentences.semantics.rouge_daa import RougeDaaScorer
-from fivesentences.semantics.scoring import Scorer
-from fivesentences.semantics.tfidf import TfidfScorer
-from fivesentences.semantics.tokenisation import TOKENISATIONS
-from fivesentences.semantics.tuples import Tuples
-from fivesentences.semantics.validation import checked_corpus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from fivesentences.semantics.scoring import Scorer
+    from fivesentences.semantics.tuples import Tuples
+
+TOKENISATIONS = ("whitespace", "reattached", "ptb")
 
 
 @dataclass(frozen=True)
@@ -60,44 +60,51 @@ class SemanticMetric:
     undefined: str | None = None
 
 
-def _of_words(scorer: Callable[..., Scorer], idf: bool = False, **settings: int) -> SemanticMetric:
-    return SemanticMetric(
-        lambda given: scorer(given.captions, given.image_of_caption, tokenize=given.tokenisation, **settings),
-        tokenised=True,
-        idf=idf,
-    )
+def _of_words(scorer: str, idf: bool = False, **settings: int) -> SemanticMetric:
+    def prepared(given: MetricInput) -> Scorer:
+        kind = class_named(f"fivesentences.semantics.{scorer}")
+        made: Scorer = kind(given.captions, given.image_of_caption, tokenize=given.tokenisation, **settings)
+        return made
+
+    return SemanticMetric(prepared, tokenised=True, idf=idf)
 
 
 def _spice(part: str) -> SemanticMetric:
     def scorer(given: MetricInput) -> Scorer:
-        from fivesentences.semantics.spice import SpiceScorer
-
         assert given.tuples is not None  # `prepare` has checked it
         # The released program gives NaN where the image has no such tuple; retrieval needs numbers.
-        return SpiceScorer(given.tuples.of_caption, given.image_of_caption, part=part, undefined=0.0)
+        kind = class_named("fivesentences.semantics.spice:SpiceScorer")
+        made: Scorer = kind(given.tuples.of_caption, given.image_of_caption, part=part, undefined=0.0)
+        return made
 
     undefined = None if part == "all" else f"0 where the image has no tuple of {part}"
     return SemanticMetric(scorer, tuples=True, undefined=undefined)
 
 
 def _meteor(given: MetricInput) -> Scorer:
-    from fivesentences.semantics.java.meteor import MeteorScorer
+    made: Scorer = class_named("fivesentences.semantics.java.meteor:MeteorScorer")(
+        given.captions, given.image_of_caption
+    )
+    return made
 
-    return MeteorScorer(given.captions, given.image_of_caption)
+
+def _binary(given: MetricInput) -> Scorer:
+    made: Scorer = class_named("fivesentences.semantics.binary:BinaryScorer")(given.image_of_caption)
+    return made
 
 
 #: Every phi by name. ``prepare`` turns one into a scorer; a name may end in a tokenisation, such as ``cider-ptb``.
 SEMANTIC_METRICS: dict[str, SemanticMetric] = {
-    "cider": _of_words(CiderScorer, idf=True),
+    "cider": _of_words("cider:CiderScorer", idf=True),
     "spice": _spice("all"),
     **{f"spice_{part}": _spice(part) for part in ("object", "attribute", "relation", "colour", "count", "size")},
-    **{f"bleu{n}": _of_words(BleuScorer, n=n) for n in (1, 2, 3, 4)},
-    "rouge_l": _of_words(RougeLScorer),
-    "tfidf": _of_words(TfidfScorer, idf=True),
-    "bleu_daa": _of_words(BleuDaaScorer),
-    "rouge_daa": _of_words(RougeDaaScorer),
+    **{f"bleu{n}": _of_words("bleu:BleuScorer", n=n) for n in (1, 2, 3, 4)},
+    "rouge_l": _of_words("rouge:RougeLScorer"),
+    "tfidf": _of_words("tfidf:TfidfScorer", idf=True),
+    "bleu_daa": _of_words("bleu:BleuDaaScorer"),
+    "rouge_daa": _of_words("rouge:RougeDaaScorer"),
     "meteor": SemanticMetric(_meteor, whole=False),
-    "binary": SemanticMetric(lambda given: BinaryScorer(given.image_of_caption)),
+    "binary": SemanticMetric(_binary),
 }
 
 
@@ -151,6 +158,8 @@ def prepare(
     Raises:
         InputError: If there is no such phi, the captions do not fit, or tuples are needed and missing.
     """
+    from fivesentences.semantics.validation import checked_corpus
+
     metric, tokenisation = parse_name(phi_name)
     captions, pairing = checked_corpus(captions, image_of_caption)
     if needs_tuples(phi_name):

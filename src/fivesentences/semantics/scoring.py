@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import math
-import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -107,7 +106,7 @@ def fill(scorer: Scorer, out: NDArray[np.floating], description: str = "phi") ->
         out[group] = scorer.score(group)  # each row is written by one thread only
         return len(group)
 
-    with LateBar(description, scorer.shape[0]) as bar:
+    with Bar(description, scorer.shape[0], delay=SECONDS_WITHOUT_BAR) as bar:
         for _, rows in ahead(write, scorer.groups(rows_of_block(scorer.shape[1]))):
             bar.advance(rows)
 
@@ -177,32 +176,6 @@ def matrix_of(
         write_matrix(scorer, temporary, description)
     matrix: NDArray[np.floating] = np.load(path, mmap_mode="r")
     return matrix
-
-
-class LateBar:
-    """A progress bar that appears only after a few seconds, so that quick work prints nothing."""
-
-    def __init__(self, description: str, total: int, done: int = 0):
-        self._bar = Bar(description, total, done)
-        self._started = time.monotonic()
-        self._shown = False
-
-    def __enter__(self) -> LateBar:
-        return self
-
-    def advance(self, count: int) -> None:
-        """Count ``count`` more items as done."""
-        if not self._shown and time.monotonic() - self._started >= SECONDS_WITHOUT_BAR:
-            self._shown = True
-            self._bar.__enter__()
-        if self._shown:
-            self._bar.advance(count)
-        else:
-            self._bar.done += count
-
-    def __exit__(self, *exception: object) -> None:
-        if self._shown:
-            self._bar.__exit__(None, None, None)
 
 
 def threads() -> int:

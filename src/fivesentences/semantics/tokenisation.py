@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.errors import InputError
-
-TOKENISATIONS = ("whitespace", "reattached", "ptb")
+from fivesentences.semantics.registry import TOKENISATIONS
 
 # Caption files such as those of SCAN set punctuation off by spaces; this undoes it.
 _SPACE_BEFORE = re.compile(r"\s+(?=[.,!?;:%)\]])|\s+(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)", re.IGNORECASE)

@@ -7,11 +7,11 @@ with the lower index comes first. Only scores above 0 are stored; the rest of a 
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fivesentences.console import Bar
 from fivesentences.documents import read_json
 from fivesentences.errors import Cure, InputError
 from fivesentences.semantics.phi_file import check_made_of, map_array, note_of, read_note
 from fivesentences.semantics.registry import check_whole, prepare
-from fivesentences.semantics.scoring import Indices, LateBar, Scorer, ahead, new_array
+from fivesentences.semantics.scoring import SECONDS_WITHOUT_BAR, Scorer, ahead, new_array
 from fivesentences.semantics.tuples import Tuples
 from fivesentences.semantics.validation import checked_corpus, checked_indices, checked_pairs
-from fivesentences.storage import locked, write_json
+from fivesentences.storage import alone, write_json
 
 NOTHING = -1  # image index of an empty slot
 ROWS_OF_BLOCK = 16
@@ -127,8 +128,7 @@ def write_top_k(
         tuples: Scene-graph tuples of the captions, for SPICE.
 
     Raises:
-        InputError: As ``write_phi``; or if ``k`` is below 1, ``out`` exists and is not a store, or another process
-            is writing it.
+        InputError: As ``write_phi``; or if ``k`` is below 1, or ``out`` exists and is not a store.
     """
     out = Path(out)
     check_store(phi_name, out, k)
@@ -136,17 +136,13 @@ def write_top_k(
     note = note_of(phi_name, captions, pairing, tuples)
     note["top_k"] = k = min(int(k), note["shape"][1])
     scorer = prepare(phi_name, captions, pairing, tuples)
+    out = out.resolve()  # a link stays one, as for files
     partial = out.with_name(f".{out.name}.partial")
-    with _alone(partial, out):
-        done, images, scores = _begin(partial, note, len(captions), k)
-        _fill(scorer, done, images, scores, phi_name)
-        del done, images, scores
-        if out.is_symlink():  # a link stays one, as for files
-            out = out.resolve()
+    with alone(partial.with_name(f"{partial.name}.lock"), f"{out} is being written by another process; waiting"):
+        _fill(scorer, partial, note, k)
         if out.exists():
             shutil.rmtree(out)
         shutil.move(partial, out)
-        (out / "done.npy").unlink()
 
 
 def check_store(phi_name: str, out: Path, k: int) -> None:
@@ -165,72 +161,45 @@ def check_store(phi_name: str, out: Path, k: int) -> None:
         raise InputError(f"{out} exists and is not a store of best images; name another folder.")
 
 
-def _begin(
-    partial: Path, note: dict[str, Any], n_captions: int, k: int
-) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]:
-    """Open the arrays to fill: those of an interrupted call with the same note, or new ones."""
-    wanted: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-        "done": (np.uint8, (n_captions,)),
-        "images": (np.int32, (n_captions, k)),
-        "scores": (np.float32, (n_captions, k)),
-    }
-    arrays = {}
-    try:
-        if read_json(partial / "note.json") == note:
-            for name, (dtype, shape) in wanted.items():
-                array = np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False)
-                if array.dtype == dtype and array.shape == shape:
-                    arrays[name] = array
-    except (InputError, ValueError, EOFError, OSError):
-        arrays = {}
-    if len(arrays) < len(wanted):
-        arrays = {}
-        for name in ("note.json", *(f"{name}.npy" for name in wanted)):
-            (partial / name).unlink(missing_ok=True)
-        for name, (dtype, shape) in wanted.items():
-            arrays[name] = new_array(partial / f"{name}.npy", dtype, shape)
-        write_json(partial / "note.json", note)
-    elif arrays["done"].any():
-        already = int(arrays["done"].sum())
-        print(f"{partial}: continuing after {already} of {n_captions} captions", file=sys.stderr, flush=True)
-    return arrays["done"], arrays["images"], arrays["scores"]
-
-
-def _fill(
-    scorer: Scorer,
-    done: NDArray[np.uint8],
-    images: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    description: str,
-) -> None:
-    """Score the captions that are not done yet; rows reach the disk before they are marked as done."""
-    k = images.shape[1]
-    left = (group[done[group] == 0] for group in scorer.groups(ROWS_OF_BLOCK))
-    unmarked: list[Indices] = []
-    saved = time.monotonic()
+def _fill(scorer: Scorer, partial: Path, note: dict[str, Any], k: int) -> None:
+    """Score group after group; how many are done is noted once their rows are on disk."""
+    progress = partial / "progress.json"
+    kinds: dict[str, type[np.generic]] = {"images": np.int32, "scores": np.float32}
+    arrays: dict[str, Any] = {}
+    done = 0
+    with contextlib.suppress(InputError, ValueError, LookupError, TypeError, OSError):
+        saved = read_json(progress)
+        if saved["note"] == note:
+            done = saved["groups"]
+            arrays = {name: np.load(partial / f"{name}.npy", mmap_mode="r+", allow_pickle=False) for name in kinds}
+    if not arrays:
+        done = 0
+        partial.mkdir(parents=True, exist_ok=True)
+        progress.unlink(missing_ok=True)
+        arrays = {name: new_array(partial / f"{name}.npy", kind, (scorer.shape[0], k)) for name, kind in kinds.items()}
 
     def save() -> None:
-        for array in (images, scores):
-            if isinstance(array, np.memmap):
-                array.flush()
-        for group in unmarked:
-            done[group] = 1
-        if isinstance(done, np.memmap):
-            done.flush()
-        unmarked.clear()
+        for array in arrays.values():
+            array.flush()
+        write_json(progress, {"note": note, "groups": done})
 
+    groups = scorer.groups(ROWS_OF_BLOCK)
+    if done:
+        print(f"{partial}: continuing after {done} of {len(groups)} blocks of captions", file=sys.stderr, flush=True)
+    saved_at = time.monotonic()
     try:
-        with LateBar(description, len(done), int(done.sum())) as bar:
-            blocks = ahead(lambda group: best_of_rows(scorer.sparse(group), k), (group for group in left if len(group)))
-            for group, (best_images, best_scores) in blocks:
-                images[group], scores[group] = best_images, best_scores
-                unmarked.append(group)
-                bar.advance(len(group))
-                if time.monotonic() - saved >= SECONDS_BETWEEN_SAVES:
+        with Bar(str(note["phi"]), len(groups), done, delay=SECONDS_WITHOUT_BAR) as bar:
+            for group, found in ahead(lambda group: best_of_rows(scorer.sparse(group), k), groups[done:]):
+                arrays["images"][group], arrays["scores"][group] = found
+                done += 1
+                bar.advance(1)
+                if time.monotonic() - saved_at >= SECONDS_BETWEEN_SAVES:
                     save()
-                    saved = time.monotonic()
+                    saved_at = time.monotonic()
     finally:
         save()
+    progress.unlink()
+    write_json(partial / "note.json", note)
 
 
 def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -245,25 +214,11 @@ def best_of_rows(rows: scipy.sparse.csr_array, k: int) -> tuple[NDArray[np.int32
     for row in range(rows.shape[0]):
         part = slice(rows.indptr[row], rows.indptr[row + 1])
         of_row, columns = values[part], rows.indices[part]
-        chosen = np.flatnonzero((of_row >= _bound(of_row, k)) & (of_row > 0))
-        order = np.lexsort((columns[chosen], -of_row[chosen]))[:k]
-        chosen = chosen[order]
+        bound = np.partition(of_row, len(of_row) - k)[len(of_row) - k] if len(of_row) > k else 0.0
+        chosen = np.flatnonzero((of_row >= bound) & (of_row > 0))
+        chosen = chosen[np.lexsort((columns[chosen], -of_row[chosen]))[:k]]
         images[row, : len(chosen)], scores[row, : len(chosen)] = columns[chosen], of_row[chosen]
     return images, scores
-
-
-def _bound(values: NDArray[np.float32], k: int) -> np.float32:
-    """Return a bound that at least ``k`` values and few others reach, or -inf if there are not that many values.
-
-    It is the k-th largest of the maxima of short stretches, so at least ``k`` values reach it. The exact bound, by a
-    partition of all values, would cost eight times as much and save little sorting.
-    """
-    stretch = max(1, len(values) // (8 * k))
-    if stretch > 1:
-        values = values[: len(values) // stretch * stretch].reshape(-1, stretch).max(axis=1)
-    if len(values) <= k:
-        return np.float32(-np.inf)
-    return np.float32(np.partition(values, len(values) - k)[len(values) - k])
 
 
 def read_top_k(
@@ -299,17 +254,3 @@ def read_top_k(
         arrays[name] = array
     check_made_of(path, note, captions, image_of_caption)
     return TopK(arrays["images"], arrays["scores"], note)
-
-
-@contextmanager
-def _alone(partial: Path, out: Path) -> Iterator[None]:
-    """Lock the folder: two processes that write to it would destroy each other's work."""
-    partial.mkdir(parents=True, exist_ok=True)
-    lock = partial.with_name(f"{partial.name}.lock")
-    with lock.open("w") as file:
-        if not locked(file):
-            raise InputError(f"{out} is being written by another process; wait for that process, or end it.")
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.corpus import Corpus
 from fivesentences.errors import InputError
-from fivesentences.semantics import BatchCider, read_phi
-from fivesentences.semantics.phi_file import captions_sha256, read_phi_note
+from fivesentences.semantics.batch_cider import BatchCider
+from fivesentences.semantics.phi_file import captions_sha256, read_phi, read_phi_note
 from fivesentences.semantics.registry import parse_name, prepare
 from fivesentences.semantics.scoring import Scorer
 

@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import Hyperparameters
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.errors import InputError
-from fivesentences.training.vocabulary import PAD
+from fivesentences.training.vocabulary import PAD, Vocabulary
 
 BUCKET = 50  # so many batches of captions are sorted by length together
-
-
-class Encoder(Protocol):
-    """A vocabulary: our own, or a released one."""
-
-    def encode(self, caption: str) -> list[int]:
-        """A caption as word numbers."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class EncodedCaptions:
     lengths: np.ndarray
 
     @classmethod
-    def of(cls, captions: Sequence[str], vocabulary: Encoder) -> EncodedCaptions:
+    def of(cls, captions: Sequence[str], vocabulary: Vocabulary) -> EncodedCaptions:
         """Encode captions."""
         encoded = [vocabulary.encode(caption) for caption in captions]
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
@@ -55,7 +46,7 @@ class EncodedCaptions:
         return EncodedCaptions(self.numbers, self.starts[rows], self.lengths[rows])
 
     def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Chosen captions, padded to the longest of them: tokens ``[rows, longest]``, lengths ``[rows]``."""
+        """Return chosen captions, padded to the longest of them: tokens ``[rows, longest]``, lengths ``[rows]``."""
         lengths = self.lengths[rows]
         position = np.arange(lengths.max())
         inside = position < lengths[:, None]  # [rows, longest]
@@ -65,12 +56,12 @@ class EncodedCaptions:
 
 
 def epoch_order(captions: int, seed: int, epoch: int) -> np.ndarray:
-    """``[captions]``, the order of an epoch; it depends on the arguments alone, so that any epoch can be resumed."""
+    """Draw the order ``[captions]`` of an epoch; from the arguments alone, so that any can be resumed."""
     return np.random.default_rng([seed, epoch]).permutation(captions)
 
 
 def bucketed_order(lengths: np.ndarray, size: int, seed: int, epoch: int) -> np.ndarray:
-    """``[captions]``, as ``epoch_order``, but captions of similar length share a batch of ``size``: less padding.
+    """Draw an order as ``epoch_order``, but captions of similar length share a batch of ``size``: less padding.
 
     The shuffled captions are sorted by length within stretches of ``BUCKET`` batches, and then the batches are
     shuffled; the last, smaller one stays last.
@@ -85,7 +76,7 @@ def bucketed_order(lengths: np.ndarray, size: int, seed: int, epoch: int) -> np.
 
 
 def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: int) -> np.ndarray:
-    """``[captions]``, as ``epoch_order``, but no batch of ``size`` holds two captions of one image.
+    """Draw an order ``[captions]`` as ``epoch_order``, but no batch of ``size`` holds two captions of one image.
 
     Each image's captions go to different batches, to those with the most free places, drawn among equals; images with
     many captions choose first. This finds places for all of them whenever there is a way (Gale and Ryser).
@@ -127,13 +118,13 @@ def distinct_order(image_of_caption: np.ndarray, size: int, seed: int, epoch: in
 def training_order(
     settings: Hyperparameters, lengths: np.ndarray, image_of_caption: np.ndarray, seed: int, epoch: int
 ) -> np.ndarray:
-    """``[captions]``, the order in which a run with these settings sees its captions in an epoch.
+    """Draw the order ``[captions]`` in which a run with these settings sees its captions in an epoch.
 
     Args:
-        settings: The run's.
+        settings: Hyperparameters of the run.
         lengths: ``[captions]`` words of each; read with ``bucketing`` only.
         image_of_caption: ``[captions]`` image index of each.
-        seed: The run's.
+        seed: Seed of the run.
         epoch: From 0.
 
     Raises:
@@ -147,11 +138,11 @@ def training_order(
 
 
 def batches_of(order: np.ndarray, size: int, first: int = 0) -> Iterator[np.ndarray]:
-    """The order cut into batches, from batch ``first`` on; the last one may be smaller."""
+    """Cut the order into batches, from batch ``first`` on; the last one may be smaller."""
     for start in range(first * size, len(order), size):
         yield order[start : start + size]
 
 
 def batches_by_length(lengths: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """All captions in batches of similar length, longest first, so that hardly any padding is computed."""
+    """Cut all captions into batches of similar length, longest first, so that hardly any padding is computed."""
     yield from batches_of(np.argsort(-lengths, kind="stable"), size)

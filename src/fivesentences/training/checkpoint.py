@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.documents import read_yaml
 from fivesentences.errors import InputError
 from fivesentences.features import Preparation
 from fivesentences.models import Matcher
 from fivesentences.models.concepts import ConceptGraph
 from fivesentences.models.labelled_weights import read_labelled, write_labelled
-from fivesentences.plan.runs import RunFile, RunSpec
 from fivesentences.storage import replacing
-from fivesentences.training.extras import extras_of
-from fivesentences.training.fingerprint import differences
-from fivesentences.training.finished import check_record
+from fivesentences.study.runs import RunFile, RunSpec
+from fivesentences.training.data import extras_of
+from fivesentences.training.fingerprint import check_record, differences
 from fivesentences.training.vocabulary import Vocabulary
 
 FORMAT = 2
@@ -37,10 +36,10 @@ class TrainedModel:
 
     Attributes:
         spec: The run's settings.
-        model: The network, in eval mode.
+        model: Network in eval mode.
         vocabulary: ``vocabulary.encode(caption)`` gives the model's word numbers.
         preparation: ``preparation.apply(rows)`` turns stored features into the model's input.
-        concepts: Of a model that needs concepts.
+        concepts: Concepts of a model that needs some.
     """
 
     spec: RunSpec
@@ -50,7 +49,7 @@ class TrainedModel:
     concepts: ConceptGraph | None = None
 
     def extras(self, captions: Sequence[str], image_of_caption: np.ndarray) -> dict[str, torch.Tensor]:
-        """Keyword arguments of ``model.encode_captions``: what the model reads of captions beside their words."""
+        """Compute keyword arguments of ``model.encode_captions``: inputs beside the words of captions."""
         return extras_of(self.spec.model, self.concepts, captions, image_of_caption, "test")
 
 
@@ -66,11 +65,11 @@ def write_weights(
 
     Args:
         path: The file.
-        weights: Of the model.
-        preparation: Of its features.
+        weights: Weights of the model.
+        preparation: Preparation of its features.
         spec: The run's settings.
         image_shape: Shape of one image's features, ``[dim]`` or ``[regions, dim]``.
-        concepts: Of a model that needs concepts.
+        concepts: Concepts of a model that needs some.
     """
     tensors = {MODEL + name: value.detach().cpu().contiguous() for name, value in weights.items()}
     for name, array in preparation.to_arrays().items():
@@ -119,7 +118,7 @@ def load_trained(folder: Path | str) -> TrainedModel:
         regions=label.get("regions"),
         concepts=concepts,
     )
-    _check_shapes(weights, model, path, len(vocabulary))
+    _check_shapes(weights, model, path)
     model.load_state_dict(weights)
     return TrainedModel(spec, model.eval(), vocabulary, preparation, concepts)
 
@@ -132,47 +131,32 @@ def _check_settings(path: Path, spec: RunSpec) -> None:
     """
     if not path.is_file():
         return
-    noted = check(RunFile, read_yaml(path), str(path)).run
-    if noted == spec:
-        return
-    theirs, ours = noted.model_dump(mode="json"), spec.model_dump(mode="json")
-    key = next((key for key in ours if ours[key] != theirs[key]), "model")
-    if key == "model":
-        named, trained = noted.model.folder, spec.model.folder
-        if named == trained:
-            of_theirs, of_ours = noted.model.model_dump(), spec.model.model_dump()
-            key = next((one for one in of_ours if of_theirs.get(one) != of_ours[one]), "model")
-            named, trained = str(of_theirs.get(key)), str(of_ours.get(key))
-    else:
-        named, trained = str(theirs[key]), str(ours[key])
-    raise InputError(
-        f"its {key} is {named}, but {WEIGHTS} beside it was trained as {trained}",
-        where=path,
-        cure="copy the whole folder of the run again: its files are of two runs",
-    )
+    theirs, ours = (one.model_dump(mode="json") for one in (check(RunFile, read_yaml(path), str(path)).run, spec))
+    for key in ours:
+        if theirs[key] != ours[key]:
+            raise InputError(
+                f"its {key} is {theirs[key]}, but {WEIGHTS} beside it was trained with {ours[key]}",
+                where=path,
+                cure="copy the whole folder of the run again: its files are of two runs",
+            )
 
 
-def _check_shapes(weights: Mapping[str, torch.Tensor], model: Matcher, path: Path, words: int) -> None:
+def _check_shapes(weights: Mapping[str, torch.Tensor], model: Matcher, path: Path) -> None:
     """Check that weights are those of a model, by name and shape.
 
     Raises:
-        InputError: The first that is missing, too many or of another shape; the vocabulary, if its length is why.
+        InputError: The first that is missing, superfluous or of another shape.
     """
     wanted = {name: list(value.shape) for name, value in model.state_dict().items()}
     found = {name: list(value.shape) for name, value in weights.items()}
     for name in {**wanted, **found}:
-        ours, theirs = wanted.get(name), found.get(name)
-        if ours == theirs:
-            continue
-        if ours and theirs and ours[0] == words and ours[1:] == theirs[1:]:
+        if wanted.get(name) != found.get(name):
             raise InputError(
-                f"it has {words:,} words, but {WEIGHTS} beside it was trained with {theirs[0]:,}",
-                where=path.parent / VOCABULARY,
-                cure="copy the whole folder of the run again: its files are of two runs",
+                f"the weight {name} is {found.get(name, 'missing')}; the run's settings and {VOCABULARY} ask for "
+                f"{wanted.get(name, 'none')}",
+                where=path,
+                cure="copy the whole folder of the run again, or train the run again",
             )
-        what = f"the weight {name} is {'missing' if theirs is None else theirs}"
-        expected = "the run's settings have no such weight" if ours is None else f"its settings ask for {ours}"
-        raise InputError(f"{what}; {expected}", where=path, cure="train the run again")
 
 
 # --- the state of an unfinished run -------------------------------------------------------------------------
@@ -190,7 +174,7 @@ class ResumeFolder:
             torch.save({"fingerprint": self.fingerprint, **state}, temporary)
 
     def load(self) -> tuple[dict[str, Any] | None, str]:
-        """The saved state or None, and a sentence for the log: from where training continues, or why it starts over."""
+        """Return the saved state or None, and a sentence for the log: where training continues, or why not."""
         if not self.path.exists():
             return None, ""
         try:

@@ -1,42 +1,35 @@
-"""The data of a run: its fraction of the training split, dev and test."""
+"""The data of a run: its fraction of the training split, dev and test, the concepts that some models read, batches."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fivesentences.config import Layout
+from fivesentences.config.types import Layout
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable, Preparation, StoredRows
 from fivesentences.features.precomp import PrecompRows
-from fivesentences.models.concepts import ConceptGraph
-from fivesentences.plan.runs import RunSpec
-from fivesentences.training.batches import EncodedCaptions, Encoder
-from fivesentences.training.extras import Stage, concepts_of, extras_of
-from fivesentences.training.released_vocabulary import ReleasedVocabulary
+from fivesentences.models import ModelSpec
+from fivesentences.models.concepts import ConceptGraph, concept_labels
+from fivesentences.study.runs import RunSpec
+from fivesentences.training.batches import EncodedCaptions
 from fivesentences.training.vocabulary import Vocabulary
 
+Stage = Literal["training", "test"]
+KNOWN = {"concepts", "concept_labels"}  # what a model may need beyond images and captions
+AHEAD = 2  # batches that are read ahead
 # Prepared features of a split are kept in memory up to this many bytes; larger ones are read batch by batch.
 HELD_IN_MEMORY = 1 << 30
-
-
-class Images(Protocol):
-    """Prepared features of a split's images: a tensor, or something that is indexed like one."""
-
-    @property
-    def shape(self) -> torch.Size:
-        """``[images, dim]``, or ``[images, regions, dim]`` for a grid."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: slice | Tensor, /) -> Tensor: ...
 
 
 class ReadImages:
@@ -63,8 +56,11 @@ class ReadImages:
         return torch.from_numpy(self._preparation.apply(self._stored.table.take(where)))
 
 
+Images = Tensor | ReadImages  # prepared features of a split's images
+
+
 def images_of(table: FeatureTable, image_ids: list[str], preparation: Preparation) -> Images:
-    """The images of a split, in memory if they are few.
+    """Open the images of a split, in memory if they are few.
 
     Raises:
         InputError: If an image has no features, or they contain NaN (in large splits: when it is read).
@@ -84,7 +80,7 @@ class Split:
         images: ``[images, dim]`` (a grid: ``[images, regions, dim]``) float32, prepared.
         captions: Its captions as word numbers.
         image_of_caption: ``[captions]``, the row of each caption's image.
-        extras: What else the model reads of each caption, by keyword argument.
+        extras: Further inputs of the model per caption, by keyword argument.
     """
 
     corpus: Corpus
@@ -99,10 +95,10 @@ class Split:
         corpus: Corpus,
         table: FeatureTable,
         preparation: Preparation,
-        words: Encoder,
+        words: Vocabulary,
         extras: dict[str, Tensor] | None = None,
     ) -> Split:
-        """The split of a corpus, its features prepared and its captions as word numbers.
+        """Make the split of a corpus, its features prepared and its captions as word numbers.
 
         Raises:
             InputError: If an image has no features, or they contain NaN.
@@ -116,7 +112,7 @@ class Split:
         )
 
     def first(self, images: int | None) -> Split:
-        """The first images with their captions; all of them for None."""
+        """Return the first images with their captions; all of them for None."""
         if images is None or images >= len(self.images):
             return self
         captions = int((self.image_of_caption < images).sum())  # captions are in the order of their images
@@ -165,7 +161,7 @@ class RunData:
         if (words := spec.training.vocabulary) is None:
             vocabulary = Vocabulary.of_captions(train.captions, spec.training.min_word_count)
         else:
-            vocabulary = ReleasedVocabulary.read(words).for_training()
+            vocabulary = Vocabulary.read_released(words)
         concepts = concepts_of(spec.model, whole_train if spec.model.concept_options.captions == "all" else train)
         stored = StoredRows(table, table.where(train.images["image_id"].tolist()))
         preparation = Preparation.fit(stored, spec.features.prepare)
@@ -180,8 +176,45 @@ class RunData:
         )
 
 
+def concepts_of(spec: ModelSpec, train: Corpus) -> ConceptGraph | None:
+    """Collect the concepts of training captions; None for a model that needs none.
+
+    Raises:
+        InputError: If the model needs something that training does not know, or no word can be a concept.
+    """
+    if unknown := sorted(spec.needs - KNOWN):
+        known = ", ".join(sorted(KNOWN))
+        raise InputError(f"the model '{spec.name}' needs {', '.join(unknown)}; training knows only {known}.")
+    if not spec.needs & KNOWN:
+        return None
+    options = spec.concept_options
+    return ConceptGraph.of_captions(train.captions, size=options.most, glove=options.glove)
+
+
+def extras_of(
+    spec: ModelSpec,
+    concepts: ConceptGraph | None,
+    captions: Sequence[str],
+    image_of_caption: np.ndarray,
+    stage: Stage,
+) -> dict[str, Tensor]:
+    """Compute the keyword arguments of the model's ``encode_captions``, one row per caption.
+
+    Args:
+        spec: The model.
+        concepts: The concepts of its training captions.
+        captions: All captions of the images.
+        image_of_caption: ``[captions]`` image index of each.
+        stage: ``"test"`` for everything that is scored, dev included.
+    """
+    if concepts is None or "concept_labels" not in spec.needs:
+        return {}
+    labels = concept_labels(concepts, captions, image_of_caption, stage, spec.concept_options.labels)
+    return {"concept_labels": torch.from_numpy(labels)}
+
+
 def with_features(dev: Corpus, table: FeatureTable) -> Corpus:
-    """The dev images that a released folder has features of: that of COCO has 1,000 of Karpathy's 5,000.
+    """Return the dev images that a released folder has features of: that of COCO has 1,000 of Karpathy's 5,000.
 
     Features that were made here have all images, and one that lacks some is refused when its rows are looked up.
 
@@ -200,10 +233,10 @@ def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) ->
     """Make sure that a model can read the features.
 
     Args:
-        layout: The model's.
+        layout: Layout that the model reads.
         table: The features.
-        reader: What reads them, for the message.
-        cure: What to do, for the message.
+        reader: Name of the reader, for the message.
+        cure: Remedy, for the message.
 
     Raises:
         InputError: If the model reads one vector per image and there are several, or the reverse.
@@ -211,3 +244,87 @@ def check_layout(layout: Layout, table: FeatureTable, reader: str, cure: str) ->
     if table.array.ndim != (2 if layout == "global" else 3):
         wanted = "one vector" if layout == "global" else "several vectors"
         raise InputError(f"{table.path} is {list(table.array.shape)}, but {reader} reads {wanted} per image; {cure}.")
+
+
+# --- batches ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Matching pairs of images and captions.
+
+    Attributes:
+        rows: ``[B]``, the captions' rows in the split.
+        images: ``[B, ...]``, the image of each caption.
+        tokens: ``[B, longest]`` word numbers.
+        lengths: ``[B]``, on the CPU.
+        extras: Further inputs of the model per caption.
+    """
+
+    rows: np.ndarray
+    images: Tensor
+    tokens: Tensor
+    lengths: Tensor
+    extras: dict[str, Tensor]
+
+
+class Loader:
+    """Batches of a split on a device.
+
+    Images that are kept in memory move to the device once. Everything else of a batch is gathered by numpy, without a
+    loop over its items; for a CUDA device a thread gathers ahead, into pinned memory.
+
+    Args:
+        split: The training split.
+        device: Where batches go.
+    """
+
+    def __init__(self, split: Split, device: torch.device):
+        self.split, self.device = split, device
+        self._held = split.images.to(device) if isinstance(split.images, Tensor) else None
+
+    def batches(self, rows: Iterable[np.ndarray]) -> Iterator[Batch]:
+        """Yield one batch for each array of caption rows, in their order."""
+        if self.device.type == "cpu" and self._held is not None:
+            yield from (self._on_device(self._gathered(some)) for some in rows)
+            return
+        for gathered in _ahead(self._gathered, rows):
+            yield self._on_device(gathered)
+
+    def _gathered(self, rows: np.ndarray) -> Batch:
+        split = self.split
+        tokens, lengths = split.captions.batch(rows)
+        chosen = torch.from_numpy(rows)
+        images = split.image_of_caption[chosen]  # rows of images, until they are taken on the device
+        if self._held is None:
+            images = split.images[images]
+        extras = {name: values[chosen] for name, values in split.extras.items()}
+        if self.device.type == "cuda":
+            images, tokens = images.pin_memory(), tokens.pin_memory()
+            extras = {name: values.pin_memory() for name, values in extras.items()}
+        return Batch(rows, images, tokens, lengths, extras)
+
+    def _on_device(self, batch: Batch) -> Batch:
+        images = batch.images.to(self.device, non_blocking=True)
+        return Batch(
+            batch.rows,
+            images if self._held is None else self._held[images],
+            batch.tokens.to(self.device, non_blocking=True),
+            batch.lengths,
+            {name: values.to(self.device, non_blocking=True) for name, values in batch.extras.items()},
+        )
+
+
+def _ahead(work: Callable[[np.ndarray], Batch], items: Iterable[np.ndarray]) -> Iterator[Batch]:
+    """``map(work, items)``, with the next results made by a thread; its exceptions are raised here."""
+    coming = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        waiting: deque[Future[Batch]] = deque(pool.submit(work, item) for item in islice(coming, AHEAD))
+        try:
+            while waiting:
+                done = waiting.popleft().result()
+                waiting.extend(pool.submit(work, item) for item in islice(coming, 1))
+                yield done
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,41 +1,51 @@
-"""Everything that the bits of a run depend on, so that earlier work is used for the same run only."""
+"""Everything that the bits of a run depend on, and the record of a finished run, which says what it was made from."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import inspect
 import platform
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 import fivesentences
-from fivesentences.documents import check_file
+from fivesentences.documents import check_file, read_json
 from fivesentences.errors import InputError
 from fivesentences.features.precomp import read_precomp
-from fivesentences.losses import LossTerm
-from fivesentences.models import ModelSpec
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.subspace_runs import SubspaceRun
-from fivesentences.storage import sha256_of
+from fivesentences.losses import Loss
+from fivesentences.models import MODELS
+from fivesentences.storage import sha256_of, write_json
+from fivesentences.study.runs import RunSpec
 
 PACKAGE = Path(fivesentences.__file__).parent
-# Rooms of the package whose code affects how every run is trained; of losses and models a run has only its own.
-ROOMS = ("corpus", "features", "metrics", "retrieval", "semantics", "training")
-# Modules that name every loss or model: one more there changes no run. What they say of a run is in its settings.
-LISTS = {f"fivesentences.{name}" for name in ("losses", "losses.spec", "models", "models.registry")}
+# Code that affects how runs are trained.
+ROOMS = ("corpus", "features", "losses", "metrics", "models", "retrieval", "semantics", "training")
+# Files that name every loss or model: one more there changes no run. What they say of a run is in its settings.
+LISTS = frozenset({"losses/__init__.py", "losses/spec.py", "models/__init__.py", "models/specs.py"})
 SETTINGS = "the run's settings"
-_SETTINGS: TypeAdapter[RunSpec | SubspaceRun] = TypeAdapter(RunSpec | SubspaceRun)
+OUTPUTS = (
+    "weights.safetensors",
+    "vocabulary.json",
+    "run.yaml",
+    "history.csv",
+    "similarity_dev.npy",
+    "similarity_test.npy",
+)
+RECORD = "finished.json"
+# A run that was trained on a GPU elsewhere and brought here is as good as one of this machine.
+NOT_COMPARED = {"the device", "the version of torch"}
 
 
 def fingerprint(
     spec: RunSpec, corpus: Path, features: Path, device: torch.device, phi_files: Mapping[str, Path] | None = None
 ) -> dict[str, str]:
-    """Settings, content of the input files, code and versions of a run; the keys are words for a sentence.
+    """Collect settings, content of the input files, code and versions of a run; the keys are words for a sentence.
 
     Prepared CIDEr (``.npz``) is left out: it changes no bit, and the file says which captions it was made from.
     """
@@ -49,38 +59,50 @@ def fingerprint(
         "the corpus file": content_of(corpus),
         "the features file": _features(features),
         "the features' table of images": content_of(features.with_suffix(".images.parquet")),
-        "the code of fivesentences": code_of(ROOMS, modules_of(spec)),
+        "the code of fivesentences": code_of_run(spec),
         "the version of fivesentences": version("fivesentences"),
         "the version of torch": str(torch.__version__),
         "the device": f"{device.type} {platform.machine()}",
     }
 
 
-def differences(known: Mapping[str, str], now: Mapping[str, str], apart: Collection[str] = ()) -> list[str]:
-    """The keys in which two fingerprints differ, including those of only one (a matrix that is no longer given).
+def code_of_run(spec: RunSpec) -> str:
+    """Hash the code that trains a run: that of ``ROOMS``, without other losses and models."""
+    own = {_file_of(spec.model.implementation), *(_file_of(type(term).__module__) for term in spec.loss.terms)}
+    every = {_file_of(kind.implementation) for kind in MODELS.values()}
+    every |= {_file_of(kind.__module__) for kind in Loss.__subclasses__()}
+    settings = "".join(
+        inspect.getsource(kind)
+        for kind in type(spec.model).__mro__
+        if kind.__module__.startswith("fivesentences.models")
+    )
+    return hashlib.sha256((code_of(ROOMS, frozenset(every - own) | LISTS) + settings).encode()).hexdigest()
 
-    Settings are compared by what they mean: one that the package had not yet when they were recorded has its default.
+
+def _file_of(name: str) -> str:
+    """Return the file of a module, or of a class as ``module:name``, within the package."""
+    return "/".join(name.partition(":")[0].split(".")[1:]) + ".py"
+
+
+@cache
+def code_of(places: tuple[str, ...], without: frozenset[str] = frozenset()) -> str:
+    """Hash modules of the package, because the version stays the same while they are being edited.
 
     Args:
-        known: The fingerprint of earlier work.
-        now: The fingerprint of the work to be done.
-        apart: Keys that are not compared.
+        places: Folders and files of the package.
+        without: Files that are left out.
     """
-    return [key for key in {**now, **known} if key not in apart and not _same(key, known.get(key), now.get(key))]
-
-
-def _same(key: str, known: str | None, now: str | None) -> bool:
-    if known == now or key != SETTINGS or known is None or now is None:
-        return known == now
-    try:
-        first, second = (_SETTINGS.validate_json(text) for text in (known, now))
-    except (ValidationError, InputError):  # a setting that there is no more, or a damaged record
-        return False
-    return first.model_dump_json() == second.model_dump_json()
+    digest = hashlib.sha256()
+    for place in places:
+        path = PACKAGE / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if (name := file.relative_to(PACKAGE).as_posix()) not in without:
+                digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _features(path: Path) -> str:
-    """Hash of the features; those of a precomp folder are in files that a small ``.json`` names."""
+    """Hash the features; those of a precomp folder are in files that a small ``.json`` names."""
     if path.suffix != ".json":
         return content_of(path)
     digest = hashlib.sha256(content_of(path).encode())
@@ -90,7 +112,7 @@ def _features(path: Path) -> str:
 
 
 def content_of(path: Path) -> str:
-    """SHA-256 of a file; several runs of a process read the same large features and hash them once."""
+    """Hash a file; several runs of a process read the same large features, which are hashed once."""
     check_file(path)
     status = path.stat()
     return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
@@ -101,49 +123,92 @@ def _sha256_of_state(path: Path, size: int, time: int) -> str:
     return sha256_of(path)
 
 
-def modules_of(spec: RunSpec) -> tuple[str, ...]:
-    """The modules of losses and models that a run has: its own, those that training needs, and what these import."""
-    kinds: list[ModelSpec | LossTerm] = [spec.model, *spec.loss.terms]
-    own = {name for kind in kinds for name in (type(kind).__module__, kind.implementation.partition(":")[0])}
-    of_training = {name for path in (PACKAGE / "training").rglob("*.py") for name in _imported(path)}
-    found: set[str] = set()
-    todo = {name for name in own if _file_of(name).is_file()} | of_training
-    while todo:
-        found |= todo
-        todo = {name for module in todo for name in _imported(_file_of(module))} - found
-    return tuple(sorted(found))
+def differences(
+    known: Mapping[str, str], now: Mapping[str, str], settings: type[BaseModel] = RunSpec, apart: Collection[str] = ()
+) -> list[str]:
+    """List the keys in which two fingerprints differ, including those of only one (a matrix that is no longer given).
 
-
-@cache
-def _imported(path: Path) -> frozenset[str]:
-    """The modules of losses and models that a module imports, anywhere in it; ``LISTS`` are left out."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    beginnings = tuple(f"fivesentences.{room}." for room in ("losses", "models"))
-    known = {name for name in names if name.startswith(beginnings) and _file_of(name).is_file()}
-    return frozenset(known - LISTS)
-
-
-def _file_of(module: str) -> Path:
-    """The file of a module of the package."""
-    path = PACKAGE.parent.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-@cache
-def code_of(rooms: tuple[str, ...], modules: tuple[str, ...] = ()) -> str:
-    """Hash of the modules of some rooms, because the version stays the same while they are being edited.
+    Settings are compared by what they mean: one that the package had not yet when they were recorded has its default.
 
     Args:
-        rooms: Folders of the package.
-        modules: Names of further modules of the package.
+        known: The fingerprint of earlier work.
+        now: The fingerprint of the work to be done.
+        settings: Type of the settings.
+        apart: Keys that are not compared.
     """
-    paths = [path for room in rooms for path in sorted((PACKAGE / room).rglob("*.py"))]
-    digest = hashlib.sha256()
-    for path in (*paths, *map(_file_of, modules)):
-        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+
+    def same(key: str) -> bool:
+        before, after = known.get(key), now.get(key)
+        if before == after or key != SETTINGS or before is None or after is None:
+            return before == after
+        try:
+            first, second = (settings.model_validate_json(text) for text in (before, after))
+        except (ValidationError, InputError):  # a setting that no longer exists, or a damaged record
+            return False
+        return first.model_dump_json() == second.model_dump_json()
+
+    return [key for key in {**now, **known} if key not in apart and not same(key)]
+
+
+def finish(folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS) -> dict[str, str]:
+    """Record that the outputs in a folder are complete, and return the SHA-256 of each.
+
+    Removing the record makes the next job train the run again.
+
+    Args:
+        folder: Folder of the run.
+        fingerprint: Everything that its outputs depend on.
+        names: Names of the outputs.
+    """
+    outputs = {name: sha256_of(folder / name) for name in names}
+    write_json(folder / RECORD, {"made_from": fingerprint, "outputs": outputs})
+    return outputs
+
+
+def begin(folder: Path) -> None:
+    """Remove the record before outputs are replaced: a kill between two of them must not leave a finished run."""
+    (folder / RECORD).unlink(missing_ok=True)
+
+
+def finished_outputs(
+    folder: Path, fingerprint: dict[str, str], names: Collection[str] = OUTPUTS, settings: type[BaseModel] = RunSpec
+) -> dict[str, str] | None:
+    """Return the SHA-256 of each output of a run that is finished; None if it is to be trained.
+
+    Args:
+        folder: Folder of the run.
+        fingerprint: Everything that its outputs depend on; a run made from anything else is to be trained, except for
+            ``NOT_COMPARED``.
+        names: Names of the outputs.
+        settings: Type of the run's settings.
+    """
+    try:
+        record: Any = read_json(folder / RECORD)
+        made_from, outputs = record["made_from"], record["outputs"]
+        same = not differences(made_from, fingerprint, settings, NOT_COMPARED)
+        # Hashed again: a file that was copied in part, or edited, does not count as an output.
+        whole = {name: sha256_of(folder / name) for name in names} == outputs
+    except (InputError, OSError, KeyError, TypeError, AttributeError):  # no record, a damaged one, or no such file
+        return None
+    return dict(outputs) if same and whole else None
+
+
+def check_record(folder: Path, names: Collection[str]) -> None:
+    """Check that some outputs in a folder are those that its record lists.
+
+    Without a record (a folder copied in part, or trained on elsewhere) there is nothing to compare.
+
+    Raises:
+        InputError: If the record is damaged, or a file is not the one that the run ended with.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        return
+    record: Any = read_json(path)
+    outputs = record.get("outputs") if isinstance(record, dict) else None
+    cure = "copy the whole folder of the run again, or train it again"
+    if not isinstance(outputs, dict):
+        raise InputError("it does not list the outputs of a run", where=path, cure=cure)
+    for name in names:
+        if sha256_of(folder / name) != outputs.get(name):
+            raise InputError(f"it is not the file that {RECORD} lists for this run", where=folder / name, cure=cure)

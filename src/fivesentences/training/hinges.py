@@ -5,8 +5,8 @@ Negatives, margins and phi come from the classes with which runs are trained.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +14,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fivesentences.config import Hyperparameters
+from fivesentences.config.hyperparameters import Hyperparameters
 from fivesentences.corpus import Corpus, training_part
 from fivesentences.errors import InputError
 from fivesentences.features import FeatureTable
 from fivesentences.losses import LossSpec
-from fivesentences.losses.semantic_adaptive_margin import Hinges, SemanticAdaptiveMargin, scaled
+from fivesentences.losses.semantic_adaptive_margin import SemanticAdaptiveMargin, scaled
 from fivesentences.training.batch_phi import BatchPhi, open_phis
 from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import TrainedModel
-from fivesentences.training.data import Split
-from fivesentences.training.extras import extras_of
-from fivesentences.training.loader import Loader
+from fivesentences.training.data import Loader, Split, extras_of
 from fivesentences.training.objective import Objective
 
 Values = NDArray[np.float64]
@@ -36,13 +34,13 @@ class HingeValues:
     """Numbers of many hinges, those of i2t and t2i alike; each ``[hinges]``.
 
     Attributes:
-        group: Which batch and direction a hinge belongs to.
+        group: Number of the batch and direction of each hinge.
         phi_positive: phi of the positive that its margin was made from, before it was scaled.
         phi_negative: phi of the negative that its margin was made from, likewise.
         phi_own_negative: phi of the negative that the hinge compares with its positive; another one where the rules
             cross or spread margins.
-        positive: What the positive adds to the margin, before a cap.
-        negative: What the negative takes from it.
+        positive: Part that the positive adds to the margin, before a cap.
+        negative: Part that the negative takes from it.
         margin: The margin, in units of the similarity.
         gap: Similarity of the positive minus that of the negative; NaN where no model was asked. A hinge is active if
             its margin is larger.
@@ -66,14 +64,14 @@ class HingeValues:
 def batches_of_epochs(
     settings: Hyperparameters, lengths: NDArray[np.int64], image_of_caption: NDArray[np.int64], seed: int, at_least: int
 ) -> Iterator[NDArray[np.int64]]:
-    """The batches of the first whole epochs of a run, as training draws them.
+    """Yield the batches of the first whole epochs of a run, as training draws them.
 
     Args:
-        settings: The run's, as ``training_order``, and the next two.
+        settings: Hyperparameters of the run.
         lengths: ``[captions]``.
         image_of_caption: ``[captions]``, at least 2 captions.
-        seed: The run's.
-        at_least: So many epochs that they have so many batches together. A last batch of a single caption, which has no
+        seed: Seed of the run.
+        at_least: Minimum number of batches, rounded up to whole epochs. A last batch of a single caption, which has no
             hinges, is left out.
     """
     captions, size = len(image_of_caption), settings.batch_size
@@ -93,15 +91,15 @@ def hinges_of_captions(
     batches: int,
     seed: int = 0,
 ) -> HingeValues:
-    """Hinges with randomly drawn negatives, for which no model is needed.
+    """Measure hinges with randomly drawn negatives, for which no model is needed.
 
     Args:
-        loss: With a SAM whose margins are adaptive and whose negatives are random.
+        loss: A loss with a SAM whose margins are adaptive and whose negatives are random.
         part: The training captions of a run.
         phis: Each phi of these captions that the loss reads, by its key.
         settings: How batches are drawn; captions of similar length do not share a batch here.
-        batches: So many at least, in whole epochs.
-        seed: Of the order of the captions, and of the negatives.
+        batches: Minimum number of batches, rounded up to whole epochs.
+        seed: Seed of the order of the captions, and of the negatives.
 
     Raises:
         InputError: If the loss has no such margins.
@@ -119,19 +117,19 @@ def hinges_of_captions(
         for rows in batches_of_epochs(settings, lengths, pairing, seed, batches):
             nothing = torch.zeros(len(rows), len(rows))  # random negatives depend on the size of the batch alone
             found.append(_of_batch(sam, objective.phi(loss.phi_keys, rows), nothing, known=False))
-    return _joined(found, sam.max_margin)
+    return _joined(found, sam.largest_margin)
 
 
 def hinges_of_run(
     trained: TrainedModel, whole: Corpus, features: Path, *, batches: int, phi_files: Mapping[str, Path] | None = None
 ) -> HingeValues:
-    """The hinges of a finished run's own SAM, with its weights, on its own training captions.
+    """Measure the hinges of a finished run's own SAM, with its weights, on its own training captions.
 
     Args:
         trained: The run's model.
         whole: The whole training split.
-        features: What the run was trained on.
-        batches: So many at least, in whole epochs.
+        features: Features that the run was trained on.
+        batches: Minimum number of batches, rounded up to whole epochs.
         phi_files: See ``open_phis``.
 
     Raises:
@@ -148,11 +146,11 @@ def hinges_of_run(
         for batch in Loader(split, torch.device("cpu")).batches(rows):
             scores = trained.model.training_scores(batch.images, batch.tokens, batch.lengths, **batch.extras)
             found.append(_of_batch(sam, objective.phi(keys, batch.rows), scores.similarity.float()))
-    return _joined(found, sam.max_margin)
+    return _joined(found, sam.largest_margin)
 
 
 def _training_captions(trained: TrainedModel, whole: Corpus, features: Path) -> Split:
-    """A run's own training captions with what its model reads of them."""
+    """Open a run's own training captions with what its model reads of them."""
     spec = trained.spec
     part = training_part(whole, spec.fraction, spec.captions_per_image, spec.training.draw, spec.seed)
     extras = extras_of(spec.model, trained.concepts, part.captions, part.image_of_caption, "training")
@@ -161,7 +159,7 @@ def _training_captions(trained: TrainedModel, whole: Corpus, features: Path) -> 
 
 
 def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[SemanticAdaptiveMargin, Objective]:
-    """The SAM of a loss alone, and what computes its phi of a batch."""
+    """Return the SAM of a loss alone, and what computes its phi of a batch."""
     if loss.sam is None or loss.sam.margins != "adaptive":
         raise InputError(f"the loss '{loss.folder}' has no adaptive margins; name one with sam, margins: adaptive.")
     objective = Objective(LossSpec(triplet=None, sam=loss.sam), phis, seed)
@@ -172,8 +170,8 @@ def _sam_of(loss: LossSpec, phis: Mapping[str, BatchPhi], seed: int) -> tuple[Se
 
 def _of_batch(
     sam: SemanticAdaptiveMargin, phi: Tensor, similarity: Tensor, *, known: bool = True
-) -> tuple[HingeValues, HingeValues]:
-    """The hinges of a batch, i2t and t2i; their group is 0.
+) -> list[dict[str, Values]]:
+    """Measure the hinges of a batch, i2t and t2i.
 
     Args:
         sam: The loss.
@@ -182,52 +180,31 @@ def _of_batch(
         known: Whether the similarity is a model's.
     """
     chosen = sam.choose(similarity, phi)
-    margins = sam.margins(phi, chosen)
-    i2t, t2i = sam.hinges(chosen)
-    return (
-        _values(sam, phi, similarity if known else None, i2t, margins[0], i2t.caption, i2t.image),
-        _values(sam, phi, similarity if known else None, t2i, margins[1], t2i.image, t2i.caption),
-    )
-
-
-def _values(
-    sam: SemanticAdaptiveMargin,
-    phi: Tensor,
-    similarity: Tensor | None,
-    hinges: Hinges,
-    margins: Tensor,
-    negative: Tensor,
-    positive: Tensor,
-) -> HingeValues:
-    """Of one direction; ``negative`` and ``positive`` are the samples that the hinge itself compares."""
-    read = scaled(phi, sam.scaling)
-    gap = torch.full((len(phi),), torch.nan)
-    if similarity is not None:
+    read, found = scaled(phi, sam.scaling), []
+    for side, hinges, margins in zip(("i2t", "t2i"), sam.hinges(chosen), sam.margins_of(phi, chosen), strict=True):
+        pair = (hinges.caption, hinges.image) if side == "i2t" else (hinges.image, hinges.caption)
         gap = similarity.diagonal()[hinges.positive] - similarity[hinges.image, hinges.caption]
-    return HingeValues(
-        group=np.zeros(len(phi), dtype=np.int64),
-        phi_positive=_array(phi.diagonal()[hinges.margin]),
-        phi_negative=_array(phi[hinges.margin_negative, hinges.margin]),
-        phi_own_negative=_array(phi[negative, positive]),
-        positive=sam.mean_margin + _array(read.diagonal()[hinges.margin]) / sam.temperature,
-        negative=_array(read[hinges.margin_negative, hinges.margin]) / sam.temperature,
-        margin=_array(margins[hinges.margin]),
-        gap=_array(gap),
-        cap=sam.max_margin,
-    )
+        values = {
+            "phi_positive": phi.diagonal()[hinges.margin],
+            "phi_negative": phi[hinges.margin_negative, hinges.margin],
+            "phi_own_negative": phi[pair],
+            "positive": read.diagonal()[hinges.margin],
+            "negative": read[hinges.margin_negative, hinges.margin],
+            "margin": margins[hinges.margin],
+            "gap": gap if known else torch.full_like(gap, torch.nan),
+        }
+        arrays: dict[str, Values] = {name: value.double().numpy() for name, value in values.items()}
+        arrays["positive"] = sam.mean_margin + arrays["positive"] / sam.temperature
+        arrays["negative"] = arrays["negative"] / sam.temperature
+        found.append(arrays)
+    return found
 
 
-def _array(tensor: Tensor) -> Values:
-    return tensor.double().numpy()
-
-
-def _joined(batches: list[tuple[HingeValues, HingeValues]], cap: float | None) -> HingeValues:
-    """All hinges in one, each batch and direction a group."""
+def _joined(batches: Iterable[list[dict[str, Values]]], cap: float | None) -> HingeValues:
+    """Join all hinges, each batch and direction a group."""
     parts = [of_direction for of_batch in batches for of_direction in of_batch]
-    names = [field.name for field in fields(HingeValues) if field.name not in ("group", "cap")]
-    sizes = [len(part) for part in parts]
     return HingeValues(
-        group=np.repeat(np.arange(len(parts)), sizes),
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+        group=np.repeat(np.arange(len(parts)), [len(part["margin"]) for part in parts]),
+        **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
         cap=cap,
     )

@@ -24,17 +24,15 @@ from fivesentences.console import Bar
 from fivesentences.errors import InputError
 from fivesentences.models.matching import FEW, Treatment
 from fivesentences.models.recurrence import GRU
-from fivesentences.plan.runs import RunSpec
+from fivesentences.study.runs import RunSpec
 from fivesentences.training.adam import Adam
 from fivesentences.training.batch_phi import open_phis
 from fivesentences.training.batches import batches_of, training_order
 from fivesentences.training.checkpoint import ResumeFolder
-from fivesentences.training.data import RunData
-from fivesentences.training.loader import Batch, Loader
+from fivesentences.training.data import Batch, Loader, RunData
+from fivesentences.training.jobs import Stop
 from fivesentences.training.objective import Objective
-from fivesentences.training.scoring import similarity_of
-from fivesentences.training.selection import DevScores
-from fivesentences.training.stopping import Stop
+from fivesentences.training.scoring import DevScores, similarity_of
 
 DROP = 0.1  # the learning rate falls to this share of itself
 
@@ -191,11 +189,10 @@ class Training:
             for _ in range(one.times if one.clipped else 0)
         ]
         nn.utils.clip_grad_norm_(listed, self.settings.gradient_clip, foreach=False)
-        self.optimizer.step(self.learning_rate(), without=set(treatment_of))
+        self.optimizer.step(self.learning_rate(), [p for p in self.optimizer.parameters if id(p) not in treatment_of])
         for one in treatments:
-            apart = {id(weight) for weight in one.parameters}
             for _ in range(one.times):
-                self.optimizer.step(self._rate(one.drop or DROP), only=apart)
+                self.optimizer.step(self._rate(one.drop or DROP), one.parameters)
 
     def _notice_gradients(self, of_similarity: Tensor | None) -> None:
         """Let the model compute the next batch as suits the share of pairs that received a gradient in this one.
@@ -250,8 +247,8 @@ class Training:
             "loss_sum": self.loss_sum,
             "model": self.model.state_dict(),
             "few_gradients": self.model.few_gradients,  # either way gives other bits
-            "optimizer": self.optimizer.state_dict(),
-            "objective": self.objective.state_dict(),
+            "optimizer": self.optimizer.state,
+            "objective": self.objective.state(),
             "random": torch.get_rng_state(),
             "cuda_random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
             "best": self.best,
@@ -263,8 +260,8 @@ class Training:
         """Go back to a state."""
         self.model.load_state_dict(state["model"])
         self.model.few_gradients = state["few_gradients"]
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.objective.load_state_dict(state["objective"])
+        self.optimizer.restore(state["optimizer"])
+        self.objective.restore(state["objective"])
         self.epoch, self.step, self.loss_sum = state["epoch"], state["step"], state["loss_sum"]
         self.best, self.best_score, self.history = state["best"], state["best_score"], state["history"]
         torch.set_rng_state(state["random"])

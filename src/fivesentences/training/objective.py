@@ -14,40 +14,36 @@ from fivesentences.models.matching import TrainingScores
 from fivesentences.training.batch_phi import BatchPhi, mean_of_batches
 
 
-class Objective(nn.Module):
+class Objective:
     """The sum of the losses of a run.
 
     Retrieval losses (triplet, HAL, InfoNCE, smooth AP) are summed over all similarities that a model wants ranked;
     semantic ones (SAM, soft rank) read the one that evaluation reads (of CVSE that of the fused vectors), as released.
     A model's own loss is added as it is.
 
-    ``state_dict()`` is part of the state of a run: it contains the state of shuffled margins and what a loss learns.
-
     Args:
         spec: The losses.
         phis: phi of the run's training captions by name, for every name in ``spec.phi_keys``.
-        seed: Of shuffled margins; the run's.
+        seed: Seed of the run, for shuffled margins.
 
     Raises:
         InputError: If a phi is missing.
     """
 
     def __init__(self, spec: LossSpec, phis: Mapping[str, BatchPhi] | None = None, seed: int = 0):
-        super().__init__()
         self._phis = dict(phis or {})
         missing = [name for name in spec.phi_keys if name not in self._phis]
         if missing:
             raise InputError(f"the loss reads phi {missing[0]!r} of the training captions, but it was not given.")
-        semantic = [term for term in spec.terms if term.reads == "similarity"]
-        self.ranking = nn.ModuleList(term.build(seed) for term in spec.terms if term.reads == "ranked")
-        self.semantic = nn.ModuleList(term.build(seed) for term in semantic)
-        self._phi_keys = [term.phi_keys for term in semantic]
+        terms = [term.build(seed) for term in spec.terms]
+        self.ranking = [term for term in terms if term.reads == "ranked"]
+        self.semantic = [term for term in terms if term.reads == "similarity"]
 
-    def forward(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
-        """The loss of a batch.
+    def __call__(self, scores: TrainingScores, rows: np.ndarray) -> Tensor:
+        """Compute the loss of a batch.
 
         Args:
-            scores: What the model returned.
+            scores: The model's output.
             rows: ``[B]`` which training captions the batch contains.
 
         Returns:
@@ -58,20 +54,30 @@ class Objective(nn.Module):
         for weight, ranked in scores.ranked:
             for term in self.ranking:
                 loss = loss + weight * term(_precise(ranked))
-        for term, keys in zip(self.semantic, self._phi_keys, strict=True):
-            loss = loss + term(similarity, self.phi(keys, rows, similarity.device) if keys else None)
+        for term in self.semantic:
+            phi = self.phi(term.phi_keys, rows, similarity.device) if term.phi_keys else None
+            loss = loss + term(similarity, phi)  # type: ignore[call-arg]
         return loss
 
+    def parameters(self) -> list[nn.Parameter]:
+        """Parameters of the losses, which are trained with the model."""
+        return [parameter for term in (*self.ranking, *self.semantic) for parameter in term.parameters()]
+
     def learned(self) -> dict[str, float]:
-        """What the losses themselves have learned so far, by name; empty for most."""
-        values: dict[str, float] = {}
-        for term in (*self.ranking, *self.semantic):
-            if hasattr(term, "learned"):
-                values |= term.learned()
-        return values
+        """Return what the losses themselves have learned so far, by name; empty for most."""
+        return {key: value for term in (*self.ranking, *self.semantic) for key, value in term.learned().items()}
+
+    def state(self) -> list[dict[str, Tensor]]:
+        """Everything that changes while a run trains: shuffled margins, and what a loss learns."""
+        return [term.state() for term in (*self.ranking, *self.semantic)]
+
+    def restore(self, state: Sequence[dict[str, Tensor]]) -> None:
+        """Go back to a state."""
+        for term, of_term in zip((*self.ranking, *self.semantic), state, strict=True):
+            term.restore(of_term)
 
     def phi(self, keys: Sequence[str], rows: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-        """phi of a batch, ``[B captions, B images]`` float32; the mean of several."""
+        """Return phi of a batch, ``[B captions, B images]`` float32; the mean of several."""
         block = mean_of_batches([self._phis[key] for key in keys], rows)
         return torch.from_numpy(block).to(device)
 

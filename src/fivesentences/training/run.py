@@ -1,10 +1,12 @@
-"""One run, from files to files: weights, vocabulary, history, and the similarities of dev and test."""
+"""Runs, from files to files: weights, vocabulary, history, and the similarities of dev and test."""
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,25 +14,92 @@ import pandas as pd
 import torch
 import yaml
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.documents import read_yaml
+from fivesentences.errors import InputError, install
 from fivesentences.machine import device_named
-from fivesentences.plan.runs import FORMAT, RunFile, RunSpec
 from fivesentences.storage import remove_leftovers, replacing
+from fivesentences.study.runs import FORMAT, RunFile, RunSpec
 from fivesentences.training.checkpoint import ResumeFolder, write_weights
 from fivesentences.training.data import RunData
-from fivesentences.training.events import Events
-from fivesentences.training.fingerprint import fingerprint
-from fivesentences.training.finished import begin, finish
+from fivesentences.training.fingerprint import begin, fingerprint, finish, finished_outputs
+from fivesentences.training.jobs import Hashes, Stop, Task, stop_on_signals, train_tasks
 from fivesentences.training.loop import Training, reproducible
 from fivesentences.training.scoring import similarity_of
-from fivesentences.training.stopping import Stop, stop_on_signals
 
 RESUME = "resume"
 
 
+@dataclass(frozen=True)
+class Run:
+    """A run to train.
+
+    Attributes:
+        spec: Settings.
+        folder: Folder of its outputs.
+        corpus: See ``train_run``.
+        features: See ``train_run``.
+        phi_files: See ``train_run``.
+    """
+
+    spec: RunSpec
+    folder: Path
+    corpus: Path
+    features: Path
+    phi_files: Mapping[str, Path] = field(default_factory=dict)
+
+
+def train_runs(
+    runs: Iterable[Run],
+    *,
+    device: str = "cpu",
+    tensorboard: bool = False,
+    record: Path | None = None,
+) -> None:
+    """Train some runs one after the other, each with the same bits as alone.
+
+    A run that is finished is not trained again if its settings, the content of its inputs and the code are the same;
+    torch's version and the device may differ. A kill loses no finished run, and of the one under way what came after
+    its last saved state. A first SIGTERM or SIGUSR1 loses nothing: the state of the run under way is saved.
+
+    Args:
+        runs: The runs in their order.
+        device: See ``train_run``.
+        tensorboard: See ``train_run``.
+        record: See ``train_tasks``.
+
+    Raises:
+        InputError: If there is no such device.
+        InputErrors: If runs failed, one sentence each; all the others have been trained by then.
+        Stopped: If a signal asked to end.
+    """
+    place = torch.device(device_named(device))
+
+    def task(run: Run) -> Task:
+        def finished() -> Hashes | None:
+            made_from = fingerprint(run.spec, run.corpus, run.features, place, run.phi_files)
+            outputs = finished_outputs(run.folder, made_from)
+            if outputs is not None:
+                shutil.rmtree(run.folder / RESUME, ignore_errors=True)  # of a run killed at its very end
+            return outputs
+
+        def train(label: str, stop: Stop) -> Hashes:
+            return train_run(
+                *(run.spec, run.corpus, run.features, run.folder),
+                device=device,
+                label=label,
+                phi_files=run.phi_files,
+                tensorboard=tensorboard,
+                stop=stop,
+            )
+
+        return Task(run.spec.name, run.folder, finished, train)
+
+    train_tasks(map(task, runs), record)
+
+
 def read_run(path: Path | str) -> tuple[RunSpec, Path, Path]:
-    """Settings, corpus and features of a ``run.yaml``; relative paths are relative to the working directory.
+    """Read settings, corpus and features of a ``run.yaml``; relative paths are relative to the working directory.
 
     Raises:
         InputError: If the file is missing or of an earlier format, or a key or value is wrong.
@@ -67,15 +136,15 @@ def train_run(
         spec: Settings.
         corpus: A corpus as parquet, with the splits train, dev and test.
         features: A ``.npy`` with its table of images beside it.
-        folder: Where the outputs go; created if necessary.
+        folder: Folder of the outputs; created if necessary.
         device: ``"cpu"``, whose results depend on the inputs alone; ``"cuda"``; or ``"auto"``: CUDA if it is available.
         seconds_between_saves: The state is saved at the end of each epoch and this often within one.
         label: Text before the progress bar.
-        phi_files: What the loss reads of the training captions, by name of phi: a matrix of the run's own or
+        phi_files: Files that the loss reads, by name of phi: a matrix of the run's own or
             of all training captions, or prepared CIDEr of its own, which is computed if it is not given. See
             ``open_phis``.
         tensorboard: Whether to write the history to ``folder/tensorboard`` too.
-        stop: Of a caller who looks out for the signals; None: this function does.
+        stop: Signals, if the caller handles them; None: this function does.
 
     Returns:
         SHA-256 of each output, by file name.
@@ -97,10 +166,10 @@ def train_run(
         if state is not None:
             training.restore(state)
         with (
-            Events(folder / "tensorboard" if tensorboard else None) as events,
+            _events(folder / "tensorboard" if tensorboard else None) as add_last,
             stop_on_signals() if stop is None else nullcontext(stop) as looking,
         ):
-            training.train(resume, seconds_between_saves, label, events.add_last, looking)
+            training.train(resume, seconds_between_saves, label, add_last, looking)
         begin(folder)
         _write_outputs(training, corpus, features, folder)
     outputs = finish(folder, made_from)
@@ -127,3 +196,35 @@ def _write_outputs(training: Training, corpus: Path, features: Path, folder: Pat
         folder / "weights.safetensors", best, data.preparation, spec, data.train.images.shape[1:], data.concepts
     )
     remove_leftovers(folder)  # of an earlier, killed attempt
+
+
+@contextmanager
+def _events(folder: Path | None) -> Iterator[Callable[[list[dict[str, float]]], None]]:
+    """Yield a function that writes the last row of a history as TensorBoard events; without a folder, nothing.
+
+    A run that continues after a kill adds a file with the later epochs; TensorBoard shows both as one.
+
+    Raises:
+        InputError: If TensorBoard is not installed.
+    """
+    if folder is None:
+        yield lambda history: None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError(
+            "writing TensorBoard events needs the package tensorboard", cure=install("tensorboard")
+        ) from None
+    writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+
+    def add_last(history: list[dict[str, float]]) -> None:
+        for name, value in history[-1].items():
+            if name != "epoch":
+                writer.add_scalar(name, value, int(history[-1]["epoch"]))  # type: ignore[no-untyped-call]
+        writer.flush()  # type: ignore[no-untyped-call]
+
+    try:
+        yield add_last
+    finally:
+        writer.close()  # type: ignore[no-untyped-call]

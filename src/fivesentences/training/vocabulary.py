@@ -1,62 +1,115 @@
-"""The words of the training captions and their numbers."""
+"""The words of the training captions and their numbers; and those of a released code."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from fivesentences.documents import read_json
-from fivesentences.errors import InputError
+from fivesentences.errors import InputError, install
 from fivesentences.storage import write_json
-from fivesentences.training.released_words import released_words
+
+if TYPE_CHECKING:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
 
 Tokens = Literal["pattern", "nltk"]
 
 PAD, START, END, UNKNOWN = range(4)
-SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")  # numbered as in every released vocabulary
+SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")  # numbered so in our vocabularies, and <pad> in every released one
 FORMAT = 1
 # Letters and digits of any script, with apostrophes and hyphens inside: "man's", "t-shirt". Punctuation is dropped.
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+# A sentence ends at . ? ! before white space, but not behind a single letter (j. smith) or one of these.
+ABBREVIATIONS = frozenset(
+    {"mr", "mrs", "ms", "dr", "st", "jr", "sr", "vs", "mt", "ft", "no", "prof", "u.s", "a.m", "p.m"}
+)
+# Most captions: words and hyphens, and perhaps a full stop at the end. nltk cuts them at white space, apart from words
+# that it cuts in two, and takes thirty times as long.
+PLAIN = re.compile(r"\s*([a-z0-9]+(?:-[a-z0-9]+)*(?:\s+[a-z0-9]+(?:-[a-z0-9]+)*)*)\s*(\.?)\s*")
+TWO_WORDS = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 
 def words_of(caption: str) -> list[str]:
-    """Lower-case words of a caption, by the pattern ``WORD``.
+    """Split a caption into lower-case words by the pattern ``WORD``.
 
     The released codes cut otherwise, see ``released_words``: punctuation marks are words too, and "man's" is two.
     """
     return WORD.findall(caption.lower())
 
 
+def released_words(caption: str) -> list[str]:
+    """Split a caption as nltk's ``word_tokenize`` splits its lower case, where punctuation marks are words too.
+
+    Within a sentence this is nltk's own tokenizer. To find where sentences end, ``word_tokenize`` asks a trained model
+    (punkt), which would be one more download; here ``SENTENCE_END`` and ``ABBREVIATIONS`` decide, which affects only
+    captions of several sentences.
+
+    Raises:
+        InputError: If nltk is not installed.
+    """
+    text = caption.lower()
+    if (plain := PLAIN.fullmatch(text)) is not None and TWO_WORDS.isdisjoint(words := plain[1].split()):
+        return [*words, "."] if plain[2] else words
+    return [word for sentence in _sentences(text) for word in _tokenizer().tokenize(sentence)]
+
+
+@cache
+def _tokenizer() -> NLTKWordTokenizer:
+    """Import nltk when it is first needed: it takes seconds where scikit-learn is installed."""
+    try:
+        from nltk.tokenize.destructive import NLTKWordTokenizer
+    except ImportError:
+        raise InputError(
+            "captions are cut as the released codes do by nltk, which is not installed", cure=install("train")
+        ) from None
+    return NLTKWordTokenizer()
+
+
+def _sentences(text: str) -> list[str]:
+    sentences: list[str] = []
+    for part in SENTENCE_END.split(text.strip()):
+        before = sentences[-1].split()[-1].removesuffix(".") if sentences else ""
+        if sentences and sentences[-1].endswith(".") and (len(before) == 1 or before in ABBREVIATIONS):
+            sentences[-1] += " " + part
+        else:
+            sentences.append(part)
+    return sentences
+
+
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a model, in the order of their numbers; the first four are ``SPECIAL``.
+    """The words of a model, in the order of their numbers; ``<pad>`` is word 0.
 
     Attributes:
         words: As strings.
-        tokens: What cuts captions into words: ``"pattern"``, see ``words_of``, or ``"nltk"``, see ``released_words``.
+        tokens: How captions are split into words: ``"pattern"``, see ``words_of``, or ``"nltk"``, see
+            ``released_words``.
 
     Raises:
-        InputError: If the special words do not come first or a word occurs twice.
+        InputError: If a special word is missing or ``<pad>`` is not the first word, or a word occurs twice.
     """
 
     words: tuple[str, ...]
     tokens: Tokens = "pattern"
 
     def __post_init__(self) -> None:
-        if self.words[: len(SPECIAL)] != SPECIAL:
-            raise InputError(f"a vocabulary starts with {', '.join(SPECIAL)}, not {', '.join(self.words[:4])}.")
+        if missing := [word for word in SPECIAL if word not in self.words]:
+            raise InputError(f"the vocabulary lacks '{missing[0]}', which every vocabulary has.")
+        if self.words[PAD] != SPECIAL[PAD]:
+            raise InputError(f"word {PAD} of the vocabulary is '{self.words[PAD]}'; it must be {SPECIAL[PAD]}.")
         if len(set(self.words)) != len(self.words):
             twice = next(word for word, count in Counter(self.words).items() if count > 1)
             raise InputError(f"the word '{twice}' occurs twice in the vocabulary.")
 
     @classmethod
     def of_captions(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
-        """Words that occur at least ``min_count`` times, the most frequent first, ties in alphabetical order."""
+        """Take words that occur at least ``min_count`` times, the most frequent first, ties in alphabetical order."""
         counts = Counter(word for caption in captions for word in words_of(caption))
         kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
         return cls((*SPECIAL, *kept))
@@ -70,16 +123,13 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, caption: str) -> list[int]:
-        """``<start>``, the caption's words, ``<end>``, as numbers."""
+        """Return ``<start>``, the caption's words, ``<end>``, as numbers."""
         number, cut = self.number, words_of if self.tokens == "pattern" else released_words
-        return [START, *(number.get(word, UNKNOWN) for word in cut(caption)), END]
-
-    def decode(self, numbers: Sequence[int]) -> str:
-        """The words of some numbers, separated by spaces, special words included."""
-        return " ".join(self.words[number] for number in numbers)
+        start, end, unknown = number[SPECIAL[START]], number[SPECIAL[END]], number[SPECIAL[UNKNOWN]]
+        return [start, *(number.get(word, unknown) for word in cut(caption)), end]
 
     def write(self, path: Path | str) -> None:
-        """Write as JSON: the format's version, what cuts captions, the words in the order of their numbers."""
+        """Write as JSON: the format's version, how captions are split, the words in the order of their numbers."""
         cut = {"word_pattern": WORD.pattern} if self.tokens == "pattern" else {"tokens": self.tokens}
         write_json(path, {"format": FORMAT, "words": list(self.words)} | cut)
 
@@ -88,15 +138,38 @@ class Vocabulary:
         """Read a file that ``write`` wrote.
 
         Raises:
-            InputError: If the file is missing or is no such vocabulary.
+            InputError: If the file is missing or is not such a vocabulary.
         """
         content = read_json(path)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InputError(f"{path} is not a vocabulary of format {FORMAT}; train the model again.")
         words = content.get("words")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise InputError("its 'words' is no list of words", where=path, cure="train the model again")
+            raise InputError("its 'words' is not a list of words", where=path, cure="train the model again")
         tokens = content.get("tokens", "pattern")
         if tokens not in get_args(Tokens):
             raise InputError(f"its 'tokens' is {str(tokens)[:40]}", where=path, cure="train the model again")
         return cls(tuple(words), tokens)
+
+    @classmethod
+    def read_released(cls, path: Path | str) -> Vocabulary:
+        """Read ``word2idx`` of a released ``*_vocab.json``: the words of its authors' checkpoints.
+
+        Raises:
+            InputError: If the file is missing or is not such a vocabulary (a ``.pkl`` is a program).
+        """
+        content = read_json(path)
+        number = content.get("word2idx") if isinstance(content, dict) else None
+        if not isinstance(number, dict):
+            raise InputError(
+                f"{path} has no word2idx; name a vocabulary as the released codes ship it, such as "
+                "f30k_precomp_vocab.json."
+            )
+        if sorted(number.values(), key=str) != sorted(range(len(number)), key=str):
+            raise InputError(
+                f"{path}: the numbers of word2idx are not 0 to {len(number) - 1}, each once; fetch the file again."
+            )
+        try:
+            return cls(tuple(sorted(number, key=number.__getitem__)), "nltk")
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None

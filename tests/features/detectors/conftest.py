@@ -15,8 +15,7 @@ import pytest
 import torch
 
 from fivesentences.features.detectors.bottom_up import BottomUpAttention, Settings
-from fivesentences.features.detectors.flavours import FLAVOURS
-from fivesentences.features.detectors.network import BottomUpNetwork, Widths
+from fivesentences.features.detectors.network import FLAVOURS, BottomUpNetwork, Widths
 
 
 def drawn(key: str, shape: tuple[int, ...], seed: int, gains: dict[str, float]) -> np.ndarray:

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.features.detectors.anchors import cell_anchors
+from fivesentences.features.detectors import Regions
 from fivesentences.features.detectors.bottom_up import BottomUpAttention, Found, Settings
-from fivesentences.features.detectors.flavours import FLAVOURS
-from fivesentences.features.detectors.network import BottomUpNetwork, pool
+from fivesentences.features.detectors.boxes import cell_anchors
+from fivesentences.features.detectors.network import FLAVOURS, BottomUpNetwork, pool
 from fivesentences.features.detectors.resizing import MEANS, Resized
 from fivesentences.features.detectors.selection import confidence, select_per_class
-from fivesentences.features.regions import Regions
 
 pytestmark = pytest.mark.parity
 

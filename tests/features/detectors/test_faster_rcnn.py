@@ -98,16 +98,6 @@ def test_regions_are_ordered_and_inside_the_image(detector, image):
     assert ours.attributes is None
 
 
-def test_the_size_of_the_photograph_only_scales_boxes(detector, image):
-    # Both are 120 x 166 to the network, made of the same flat tiles.
-    tiles = np.random.default_rng(1).integers(0, 256, (6, 8, 3), dtype=np.uint8)
-    small = Image.fromarray(tiles.repeat(20, 0).repeat(20, 1))
-    large = Image.fromarray(tiles.repeat(40, 0).repeat(40, 1))
-    one, other = detect(small, detector), detect(large, detector)
-    np.testing.assert_allclose(2 * one.boxes, other.boxes, atol=0.5)
-    np.testing.assert_allclose(one.features, other.features, atol=1e-2 * one.features.max())
-
-
 def test_the_source_tells_weights_and_settings_apart(detector, weights):
     assert detector.source["weights_sha256"] == sha256_of(weights)
     assert detector.source["short"] == 120
@@ -137,19 +127,6 @@ def test_weights_of_another_network_are_refused(tmp_path):
     torch.save({"backbone.body.conv1.weight": torch.zeros(64, 3, 7, 7)}, tmp_path / "weights.pth")
     with pytest.raises(InputError, match=r"its 1 tensors are not .* of torchvision's fasterrcnn_resnet50_fpn_v2"):
         FasterRCNN(tmp_path / "weights.pth")
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"short": 0}, "short is 0; it must be at least 1"),
-        ({"least": 40}, "least is 40 and most 36"),
-        ({"thresholds": ()}, "thresholds are empty"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, sentence):
-    with pytest.raises(InputError, match=sentence):
-        FasterRCNNSettings(**settings)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (300, 2), (2, 300)])

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torchvision.ops import roi_pool
 
 from fivesentences.corpus import decode
 from fivesentences.errors import InputError
-from fivesentences.features.detectors import anchors, boxes, resizing
+from fivesentences.features.detectors import boxes, resizing
 from fivesentences.features.detectors.selection import confidence, select_class_agnostic, select_per_class
 
 RULES = {"opencv": "caffe", "torch": "d2_float", "pillow": "airsplay_pil_uint8"}
@@ -33,10 +32,10 @@ def tensor(values: np.ndarray, dtype: torch.dtype | None = None) -> torch.Tensor
 def test_anchors(pieces):
     height, width = (int(side) for side in pieces["anchors/grid_hw"])
     for flavour in ("d2", "caffe"):
-        table = anchors.cell_anchors(flavour)
+        table = boxes.cell_anchors(flavour)
         np.testing.assert_allclose(table, pieces[f"anchors/{flavour}/table"], rtol=0, atol=1e-12)
         stored = pieces.get(f"anchors/{flavour}/table_float32", pieces[f"anchors/{flavour}/table"])
-        np.testing.assert_array_equal(anchors.grid(stored, height, width), pieces[f"anchors/{flavour}/grid"])
+        np.testing.assert_array_equal(boxes.grid(stored, height, width), pieces[f"anchors/{flavour}/grid"])
 
 
 @pytest.mark.parity
@@ -91,14 +90,6 @@ def test_suppression(dtype, pieces):
 
 
 @pytest.mark.parity
-def test_pooling_of_the_installed_torchvision(pieces):
-    maps, rois = tensor(pieces["roipool/map"])[None], tensor(pieces["roipool/rois"])
-    for size in (14, 3):
-        ours = roi_pool(maps, [rois], output_size=size, spatial_scale=1 / anchors.STRIDE)
-        np.testing.assert_array_equal(ours, pieces[f"roipool/out{size}"])
-
-
-@pytest.mark.parity
 def test_the_original_rule_on_hand_made_scores(pieces):
     names = [key.removesuffix("/scores") for key in pieces if key.startswith("select/") and key.endswith("/scores")]
     assert names
@@ -147,13 +138,6 @@ def test_decoded_files_are_opencvs_but_for_transparency_and_rounding(pieces):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=rounding, err_msg=name)
 
 
-def test_a_map_by_hand_is_pooled_to_its_largest_values():
-    maps = torch.arange(16.0).reshape(1, 1, 4, 4)
-    # 16 pixels per cell: corners at 0 and 47 round to cells 0 and 3, so that 2 x 2 bins cover 2 x 2 cells each.
-    pooled = roi_pool(maps, [torch.tensor([[0.0, 0.0, 47.0, 47.0]])], output_size=2, spatial_scale=1 / 16)
-    np.testing.assert_array_equal(pooled[0, 0], [[5, 7], [13, 15]])
-
-
 def test_the_rule_of_the_conversions_raises_its_threshold_until_enough_stay():
     # Overlaps of the first box with the others: 0.9, 0.6, 0.35, 0.
     found = np.array([[0, 0, 10, 10], [0, 0, 9, 10], [0, 0, 6, 10], [0, 0, 3.5, 10], [20, 0, 30, 10]], np.float32)
@@ -172,15 +156,6 @@ def test_an_image_of_the_right_size_is_only_centred(rule):
     resized = resizing.resize(pixels, rule, 30, 50)
     np.testing.assert_allclose(resized.pixels, (pixels - resizing.MEANS).transpose(2, 0, 1), atol=1e-5)
     assert resized.scale_xy == (1.0, 1.0)
-
-
-def test_antialiasing_tells_the_rules_apart():
-    stripes = np.zeros((64, 64, 3), np.uint8)
-    stripes[:, ::4] = 255  # every fourth column: a quarter of the light
-    means = {rule: (resizing.resize(stripes, rule, 16, 16).pixels[0] + resizing.MEANS[0]) for rule in RULES}
-    assert means["pillow"].std() < 20  # every pixel sees its neighbours
-    for rule in ("opencv", "torch"):  # positions between columns 1 and 2 of four, which are black
-        np.testing.assert_allclose(means[rule], 0, atol=1e-3)
 
 
 def test_what_is_no_image_is_refused():

@@ -177,6 +177,7 @@ def test_what_holds_no_weights_is_refused(tmp_path):
         ([1, 2], "holds no weights"),
         ({}, "holds no weights"),
         ({"model": {"a": np.zeros(2, np.float32), "b": "text"}}, "holds 'b', which is no tensor"),
+        ({"a": np.array([{}], object)}, "refused, and nothing in it was run .holds an array of object"),
     ):
         path.write_bytes(pickle.dumps(content))
         with pytest.raises(InputError, match=sentence):

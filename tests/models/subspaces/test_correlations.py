@@ -15,7 +15,7 @@ from fivesentences.features.document_inputs import Inputs
 from fivesentences.metrics.category import category_map
 from fivesentences.models.subspaces.closed_forms import fit_closed_form
 from fivesentences.models.subspaces.projection import Projector
-from fivesentences.models.subspaces.specs import AnyMethod, DeepCCA
+from fivesentences.models.subspaces.specs import AnyMethod
 
 METHOD = TypeAdapter(AnyMethod)
 CORRELATIONS: list[dict[str, Any]] = [{"method": "cca"}, {"method": "kcca"}, {"method": "pls"}, {"method": "cfa"}]
@@ -111,14 +111,6 @@ def test_kcca_finds_what_no_linear_map_does() -> None:
     assert linear < 0.3 and kernel > 0.95
 
 
-def test_kcca_of_some_documents_is_near_that_of_all(train: Inputs, test: Inputs) -> None:
-    all_, some, other = (
-        mean_map(fitted(train, "kcca", documents=n, dimensions=3, seed=seed), test)
-        for n, seed in ((4000, 0), (120, 0), (120, 1))
-    )
-    assert abs(all_ - some) < 0.1 and some != other
-
-
 def test_pls_is_scikit_learns(train: Inputs, test: Inputs) -> None:
     theirs = PLSCanonical(3, max_iter=2000).fit(train.images.astype(float), train.texts.astype(float))
     wanted = theirs.transform(test.images.astype(float), test.texts.astype(float))
@@ -188,13 +180,6 @@ def test_without_a_ridge_cca_of_many_features_keeps_few_components() -> None:
     assert correlations(images, texts).min() > 0.999
 
 
-def test_dimensions_end_where_the_data_do(train: Inputs) -> None:
-    for settings in CORRELATIONS:
-        images, texts = projected(fitted(train, **settings, dimensions=500), train)
-        assert images.shape == texts.shape and images.shape[1] < 241
-    assert projected(fitted(train, "cca", dimensions=500), train)[0].shape[1] == 8
-
-
 @pytest.mark.parametrize("settings", CORRELATIONS, ids=str)
 def test_documents_that_are_all_equal_are_refused(train: Inputs, settings: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"texts of all 240 training documents are equal"):
@@ -208,8 +193,3 @@ def test_random_ranking_is_by_chance_and_by_seed(train: Inputs, test: Inputs) ->
     assert (one[0] == again[0]).all() and (one[0] != other[0]).any() and (one[0] != one[1]).any()
     shares = np.bincount(test.categories) / len(test)
     assert abs(np.mean([mean_map(fitted(train, "random", seed=s), test) for s in range(20)]) - (shares**2).sum()) < 0.03
-
-
-def test_a_method_with_epochs_is_not_a_closed_form(train: Inputs) -> None:
-    with pytest.raises(TypeError, match="DCCA has epochs"):
-        fit_closed_form(DeepCCA(method="dcca"), train, 0)

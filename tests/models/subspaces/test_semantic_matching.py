@@ -76,12 +76,6 @@ def test_categories_of_one_document_can_be_learnt(train: Inputs, test: Inputs, c
         np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
 
 
-def test_scm_of_equal_images_is_refused(train: Inputs, test: Inputs) -> None:
-    equal = Inputs(np.zeros_like(train.images), train.texts, train.categories)
-    with pytest.raises(InputError, match="nothing correlates"):
-        posteriors(equal, test, after_cca=True)
-
-
 def test_one_category_is_refused(train: Inputs, test: Inputs) -> None:
     with pytest.raises(InputError, match="needs two"):
         posteriors(Inputs(train.images, train.texts, np.zeros_like(train.categories)), test)

@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivesentences.config import Scale, read
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims
-from fivesentences.paper.claims.writing import counts_of, in_short, read_claims, words_for, write_claims
+from fivesentences.paper.claims.writing import counted, counts_of, read_claims, words_for, write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.studies import plan_of
 from fivesentences.plan.pages import PageRules
-from fivesentences.plan.plan import Plan
-from fivesentences.plan.runs import RunSpec
+from fivesentences.plan.plan import Plan, plan_of
+from fivesentences.study.runs import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
 
 CONFIG = Path(__file__).parents[3] / "config"
@@ -237,10 +237,11 @@ def test_every_claim_is_in_every_file(written):
 
 def test_verdicts_are_counted(written):
     _, found, stem = written
-    counts = counts_of(found)
+    claims = read_claims(stem.with_suffix(".json"))["claims"]
+    counts = counts_of(claims)
     assert sum(counts.values()) == len(found) and counts["holds"] > 3 and counts["not testable"] > 10
-    short = in_short(read_claims(stem.with_suffix(".json")))
-    assert short.startswith(f"{len(found)} claims of the papers: {counts['holds']} hold, ")
+    short = counted(claims)
+    assert short.startswith(f"{counts['holds']} hold, ")
     assert all(f"{count} {words_for(verdict, count)}" in short for verdict, count in counts.items() if count)
 
 

@@ -9,25 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from fivesentences.config import Scale, check, extended
 from fivesentences.corpus import Corpus
-from fivesentences.documents import read_yaml
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
-from fivesentences.evaluation.training_histories import COLUMNS, write_histories
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
-from fivesentences.paper.manifest import settings_of
-from fivesentences.paper.site.examples import read_examples, write_examples
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
-from fivesentences.paper.site.provenance import write_provenance
-from fivesentences.paper.site.runs_page import write_runs_page
+from fivesentences.paper.site.pictures import read_examples, write_examples
+from fivesentences.paper.site.runs import write_runs_page
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.shown_runs import kinds_of, read_recorded_runs
 from fivesentences.paper.site.study import write_study_page
 from fivesentences.plan.pages import PageRules
 from fivesentences.storage import write_json
@@ -36,22 +29,7 @@ from made_up_claims import is_sam, numbers_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-DIGEST = "0123456789abcdef" * 4
 BUILT = os.environ.get("FIVESENTENCES_SITE")
-
-
-def epochs_of(plan, scale) -> pd.DataFrame:
-    """Losses that fall and scores that rise; dev is scored after every second epoch and the last, which is kept."""
-    frames = []
-    for name in plan.trained_at(scale):
-        spec = plan.all_runs[name]
-        epoch = np.arange(1, spec.training.epochs + 1)
-        scored = (epoch % 2 == 0) | (epoch == epoch[-1])
-        frame = pd.DataFrame({"epoch": epoch, "learning_rate": 0.01, "loss": 3.0 / epoch + spec.seed})
-        frame["dev_Rsum"] = np.where(scored, 100 + 10.0 * epoch, np.nan)
-        frame["best"] = (epoch == epoch[-1]).astype(int)
-        frames.append(frame.assign(run=name, device="cpu x86_64", torch="2.15.0"))
-    return pd.concat(frames, ignore_index=True)[list(COLUMNS)]
 
 
 def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -65,63 +43,21 @@ def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[d
 
 
 @pytest.fixture(scope="session")
-def recorded_files(everything, results_of_runs) -> dict[str, Any]:
-    """The files that the page of runs is made from, and a manifest's times of the first training job."""
-    plan, scale = everything.plan, everything.plan.scale.scale
+def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
+    """The files that the page of runs is made from."""
+    plan = everything.plan
     for name, exhibit in plan.exhibits.items():
         if exhibit.reads.startswith("subspace"):
             everything.numbers(name)
-    files = PageRules(plan).show_runs(scale).inputs
-    (tidy,), (histories,) = files["tidy"], files["histories"]
-    runs = {**plan.runs, **plan.ensembles}
-    write_tidy(results_of_runs(runs.values()), tidy)
-    write_histories(epochs_of(plan, scale), histories)
-    first = next(iter(plan.jobs.values()))
-    manifest = {"trained": {"train": {first.name: {"seconds": 30.0 * len(first.runs), "memory_mb": 700.0}}}}
-    named = {name: files[name] for name in ("tidy", "histories", "subspaces", "subspace_histories")}
-    return {**named, "manifest": manifest}
+    files = PageRules(plan).show_runs(plan.scale.scale).inputs
+    write_tidy(results_of_runs({**plan.runs, **plan.ensembles}.values()), files["tidy"][0])
+    return files
 
 
 @pytest.fixture(scope="session")
 def site(everything) -> Site:
     """The site of the tiny scale."""
     return Site.of(PageRules(everything.plan).site(everything.plan.scale.scale))
-
-
-@pytest.fixture(scope="session")
-def config() -> Path:
-    """The folder of the repository's configuration."""
-    return Path(__file__).parents[3] / "config"
-
-
-@pytest.fixture(scope="session")
-def printed(config) -> Scale:
-    """The scale with the papers' own settings."""
-    file = config / "paper.yaml"
-    return check(Scale, extended(read_yaml(file), file), str(file))
-
-
-@pytest.fixture(scope="session")
-def manifest(everything) -> dict[str, Any]:
-    """A made-up manifest of the tiny scale; not to be changed."""
-    plan = everything.plan
-    return {
-        "git": {"revision": "ab" * 20, "changed": ["config/demo.yaml"]},
-        "versions": {"fivesentences": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
-        "hardware": {"processor": "Made-up CPU", "cores": 2, "memory_gb": 24, "gpu": None, "system": "Linux"},
-        "seeds": {"scenes/vsepp/hardest": [0, 1, 2], "scenes/cvse/hardest": [0]},
-        "settings": settings_of(plan.scale),
-        "inputs": {str(plan.places.data / "flickr8k/Flickr8k_text.zip"): DIGEST, "config/studies/own.yaml": None},
-        "made": {"results/corpus/scenes.parquet": DIGEST[::-1]},
-        "weights": {},
-        "numbers": {"results/evaluation/<b>tiny</b>.parquet": "f" * 64},
-        "phi": {"results/semantics/scenes/test/cider.npy": {"tokenisation": "whitespace", "shape": [1000, 200]}},
-        "seconds": {
-            "train": {"jobs": 2, "seconds": 7560.0, "memory_mb": 812.4},
-            "evaluate": {"jobs": 1, "seconds": 3.0},
-        },
-        "trained": {"train": {"scenes/vsepp/1": {"seconds": 7000.0, "memory_mb": 812.4}}},
-    }
 
 
 @pytest.fixture(scope="session")
@@ -135,20 +71,16 @@ def site_folder(everything, everything_written, studies, scale, planned, make_sc
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
     write_claims(found, plan.scale, site, folder / "claims" / "claims")
-    claims = read_claims(folder / "claims" / "claims.json")
+    claims = read_claims(folder / "claims" / "claims.json")["claims"]
     for name, study in studies.items():
         if study.made_at(scale):
-            write_study_page(site, scale, name, study, folder, claims["claims"])
+            write_study_page(site, scale, name, study, folder, claims)
     corpus: Corpus = everything.corpus
     photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
     write_examples(corpus, photographs, folder / "examples" / "scenes.json")
     pictures = [read_examples(folder / "examples" / "scenes.json")]
-    recorded = read_recorded_runs(**request.getfixturevalue("recorded_files"))
-    write_runs_page(site, kinds_of(planned(scale), "tiny", recorded), recorded, "cider", folder)
-    manifest, printed = request.getfixturevalue("manifest"), request.getfixturevalue("printed")
-    for name, content in {"manifest": manifest, "headline": {}, "settings": manifest["settings"]}.items():
-        write_json(folder / f"{name}.json", content)
-    write_provenance(site, planned(scale), "tiny", manifest, printed, folder)
+    write_runs_page(site, **request.getfixturevalue("files_of_runs"), folder=folder)
+    write_json(folder / "manifest.json", {})
     gallery = planned(scale).gallery("tiny")
     assert gallery is not None
     queries = tmp_path_factory.mktemp("queries") / "found.json"

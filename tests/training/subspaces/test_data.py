@@ -6,10 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from fivesentences.losses.scheduled_margin import different_category, distances, feature_limits, feature_term
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
+from fivesentences.losses.scheduled_margin import (
+    ScheduledMarginSpec,
+    different_category,
+    distances,
+    feature_limits,
+    feature_term,
+)
 from fivesentences.training.subspaces import data
-from fivesentences.training.subspaces.data import TrainingDocuments, training_documents
+from fivesentences.training.subspaces.data import TrainingDocuments
 
 NORMS = ["max", "max_cross", "minmax", "modality_max", "modality_minmax"]
 
@@ -30,17 +35,10 @@ def test_feature_terms_are_those_of_all_distances(make_inputs, monkeypatch, norm
     expected = by_definition(documents, norm, rows)
     torch.testing.assert_close(first, expected, rtol=0, atol=2e-6)
     torch.testing.assert_close(second, expected, rtol=0, atol=2e-6)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("kept", [0, 1000])
-def test_the_scope_of_a_batch_reads_only_the_batch(make_inputs, norm, kept):
-    documents = TrainingDocuments(make_inputs(40), 3, kept)
-    rows = torch.tensor([3, 17, 4, 39, 22])
-    first, _ = documents.batch_term(rows, ScheduledMarginSpec(feature_norm=norm, feature_scope="batch"))
+    of_batch, _ = documents.batch_term(rows, ScheduledMarginSpec(feature_norm=norm, feature_scope="batch"))
     image, text = distances(documents.images[rows]), distances(documents.texts[rows])
     limits = feature_limits(image, text, norm, different_category(documents.categories[rows]))
-    torch.testing.assert_close(first, feature_term(image, text, limits), rtol=0, atol=2e-6)
+    torch.testing.assert_close(of_batch, feature_term(image, text, limits), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("kept", [0, 1000])
@@ -62,10 +60,3 @@ def test_mean_terms_are_means_over_pairs(make_inputs, monkeypatch):
         for n in range(3):
             pairs = whole[documents.categories == a][:, documents.categories == n]
             assert ours[a, n].item() == pytest.approx(pairs.mean().item(), abs=1e-5)
-
-
-def test_runs_of_the_same_inputs_share_their_distances(make_inputs):
-    inputs, others = make_inputs(12), make_inputs(12, seed=1)
-    first = training_documents(inputs, 3)
-    assert training_documents(inputs, 3) is first
-    assert training_documents(others, 3) is not first

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
 import subprocess
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fivesentences.config import check
+from fivesentences.config.reading import check
 from fivesentences.corpus.divisions import read_division, write_division
 from fivesentences.corpus.documents import Division, Documents, write_documents
-from fivesentences.errors import InputErrors, Stopped
-from fivesentences.plan.subspace_runs import PlacedRun, SubspaceRun
-from fivesentences.training.finished import RECORD
-from fivesentences.training.subspaces import data
-from fivesentences.training.subspaces import runs as runs_module
-from fivesentences.training.subspaces.runs import outputs_of_run, train_subspaces
+from fivesentences.errors import InputErrors
+from fivesentences.study.runs import PlacedRun, SubspaceRun
+from fivesentences.training.fingerprint import RECORD
+from fivesentences.training.subspaces import run as runs_module
+from fivesentences.training.subspaces.run import outputs_of_run, train_subspaces
 from kill import killed_after
 
 METHODS = {
@@ -33,8 +29,8 @@ METHODS = {
 ALONE = """
 import json, sys
 from pathlib import Path
-from fivesentences.plan.subspace_runs import PlacedRun
-from fivesentences.training.subspaces.runs import train_subspaces
+from fivesentences.study.runs import PlacedRun
+from fivesentences.training.subspaces.run import train_subspaces
 given, documents, image, text = json.loads(sys.argv[1])
 train_subspaces([PlacedRun.of(given)], documents=Path(documents), image=Path(image), text=Path(text))
 """
@@ -117,40 +113,14 @@ def test_a_runs_folder_holds_what_the_evaluation_reads(files, place):
     assert {one.dtype for one in vectors.values()} == {np.dtype(np.float32)}
     with np.load(random.folder / "vectors.npz") as file:
         assert set(file) == {"last_image", "last_text"}
+    test = read_division(scheduled.division, runs_module.read_documents(files["documents"])).test
+    assert len(test) == 20
     history = rows_of(scheduled.folder / "history.csv")
     assert [row["epoch"] for row in history] == ["1", "2", "3", "4", "5"]
     assert [row["validation_map"] != "" for row in history] == [False, True, False, True, True]
     assert rows_of(random.folder / "history.csv") == []
     assert rows_of(scheduled.folder / "category_margins.csv")[0]["anchor"] == "animals"
     assert not (fixed.folder / "category_margins.csv").exists()
-
-
-def test_rows_of_the_vectors_are_the_test_documents_in_order(files, place, monkeypatch):
-    class Same:
-        def __call__(self, images, texts):
-            return images, texts
-
-    monkeypatch.setattr(runs_module, "fit", lambda *_, **__: runs_module.Fit({"last": Same()}))
-    placed = place("random")
-    placed = PlacedRun(placed.run.model_copy(update={"image": "as_stored"}), placed.folder, placed.division)
-    train_subspaces([placed], **files)
-    test = read_division(placed.division, runs_module.read_documents(files["documents"])).test
-    with np.load(placed.folder / "vectors.npz") as vectors:
-        np.testing.assert_array_equal(vectors["last_image"], np.load(files["image"])[test])
-        np.testing.assert_array_equal(vectors["last_text"], np.load(files["text"])[test])
-
-
-def test_a_job_notes_every_output_also_of_runs_finished_before(files, place, tmp_path, fitted):
-    runs = [place("scheduled"), place("fixed")]
-    noted = []
-    for name, some in (("all.json", runs), ("again.json", runs[::-1])):
-        train_subspaces(some, **files, record=tmp_path / name)
-        noted.append((tmp_path / name).read_bytes())
-    assert noted[0] == noted[1] and len(fitted) == 2
-    hashes = {
-        placed.run.name: {name: sha256(data).hexdigest() for name, data in bytes_of(placed).items()} for placed in runs
-    }
-    assert json.loads(noted[0]) == {"runs": hashes}
 
 
 def test_a_run_is_trained_again_when_anything_it_was_made_from_changes(files, place, fitted):
@@ -165,10 +135,6 @@ def test_a_run_is_trained_again_when_anything_it_was_made_from_changes(files, pl
     (placed.folder / "vectors.npz").write_bytes(b"damaged")
     train_subspaces([placed], **files)
     assert len(fitted) == 3
-    division = placed.division.read_text().splitlines()
-    placed.division.write_text("\n".join([division[0], *division[:0:-1]]) + "\n")  # the same documents in other lines
-    train_subspaces([placed], **files)
-    assert len(fitted) == 4
 
 
 def test_a_kill_while_outputs_are_replaced_leaves_no_finished_run(files, place, fitted):
@@ -184,19 +150,6 @@ def test_a_kill_while_outputs_are_replaced_leaves_no_finished_run(files, place, 
     assert fitted[before:] == [runs[1].run.method.folder]
 
 
-def test_runs_of_the_same_documents_share_inputs_and_distances(files, place, monkeypatch):
-    made = []
-
-    class Counted(data.TrainingDocuments):
-        def __init__(self, *arguments):
-            made.append(arguments)
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(data, "TrainingDocuments", Counted)
-    train_subspaces([place(name, seed) for seed in (0, 1) for name in ("scheduled", "fixed")], **files)
-    assert len(made) == 2
-
-
 def test_a_run_that_fails_does_not_stop_the_others(files, place, tmp_path, capsys):
     broken, whole = place("fixed"), place("scheduled")
     missing = PlacedRun(broken.run, broken.folder, tmp_path / "nowhere.csv")
@@ -205,21 +158,3 @@ def test_a_run_that_fails_does_not_stop_the_others(files, place, tmp_path, capsy
     assert (whole.folder / RECORD).is_file()
     assert not (tmp_path / "record.json").exists()
     assert "run 1 of 2 failed" in capsys.readouterr().err
-
-
-def test_a_signal_ends_the_work_after_the_run_under_way(files, place, tmp_path, monkeypatch, fitted):
-    runs, original = [place("random"), place("fixed")], runs_module.finish
-
-    def finish(*arguments):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return original(*arguments)
-
-    with (
-        monkeypatch.context() as patch,
-        pytest.raises(Stopped, match="SIGTERM: 1 of 2 runs are finished; run the same"),
-    ):
-        patch.setattr(runs_module, "finish", finish)
-        train_subspaces(runs, **files, record=tmp_path / "record.json")
-    assert fitted == [runs[0].run.method.folder] and not (tmp_path / "record.json").exists()
-    train_subspaces(runs, **files, record=tmp_path / "record.json")
-    assert fitted == [run.run.method.folder for run in runs]

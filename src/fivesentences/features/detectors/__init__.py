@@ -1,9 +1,8 @@
 """Detectors: images to regions with features, boxes, classes and attributes.
 
-Nothing here imports torch; ``bottom_up``, ``faster_rcnn`` and ``described_boxes`` do.
+Nothing here imports torch; ``bottom_up`` and ``faster_rcnn`` do.
 """
 
-from fivesentences.features.detectors.detector import Detector, detect
-from fivesentences.features.detectors.vocabulary import read_vocabulary
+from fivesentences.features.detectors.detector import Detector, Regions, detect, read_vocabulary
 
-__all__ = ["Detector", "detect", "read_vocabulary"]
+__all__ = ["Detector", "Regions", "detect", "read_vocabulary"]

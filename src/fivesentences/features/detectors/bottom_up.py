@@ -16,14 +16,20 @@ from torch import Tensor
 
 from fivesentences.config.types import ResizeRule, SelectionRule
 from fivesentences.errors import InputError
-from fivesentences.features.detectors import anchors, boxes
-from fivesentences.features.detectors.flavours import Flavour, flavour_named
-from fivesentences.features.detectors.network import BottomUpNetwork, Proposals, Recognised, Widths
+from fivesentences.features.detectors import boxes
+from fivesentences.features.detectors.detector import Regions
+from fivesentences.features.detectors.network import (
+    BottomUpNetwork,
+    Flavour,
+    Proposals,
+    Recognised,
+    Widths,
+    flavour_named,
+)
 from fivesentences.features.detectors.resizing import Resized, resize
 from fivesentences.features.detectors.selection import FLOOR, select_class_agnostic, select_per_class
 from fivesentences.features.detectors.weights import fill
 from fivesentences.features.exactness import exact
-from fivesentences.features.regions import Regions
 from fivesentences.storage import sha256_of
 
 # Overlaps that the rules allow: the original one; and the list of AIRSPLAY's script for COCO.
@@ -66,22 +72,6 @@ class Settings:
     thresholds: tuple[float, ...] = ()
     floor: float = FLOOR
     chunk: int = 50
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            InputError: If a number is out of range or the rule is unknown.
-        """
-        if self.selection not in THRESHOLDS:
-            raise InputError(f"selection is '{self.selection}'; it must be {' or '.join(THRESHOLDS)}.")
-        for name in ("short", "long", "candidates", "proposals", "least", "most", "chunk"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        if self.least > self.most:
-            raise InputError(f"least is {self.least} and most {self.most}; at least cannot exceed at most.")
-        if self.selection == "per_class" and len(self.thresholds) > 1:
-            raise InputError(f"thresholds are {list(self.thresholds)}; per_class has one.")
 
 
 class Found(NamedTuple):
@@ -142,7 +132,7 @@ class BottomUpAttention:
         self.dim, self.most = 8 * network.widths.out, settings.most
         self.class_count, self.attribute_count = network.widths.classes, network.widths.attributes
         rules: dict[str, Any] = {key: value for key, value in asdict(settings).items() if key != "chunk"}
-        known = anchors.cell_anchors(self.flavour.name)
+        known = boxes.cell_anchors(self.flavour.name)
         table = network.proposal_generator.anchor_generator.cell_anchors.table()
         self.source: dict[str, Any] = {
             "extractor": "bottom_up_attention",

@@ -1,16 +1,29 @@
-"""Arithmetic of boxes x1, y1, x2, y2 in the two conventions: ending on the last pixel (inclusive), or behind it."""
+"""Arithmetic of boxes x1, y1, x2, y2 in two conventions, ending on the last pixel (inclusive) or behind it; anchors.
+
+torchvision's generator of anchors is of no use here: it orders shapes otherwise, rounds corners to integers, and takes
+the stride from the size of the map, which gives 15 in place of 16 where pooling rounds up.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torchvision.ops import nms as torchvision_nms
 
+from fivesentences.config.types import FlavourName
+
 LARGEST_GROWTH = math.log(1000 / 16)  # of the logarithm of a side; a larger one would overflow
+STRIDE = 16
+RATIOS = (0.5, 1.0, 2.0)  # height over width
+SIZES = (64.0, 128.0, 256.0, 512.0)  # d2: square root of the area
+SCALES = (4, 8, 16, 32)  # Caffe: times a base of 16 pixels
+BASE = 16
 
 
 def decode(
@@ -46,7 +59,7 @@ def decode(
 
 
 def clip(boxes: Tensor, height: float, width: float, inclusive: bool = False) -> Tensor:
-    """Boxes ``[..., 4]`` cut at the border of an image: 0 to its width, or to its last pixel if inclusive."""
+    """Cut boxes ``[..., 4]`` at the border of an image: 0 to its width, or to its last pixel if inclusive."""
     one = 1.0 if inclusive else 0.0
     x = boxes[..., 0::2].clamp(min=0, max=width - one)
     y = boxes[..., 1::2].clamp(min=0, max=height - one)
@@ -54,7 +67,7 @@ def clip(boxes: Tensor, height: float, width: float, inclusive: bool = False) ->
 
 
 def large_enough(boxes: Tensor, smallest: float, inclusive: bool = False, strict: bool | None = None) -> Tensor:
-    """Which boxes ``[n, 4]`` have both sides of a size: ``[n]`` bool.
+    """Return which boxes ``[n, 4]`` have both sides of a size: ``[n]`` bool.
 
     Args:
         boxes: Clipped boxes.
@@ -70,7 +83,7 @@ def large_enough(boxes: Tensor, smallest: float, inclusive: bool = False, strict
 
 
 def nms(boxes: Tensor, scores: Tensor, threshold: float, inclusive: bool = False) -> Tensor:
-    """Greedy non-maximum suppression: indices of the boxes that stay, best score first.
+    """Return the indices of the boxes that stay after greedy non-maximum suppression, best score first.
 
     A box is dropped if its overlap (intersection over union) with a better one is above the threshold; inclusive boxes
     also if it is equal to it, as in the original code.
@@ -82,3 +95,49 @@ def nms(boxes: Tensor, scores: Tensor, threshold: float, inclusive: bool = False
     shifted = boxes + boxes.new_tensor([0.0, 0.0, 1.0, 1.0])
     below = float(np.nextafter(np.float64(least), 0.0))
     return torchvision_nms(shifted, scores, below)  # type: ignore[no-any-return]
+
+
+def cell_anchors(flavour: FlavourName) -> NDArray[np.float64]:
+    """Return the anchors of the cell at the origin: ``[12, 4]``, x1, y1, x2, y2."""
+    return caffe_table(SCALES) if flavour == "caffe" else d2_table(SIZES)
+
+
+def d2_table(sizes: Sequence[float], ratios: Sequence[float] = RATIOS) -> NDArray[np.float64]:
+    """Return anchors centred on the origin, size by size: ``[sizes * ratios, 4]``."""
+    rows = []
+    for size in sizes:
+        for ratio in ratios:
+            width = size / np.sqrt(ratio)
+            rows.append((-width / 2, -ratio * width / 2, width / 2, ratio * width / 2))
+    return np.array(rows, dtype=np.float64)
+
+
+def caffe_table(scales: Sequence[int], ratios: Sequence[float] = RATIOS) -> NDArray[np.float64]:
+    """Return anchors with inclusive corners around (7.5, 7.5), ratio by ratio: ``[ratios * scales, 4]``.
+
+    Sides are rounded at the base of 16 pixels (23 x 12, 16 x 16, 11 x 22) and multiplied afterwards.
+    """
+    centre = (BASE - 1) / 2
+    rows = []
+    for ratio in ratios:
+        width = np.round(np.sqrt(BASE * BASE / ratio))
+        height = np.round(width * ratio)
+        for scale in scales:
+            half_width, half_height = (width * scale - 1) / 2, (height * scale - 1) / 2
+            rows.append((centre - half_width, centre - half_height, centre + half_width, centre + half_height))
+    return np.array(rows, dtype=np.float64)
+
+
+def grid(table: NDArray[Any], height: int, width: int, stride: int = STRIDE) -> NDArray[Any]:
+    """Return the anchors of every cell of a map: ``[height * width * anchors, 4]``, row by row, anchors fastest.
+
+    Args:
+        table: ``[anchors, 4]`` of the cell at the origin.
+        height: Height of the map, in cells.
+        width: Width of the map, in cells.
+        stride: Pixels per cell.
+    """
+    y, x = np.meshgrid(np.arange(height) * stride, np.arange(width) * stride, indexing="ij")
+    shifts = np.stack((x, y, x, y), axis=-1).reshape(-1, 1, 4).astype(table.dtype)
+    every: NDArray[Any] = shifts + table
+    return every.reshape(-1, 4)

@@ -17,10 +17,10 @@ from torchvision.models.detection import FasterRCNN_ResNet50_FPN_V2_Weights, fas
 from torchvision.ops import clip_boxes_to_image, remove_small_boxes
 
 from fivesentences.errors import InputError
+from fivesentences.features.detectors.detector import Regions
 from fivesentences.features.detectors.selection import select_class_agnostic
 from fivesentences.features.detectors.weights import fill
 from fivesentences.features.exactness import exact
-from fivesentences.features.regions import Regions
 from fivesentences.storage import sha256_of
 
 NAME = "fasterrcnn_resnet50_fpn_v2"
@@ -48,20 +48,6 @@ class FasterRCNNSettings:
     least: int = 36
     most: int = 36
     thresholds: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9)
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            InputError: If one is out of range.
-        """
-        for name in ("short", "long", "proposals", "least", "most"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        if self.least > self.most:
-            raise InputError(f"least is {self.least} and most {self.most}; at least cannot exceed at most.")
-        if not self.thresholds:
-            raise InputError("thresholds are empty; give at least one, such as 0.5.")
 
 
 class FasterRCNN:

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fivesentences.documents import check_file, read_bytes
+from fivesentences.documents import check_file
 from fivesentences.errors import InputError
-from fivesentences.features.formats.plain_pickles import plain_pickle
+from fivesentences.features.networks import read_weights
 
 LARGEST = 4 << 30  # bytes; the largest of these networks has a sixteenth
 SHOWN = 3  # names per kind of mistake
@@ -43,11 +43,9 @@ def read_state(path: Path | str) -> dict[str, Tensor]:
     with path.open("rb") as file:
         head = file.read(len(_LEGACY))
     if path.suffix == ".safetensors":
-        from fivesentences.features.networks import read_weights
-
         return read_weights(path)
     of_torch = head.startswith(b"PK") or head == _LEGACY
-    content = _torch_content(path) if of_torch else plain_pickle(read_bytes(path, LARGEST), path)
+    content = _torch_content(path) if of_torch else _pickled_arrays(path)
     if isinstance(content, Mapping) and isinstance(content.get("model"), Mapping):
         content = content["model"]
     state = {str(key): _tensor(value) for key, value in content.items()} if isinstance(content, Mapping) else {}
@@ -102,6 +100,72 @@ def fill(network: nn.Module, path: Path | str, what: str) -> None:
     network.requires_grad_(False).eval()
 
 
+class _Dtype:
+    """Stands for a numpy type while it is unpickled."""
+
+    def __init__(self, text: Any, *_: object):
+        self.value = np.dtype(str(text))
+        if self.value.kind not in "biuf":
+            raise pickle.UnpicklingError(f"holds an array of {self.value}")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.value = self.value.newbyteorder(state[1])
+
+
+class _Array:
+    """Stands for a numpy array while it is unpickled: numpy's own functions believe what a pickle says of memory."""
+
+    def __init__(self, *_: object):
+        self.value: np.ndarray | None = None
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, fortran, data = state
+        self.value = _array(data, kind, shape, "F" if fortran else "C").value
+
+    @classmethod
+    def of(cls, value: np.ndarray) -> _Array:
+        made = cls()
+        made.value = value
+        return made
+
+
+def _array(data: Any, kind: _Dtype, shape: tuple[int, ...] = (), order: Any = "C") -> _Array:
+    raw = data.encode("latin-1") if isinstance(data, str) else bytes(data)  # Python 2 pickled bytes as text
+    return _Array.of(np.frombuffer(raw, kind.value).reshape(shape, order=order))
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a pickle of numpy arrays; nothing that it names is imported or called, but for the stand-ins here."""
+
+    STAND_INS: Mapping[tuple[str, str], Any] = {
+        ("_codecs", "encode"): lambda text, _: text.encode("latin-1"),
+        ("collections", "OrderedDict"): dict,
+        ("numpy", "dtype"): _Dtype,
+        ("numpy", "ndarray"): _Array,
+        ("multiarray", "_reconstruct"): _Array,
+        ("multiarray", "scalar"): lambda kind, data: _array(data, kind),
+        ("numeric", "_frombuffer"): _array,
+    }
+
+    def find_class(self, module: str, name: str) -> Any:
+        short = module.removeprefix("numpy.core.").removeprefix("numpy._core.")
+        if (short, name) not in self.STAND_INS:
+            raise pickle.UnpicklingError(f"asks for {module}.{name}")
+        return self.STAND_INS[short, name]
+
+
+def _pickled_arrays(path: Path) -> Any:
+    with path.open("rb") as file:
+        try:
+            return _Unpickler(file, encoding="latin-1").load()
+        except pickle.UnpicklingError as error:
+            raise InputError(
+                f"this pickle is refused, and nothing in it was run ({str(error)[:80]}).", where=path
+            ) from None
+        except Exception:  # a pickle that was made to break its reader ends it in any way
+            raise InputError("this is not a complete pickle of arrays", where=path, cure="fetch it again") from None
+
+
 def _torch_content(path: Path) -> Any:
     try:
         if zipfile.is_zipfile(path):
@@ -124,8 +188,8 @@ def _torch_content(path: Path) -> Any:
 def _tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
         return value if value.layout == torch.strided and not value.is_quantized else None
-    if isinstance(value, np.ndarray):
-        return torch.from_numpy(value.astype(value.dtype.newbyteorder("="), copy=True))
+    if isinstance(value, _Array) and value.value is not None:
+        return torch.from_numpy(value.value.astype(value.value.dtype.newbyteorder("="), copy=True))
     return None
 
 

@@ -1,29 +1,93 @@
-"""From one format of features to another: image by image, in constant memory, all or nothing."""
+"""The formats by name, and from one to another: image by image, all or nothing."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fivesentences.console import Bar
-from fivesentences.errors import Argument, InputError, InputErrors, did_you_mean
-from fivesentences.features.formats.known import Format, format_for, format_of
-from fivesentences.features.formats.precomp_arrays import once, read_ids
-from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, check_ids
-from fivesentences.features.identity import OF_IMAGES
+from fivesentences.documents import check_file
+from fivesentences.errors import Argument, InputError, did_you_mean
+from fivesentences.features.files import all_files, images_beside
+from fivesentences.features.formats.precomp import (
+    SUFFIX,
+    PrecompArray,
+    ids_beside,
+    padded,
+    read_ids,
+    writing_precomp,
+)
+from fivesentences.features.formats.record import FACTS, RECOGNISED, ImageFeatures, Outline, Source, Writer, check_ids
+from fivesentences.features.formats.table import Table, writing_table
+from fivesentences.features.formats.tsv import Tsv, writing_tsv
+from fivesentences.features.unfinished import OF_IMAGES
 from fivesentences.storage import check_outputs, check_writable, remove_partial, sha256_of
 
 Storage = Literal["as_stored", "float16", "float32"]
 MOST_REPEATED = 1000
-_PIECE = 1 << 20  # bytes
+HDF5 = (".h5", ".hdf5")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of features.
+
+    Attributes:
+        read: Opens a file.
+        write: Opens a file for writing: path, outline, where the features come from, rows per image.
+        suffixes: Endings of its files.
+        files: All files that writing it may create.
+        holds: The facts of ``record.FACTS`` that it can hold.
+        needs: Facts that it cannot do without; it then holds float32 regions alone.
+        repeats: Whether it can hold every image's row several times.
+    """
+
+    read: Callable[[Path], Source]
+    write: Callable[[Path, Outline, Mapping[str, Any], int], AbstractContextManager[Writer]]
+    suffixes: tuple[str, ...]
+    files: Callable[[Path], list[Path]]
+    holds: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    repeats: bool = False
+
+
+def _precomp(suffixes: tuple[str, ...]) -> Format:
+    return Format(
+        PrecompArray,
+        lambda out, outline, source, repeat: writing_precomp(out, outline, repeat),
+        suffixes,
+        lambda path: [path, ids_beside(path)],
+        repeats=True,
+    )
+
+
+FORMATS = {
+    "table": Format(
+        Table,
+        lambda out, outline, source, repeat: writing_table(out, outline, source),
+        (".npy",),
+        all_files,
+        holds=frozenset(FACTS),
+    ),
+    "precomp": _precomp((".npy",)),
+    "tsv": Format(
+        Tsv,
+        lambda out, outline, source, repeat: writing_tsv(out),
+        (".tsv",),
+        lambda path: [path],
+        holds=frozenset({"boxes", "sizes", "counts"}),
+        needs=frozenset({"boxes", "sizes"}),
+    ),
+    "daa": _precomp(HDF5),
+}
 
 
 @dataclass(frozen=True)
@@ -31,16 +95,28 @@ class Conversion:
     """What was converted.
 
     Attributes:
-        outline: Of the images that were written.
-        read: The format of each source.
+        outline: The outline of the images that were written.
         written: The format of the result.
         dropped: What was left out, as asked.
     """
 
     outline: Outline
-    read: tuple[str, ...]
     written: str
     dropped: tuple[str, ...]
+
+
+def open_features(path: Path, name: str | None = None) -> Source:
+    """Open features in any format for reading.
+
+    Args:
+        path: The file.
+        name: The format, if its name does not tell it.
+
+    Raises:
+        InputError: If there is no such format, or the file is not recognised or damaged.
+    """
+    check_file(path)
+    return FORMATS[_name_of(path, name)].read(path)
 
 
 def convert(
@@ -56,14 +132,14 @@ def convert(
 ) -> Conversion:
     """Convert features from one format into another, or join several files of one kind.
 
-    Nothing is lost silently: what the new format cannot hold must be named in ``drop``. Memory holds one image (and the
-    ids and numbers of regions of all). The result appears when all of it is written.
+    Nothing is lost silently: what the new format cannot hold must be named in ``drop``. Memory holds the features of
+    one image (and the ids, boxes and scores of all). The result appears when all of it is written.
 
     Args:
-        sources: Files or folders; several are joined in this order, and no image may be in two.
+        sources: Files; several are joined in this order, and no image may be in two.
         out: What to write.
-        source_format: Of the sources, one of ``known.FORMATS``; default what names and contents tell.
-        target_format: Of the result, likewise.
+        source_format: The format of the sources, one of ``FORMATS``; default what their names tell.
+        target_format: The format of the result, likewise.
         drop: Facts of ``record.FACTS`` to leave out; "counts" means that images with fewer regions get rows of zeros.
         ids: A file with ids of images, one per line: these images alone, in this order. An id may stand several times
             in a row, as in precomp folders.
@@ -76,30 +152,49 @@ def convert(
     Raises:
         InputError: If a source is damaged, the new format cannot hold it or needs more, or a file cannot be written.
     """
-    _check_arguments(sources, out, drop, repeat, storage)
+    _check_arguments(sources, drop, repeat, storage)
     with ExitStack() as stack:
-        opened, read = [], []
-        for path in sources:
-            found = format_of(path, source_format)
-            opened.append(stack.enter_context(found.read(path)))
-            read.append(_exact_name(found, opened[-1]))
+        opened = [stack.enter_context(open_features(path, source_format)) for path in sources]
+        read = [_name_of(path, source_format) for path in sources]
         whole = _Joined(opened)
         rows = np.arange(len(whole.outline)) if ids is None else _chosen(whole.outline, ids)
-        outline = _with(whole.outline.chosen(rows), drop, storage)
-        target = format_for(out, outline, target_format)
-        dropped = tuple(fact for fact in FACTS if fact in drop and fact in whole.outline.chosen(rows).known)
-        _check_fits(outline, target, out, repeat, drop)
-        _check_paths(target, opened, out, ids)
-        origin = _origin(opened, read, dropped, storage) if target.notes_source else {}
-        remove_partial(*target.files(out))
+        found = whole.outline.chosen(rows)
+        outline = _with(found, drop, storage)
+        name = _name_of(out, target_format)
+        target = FORMATS[name]
+        dropped = tuple(fact for fact in FACTS if fact in drop and fact in found.known)
+        _check_fits(outline, name, out, repeat, drop)
+        check_writable(out)
+        files = target.files(out)
+        check_outputs({path.name: path for path in files}, [*(one for source in opened for one in source.files()), ids])
+        origin = _origin(opened, read, dropped, storage) if name == "table" else {}
+        remove_partial(*files)
         with (
             target.write(out, outline, origin, repeat) as writer,
-            Bar(f"{' and '.join(dict.fromkeys(read))} to {target.name}", len(rows)) as bar,
+            Bar(f"{' and '.join(dict.fromkeys(read))} to {name}", len(rows)) as bar,
         ):
-            for record in _records(whole, rows, frozenset(drop), outline):
+            for record in _records(whole, rows, drop, outline):
                 writer.add(record)
                 bar.advance()
-    return Conversion(outline, tuple(read), target.name, dropped)
+    return Conversion(outline, name, dropped)
+
+
+def _name_of(path: Path, name: str | None) -> str:
+    """Return the format of a file by its name, or the one that was asked for if the file may be called so."""
+    if name is not None:
+        if name not in FORMATS:
+            raise InputError(
+                f"'{name}' is no format of features",
+                cure=did_you_mean(name, FORMATS) or f"give one of {', '.join(FORMATS)}",
+            )
+        return name
+    if re.fullmatch(r".*\.tsv(\.\d+)?", path.name, re.IGNORECASE):
+        return "tsv"
+    if path.suffix == ".npy":
+        return "precomp" if path.stem.endswith(SUFFIX) and not images_beside(path).exists() else "table"
+    if path.suffix in HDF5:
+        return "daa"
+    raise InputError("the name does not tell its format", where=path, cure=f"give one of {', '.join(FORMATS)}")
 
 
 class _Joined:
@@ -110,16 +205,13 @@ class _Joined:
         self._ends = np.cumsum([len(source.outline) for source in sources])
         first = sources[0].outline
         for source in sources[1:]:
-            other = source.outline
-            if (first.dim, first.dtype, first.facts, first.counts is None) != (
-                *(other.dim, other.dtype, other.facts, other.counts is None),
-            ):
+            if _said(source.outline) != _said(first):
                 raise InputError(
-                    f"it holds {_said(other)}, but {sources[0].path} {_said(first)}",
+                    f"it holds {_said(source.outline)}, but {sources[0].path} {_said(first)}",
                     where=source.path,
                     cure="files that are joined must hold the same",
                 )
-            if _kind_of(source.origin()) != _kind_of(sources[0].origin()):
+            if _extractor_of(source.origin()) != _extractor_of(sources[0].origin()):
                 raise InputError(
                     f"its features come from another source than those of {sources[0].path} (see .source.json)",
                     where=source.path,
@@ -134,14 +226,14 @@ class _Joined:
         self.outline = first
 
     def read(self, row: int) -> ImageFeatures:
-        """One image, by its number among all."""
+        """Read one image, by its number among all."""
         number = int(np.searchsorted(self._ends, row, side="right"))
         source = self._sources[number]
         return source.read(row - int(self._ends[number]) + len(source.outline))
 
 
-def _kind_of(origin: dict[str, Any] | None) -> Any:
-    """What must be equal in the origins of features that are joined: all but images and files on the way."""
+def _extractor_of(origin: dict[str, Any] | None) -> Any:
+    """Return what must be equal in the origins of features that are joined: all but images and files on the way."""
     while isinstance(origin, dict) and "converted_from" in origin:
         files = origin["converted_from"]
         origin = files[0].get("source") if isinstance(files, list) and files and isinstance(files[0], dict) else None
@@ -154,35 +246,21 @@ def _said(outline: Outline) -> str:
     return f"{kind} of {outline.dim} numbers ({outline.dtype}) with {facts or 'nothing else'}"
 
 
-def _check_arguments(sources: Sequence[Path], out: Path, drop: Collection[str], repeat: int, storage: str) -> None:
-    errors = []
+def _check_arguments(sources: Sequence[Path], drop: Collection[str], repeat: int, storage: str) -> None:
     if not sources:
-        errors.append(InputError("there is nothing to convert; name a file or folder and then the result."))
+        raise InputError("there is nothing to convert; name a file and then the result.")
     for fact in drop:
         if fact not in FACTS:
             cure = did_you_mean(fact, FACTS) or f"it may be {', '.join(FACTS)}"
-            errors.append(InputError(f"is '{fact}'", where=Argument("drop"), cure=cure))
+            raise InputError(f"is '{fact}'", where=Argument("drop"), cure=cure)
     if not 1 <= repeat <= MOST_REPEATED:
-        errors.append(InputError(f"is {repeat}; it must be from 1 to {MOST_REPEATED:,}.", where=Argument("repeat")))
-    if storage not in ("as_stored", "float16", "float32"):
-        errors.append(InputError(f"storage is '{storage}'; it must be as_stored, float16 or float32."))
-    if errors:
-        raise InputErrors(errors) if len(errors) > 1 else errors[0]
-
-
-def _exact_name(found: Format, source: Source) -> str:
-    """The name of what was read, where a reader reads two formats."""
-    facts = source.outline.facts
-    if found.name in ("tsv", "lxmert"):
-        return "lxmert" if "scores" in facts else "tsv"
-    if found.name in ("npy", "npz"):
-        return source.files()[0].suffix.removeprefix(".")
-    return found.name
+        raise InputError(f"is {repeat}; it must be from 1 to {MOST_REPEATED:,}.", where=Argument("repeat"))
+    if storage not in get_args(Storage):
+        raise InputError(f"storage is '{storage}'; it must be one of {', '.join(get_args(Storage))}.")
 
 
 def _chosen(outline: Outline, ids: Path) -> NDArray[np.intp]:
-    wanted = once(read_ids(ids))
-    check_ids(wanted, ids)
+    wanted = read_ids(ids)
     row_of = {image_id: row for row, image_id in enumerate(outline.ids)}
     missing = [image_id for image_id in wanted if image_id not in row_of]
     if missing:
@@ -195,7 +273,7 @@ def _chosen(outline: Outline, ids: Path) -> NDArray[np.intp]:
 
 
 def _with(outline: Outline, drop: Collection[str], storage: Storage) -> Outline:
-    """The outline of what will be written."""
+    """Return the outline of what will be written."""
     counts = outline.counts
     if counts is not None and "counts" in drop:
         counts = np.full_like(counts, counts.max())
@@ -203,66 +281,56 @@ def _with(outline: Outline, drop: Collection[str], storage: Storage) -> Outline:
     return replace(outline, counts=counts, dtype=dtype, facts=outline.facts - frozenset(drop))
 
 
-def _check_fits(outline: Outline, target: Format, out: Path, repeat: int, drop: Collection[str]) -> None:
+def _check_fits(outline: Outline, name: str, out: Path, repeat: int, drop: Collection[str]) -> None:
     """Check that nothing would be lost or is missing.
 
     Raises:
         InputError: If so; the sentence says what to do.
     """
-    lost = [fact for fact in FACTS if fact in outline.known - target.holds]
-    if lost:
-        assert outline.counts is not None or lost != ["counts"]
+    target = FORMATS[name]
+    other = "choose another format, such as table"
+    if not out.name.endswith(target.suffixes) or (name == "precomp" and not out.stem.endswith(SUFFIX)):
+        form = f"SPLIT{SUFFIX}.npy" if name == "precomp" else " or ".join(target.suffixes)
+        raise InputError(f"the name of a file in the format {name} ends in {form}.", where=out)
+    if lost := outline.known - target.holds:
         said = "; rows of zeros would fill up images with fewer regions" if "counts" in lost else ""
-        options = ",".join(fact for fact in FACTS if fact in lost or fact in drop)
         raise InputError(
-            f"the format {target.name} cannot hold {_and(lost)}{said}",
+            f"the format {name} cannot hold {_and(lost)}{said}",
             where=out,
-            cure=f"give --drop {options} to leave them out, or choose another format",
+            cure=f"give --drop {','.join(_in_order({*lost, *drop}))} to leave them out, or choose another format",
         )
-    if missing := [fact for fact in FACTS if fact in target.needs - outline.facts]:
+    if missing := target.needs - outline.facts:
+        raise InputError(f"the format {name} needs {_and(missing)}, which these features lack", where=out, cure=other)
+    if target.needs and outline.dtype != np.float32:
         raise InputError(
-            f"the format {target.name} needs {_and(missing)}, which these features lack",
-            where=out,
-            cure="choose another format, such as table",
-        )
-    if outline.counts is None and not target.vectors:
-        raise InputError(
-            f"the format {target.name} holds regions, and these features are one vector per image",
-            where=out,
-            cure="choose another format, such as table",
-        )
-    if target.float32 and outline.dtype != np.float32:
-        raise InputError(
-            f"the format {target.name} holds float32, and these features are {outline.dtype}",
+            f"the format {name} holds float32, and these features are {outline.dtype}",
             where=out,
             cure="give --as float32, which loses nothing",
         )
     if repeat > 1 and not target.repeats:
-        raise InputError(f"the format {target.name} has one entry per image; leave --repeat out.", where=out)
+        raise InputError(f"the format {name} has one entry per image; leave --repeat out.", where=out)
     if "counts" in drop and (of_regions := outline.facts & {"boxes", *RECOGNISED}):
-        options = ",".join(fact for fact in FACTS if fact in of_regions or fact in drop)
         raise InputError(
-            f"rows of zeros have no {_and([fact for fact in FACTS if fact in of_regions], 'or')}",
+            f"rows of zeros have no {_and(of_regions)}",
             where=out,
-            cure=f"give --drop {options}, or keep counts",
+            cure=f"give --drop {','.join(_in_order({*of_regions, *drop}))}, or keep counts",
         )
 
 
-def _and(names: Sequence[str], last: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
+def _in_order(facts: Collection[str]) -> list[str]:
+    return [fact for fact in FACTS if fact in facts]
 
 
-def _check_paths(target: Format, sources: Sequence[Source], out: Path, ids: Path | None) -> None:
-    check_writable(out) if target.suffixes else check_writable(out / "x")
-    read = [file for source in sources for file in source.files()]
-    check_outputs({path.name: path for path in target.files(out)}, [*read, ids])
+def _and(facts: Collection[str]) -> str:
+    *names, last = _in_order(facts)
+    return f"{', '.join(names)} and {last}" if names else last
 
 
 def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[str], storage: str) -> dict[str, Any]:
-    """What our own format says about where the features come from."""
+    """Return what our own format says about where the features come from."""
     files = []
     for source, name in zip(sources, read, strict=True):
-        file: dict[str, Any] = {"file": source.path.name, "format": name, "sha256": _digest(source)}
+        file: dict[str, Any] = {"file": source.path.name, "format": name, "sha256": sha256_of(source.path)}
         if (known := source.origin()) is not None:
             file["source"] = known
         files.append(file)
@@ -274,41 +342,15 @@ def _origin(sources: Sequence[Source], read: Sequence[str], dropped: Sequence[st
     }
 
 
-def _digest(source: Source) -> str:
-    """SHA-256 of the file; of a folder, of the names of its files and their SHA-256."""
-    if source.sha256 is not None:
-        return source.sha256
-    total = hashlib.sha256()
-    if source.path.is_file():
-        with (
-            Bar(f"checksum of {source.path.name}", source.path.stat().st_size) as bar,
-            source.path.open("rb") as stream,
-        ):
-            while piece := stream.read(_PIECE):
-                total.update(piece)
-                bar.advance(len(piece))
-        return total.hexdigest()
-    files = source.files()
-    with Bar(f"checksum of {source.path.name}", len(files)) as bar:
-        for file in files:
-            total.update(f"{file.relative_to(source.path).as_posix()}\0{sha256_of(file)}\n".encode())
-            bar.advance()
-    return total.hexdigest()
-
-
-def _records(whole: _Joined, rows: NDArray[np.intp], drop: frozenset[str], outline: Outline) -> Iterator[ImageFeatures]:
+def _records(
+    whole: _Joined, rows: NDArray[np.intp], drop: Collection[str], outline: Outline
+) -> Iterator[ImageFeatures]:
     for place, row in enumerate(rows):
         record = whole.read(int(row)).without(drop)
-        features = record.features
-        if features.dtype != outline.dtype:
-            with np.errstate(over="ignore"):
-                features = features.astype(outline.dtype)
-            if not np.isfinite(features).all():
-                raise InputError(
-                    f"a feature of image '{record.image_id}' is too large for {outline.dtype}; keep float32."
-                )
-        if outline.counts is not None and len(features) < outline.counts[place]:
-            features = np.concatenate(
-                [features, np.zeros((outline.counts[place] - len(features), outline.dim), features.dtype)]
-            )
+        with np.errstate(over="ignore"):
+            features = record.features.astype(outline.dtype, copy=False)
+        if not np.isfinite(features).all():
+            raise InputError(f"a feature of image '{record.image_id}' is too large for {outline.dtype}; keep float32.")
+        if outline.counts is not None:
+            features = padded(features, (int(outline.counts[place]), outline.dim))
         yield replace(record, features=features)

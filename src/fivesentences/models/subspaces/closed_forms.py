@@ -8,9 +8,7 @@ import numpy as np
 
 from fivesentences.errors import need
 from fivesentences.features.document_inputs import Inputs
-from fivesentences.models.subspaces.correlations import fit_cca, fit_cfa, fit_kcca, fit_pls
 from fivesentences.models.subspaces.projection import Projector, Vectors
-from fivesentences.models.subspaces.semantic_matching import fit_semantic_matching
 from fivesentences.models.subspaces.specs import CCA, CFA, KCCA, PLS, MethodSpec, RandomRanking, SemanticMatching
 
 DIMENSIONS = 10  # of random vectors
@@ -44,14 +42,16 @@ def fit_closed_form(spec: MethodSpec, train: Inputs, seed: int) -> Projector:
         return RandomProjector(seed)
     need("sklearn", "subspaces", spec.title)
     need("cca_zoo", "subspaces", spec.title)
+    from fivesentences.models.subspaces import correlations, semantic_matching  # take seconds, and need the extra
+
     if isinstance(spec, CCA):
-        return fit_cca(spec, train)
+        return correlations.fit_cca(spec, train)
     if isinstance(spec, KCCA):
-        return fit_kcca(spec, train, seed)
+        return correlations.fit_kcca(spec, train, seed)
     if isinstance(spec, PLS):
-        return fit_pls(spec, train)
+        return correlations.fit_pls(spec, train)
     if isinstance(spec, CFA):
-        return fit_cfa(spec, train)
+        return correlations.fit_cfa(spec, train)
     if isinstance(spec, SemanticMatching):
-        return fit_semantic_matching(spec, train, seed)
+        return semantic_matching.fit_semantic_matching(spec, train, seed)
     raise TypeError(f"{spec.title} has epochs; it is trained by fivesentences.training.subspaces.")

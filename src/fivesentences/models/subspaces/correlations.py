@@ -1,4 +1,4 @@
-"""Linear and kernel methods whose subspace follows from covariances: CCA, KCCA, PLS and CFA."""
+"""Linear and kernel methods whose subspace follows from covariances: CCA, KCCA, PLS and CFA (extra ``subspaces``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from cca_zoo.linear import RidgeCCA
 from numpy.typing import NDArray
+from sklearn.cross_decomposition import PLSCanonical
+from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import ConvergenceWarning
 
 from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
@@ -90,8 +94,6 @@ def canonical(
     weighted: bool = False,
 ) -> LinearProjector:
     """CCA of two matrices with a row per document; ``dimensions`` None: as many as there are. See ``fit_cca``."""
-    from cca_zoo.linear import RidgeCCA
-
     images, texts = _view(images, "images"), _view(texts, "texts")
     views = []
     for view in (images, texts):
@@ -153,8 +155,6 @@ class Kernels:
             gamma: Of the kernel; None: ``1 / (dim x mean variance)``.
             components: The most that are kept; those of no variance never are.
         """
-        from sklearn.decomposition import KernelPCA
-
         gamma = gamma or 1.0 / float(view.var(axis=0).sum())
         # The dense solver for any number of components: the other starts from random vectors.
         model = KernelPCA(min(components, len(view) - 1), kernel="rbf", gamma=gamma, eigen_solver="dense")
@@ -193,9 +193,6 @@ def fit_pls(spec: PLS, train: Inputs) -> PLSProjector:
     Raises:
         InputError: If there is one document, or all vectors of a modality are equal.
     """
-    from sklearn.cross_decomposition import PLSCanonical
-    from sklearn.exceptions import ConvergenceWarning
-
     views = _view(train.images, "images"), _view(train.texts, "texts")
     most = min(_principal_axes(_standardised(view), None, ridge=1.0).shape[1] for view in views)
     model = PLSCanonical(min(spec.dimensions, most), max_iter=2000)

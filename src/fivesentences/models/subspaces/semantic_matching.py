@@ -8,6 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.neural_network import MLPClassifier
 
 from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
@@ -115,17 +119,12 @@ def _classifier(spec: SemanticMatching, view: Matrix, categories: NDArray[np.int
 
 
 def _logistic(strength: float | None, view: Matrix, categories: NDArray[np.int64]) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
     strength = strength or _best_strength(view, categories)
     return LogisticRegression(C=strength, max_iter=MOST_STEPS).fit(view, categories)
 
 
 def _best_strength(view: Matrix, categories: NDArray[np.int64]) -> float:
     """The strength whose held-out log loss is lowest; the middle one where a category is too small to be divided."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedKFold, cross_val_score
-
     if np.unique(categories, return_counts=True)[1].min() < FOLDS:
         return STRENGTHS[len(STRENGTHS) // 2]
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)  # files may be ordered by category or by article
@@ -139,9 +138,6 @@ def _best_strength(view: Matrix, categories: NDArray[np.int64]) -> float:
 
 
 def _mlp(view: Matrix, categories: NDArray[np.int64], seed: int) -> Any:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPClassifier
-
     counts = np.unique(categories, return_counts=True)[1]
     # The held-out part is stratified: it needs a document of each category, and leaves one of each. Without it, the
     # training loss decides.

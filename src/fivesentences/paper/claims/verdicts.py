@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fivesentences.plan.claims import Expect
+from fivesentences.study.claims import Expect
 
 Outcome = Literal["holds", "fails", "open"]
 Verdict = Literal["holds", "partly", "does not", "not testable"]

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.documents import read_formatted
-from fivesentences.errors import InputError
-from fivesentences.paper.claims.ledger import Cell, Judged
+from fivesentences.paper.claims.ledger import Judged
 from fivesentences.paper.claims.verdicts import FEWEST_SEEDS, Effect, Verdict
+from fivesentences.paper.site.runs import anchor_of
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.shown_runs import anchor_of
 from fivesentences.paper.text.markdown import escape_markdown, piped
 from fivesentences.paper.text.numbers import number, signed
-from fivesentences.plan.claims import Claim, Printed
 from fivesentences.storage import replacing, write_json
 
 FORMAT = "fivesentences.claims 1"
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-IN_WORDS: dict[Verdict, str] = {
-    "holds": "holds",
-    "partly": "holds partly",
-    "does not": "does not hold",
-    "not testable": "not testable at this scale",
-}
-OF_ONE: dict[Verdict, str] = IN_WORDS | {"not testable": "cannot be tested at this scale"}
-OF_SEVERAL: dict[Verdict, str] = {
-    "holds": "hold",
-    "partly": "hold partly",
-    "does not": "do not hold",
-    "not testable": "cannot be tested at this scale",
+WORDS: dict[Verdict, tuple[str, str]] = {  # of one claim, and of several
+    "holds": ("holds", "hold"),
+    "partly": ("holds partly", "hold partly"),
+    "does not": ("does not hold", "do not hold"),
+    "not testable": ("cannot be tested at this scale", "cannot be tested at this scale"),
 }
 HOW = (
     "A statement holds if it does in every setting that the scale trains, partly if in some, and does not hold if it "
@@ -47,40 +38,38 @@ HOW = (
     "smallest effect that counts, half a percent of the metric's range (3 of 600 points of Rsum).",
     "Verdicts are about this scale: other data, features, sizes and lengths of training than in print.",
 )
+# A claim as it is stored: what `config/claims` says of it, its verdict and its tests.
+Stored = Mapping[str, Any]
 
 
 def write_claims(found: Sequence[Judged], scale: Scale, site: Site, stem: Path) -> None:
     """Write ``stem`` with the suffixes .json, .csv, .md and .html.
 
     Args:
-        found: In the order of the files.
-        scale: At which they were tested.
-        site: Of the scale.
+        found: Judged claims, in the order of the files.
+        scale: Scale at which they were tested.
+        site: Site of the scale.
         stem: Path without a suffix.
     """
-    content = {
-        "format": FORMAT,
-        "scale": scale.scale,
-        "counts": counts_of(found),
-        "how": list(HOW),
-        "claims": [_plain(one) for one in found],
-    }
-    write_json(stem.with_suffix(".json"), content)
+    claims = [_stored(one) for one in found]
+    counts = counts_of(claims)
+    about = {"format": FORMAT, "scale": scale.scale, "counts": counts, "how": list(HOW), "claims": claims}
+    write_json(stem.with_suffix(".json"), about)
     page = site.render(
         "claims.html",
         "claims/claims.html",
         scripts=["alpine"],
-        counts=[(words_for(verdict, count), verdict, count) for verdict, count in counts_of(found).items() if count],
+        counts=[(words_for(verdict, count), verdict, count) for verdict, count in counts.items() if count],
         how=HOW,
-        papers=_by_paper(found),
+        papers=_by_paper(claims),
     )
-    for suffix, text in (("csv", _csv(found)), ("md", _markdown(found, scale)), ("html", page)):
+    for suffix, text in (("csv", _csv(claims)), ("md", _markdown(claims, scale)), ("html", page)):
         with replacing(stem.with_suffix(f".{suffix}")) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
 def read_claims(path: Path) -> dict[str, Any]:
-    """What ``write_claims`` wrote as JSON.
+    """Read what ``write_claims`` wrote as JSON.
 
     Raises:
         InputError: If the file is missing or is not one of these.
@@ -88,209 +77,144 @@ def read_claims(path: Path) -> dict[str, Any]:
     return read_formatted(path, FORMAT, "these are not claims of this version; make them again.")
 
 
-def in_short(content: Mapping[str, Any]) -> str:
-    """How many claims have each verdict, in a sentence; see ``read_claims``."""
-    said = _counted(content["counts"])
-    return f"{len(content['claims'])} claims of the papers: {said}" if said else ""
-
-
-def line_of(claim: Mapping[str, Any]) -> dict[str, Any]:
-    """A claim as it is stored, in the words of a page: its verdict, what is in print, what was found here.
-
-    Raises:
-        InputError: If it is of another version.
-    """
-    try:
-        cells = (Cell(**{**cell, "effect": Effect(**cell["effect"])}) for cell in claim["cells"])
-        of_file = Claim.model_validate({name: claim[name] for name in Claim.model_fields if name in claim})
-        about = {name: claim[name] for name in ("paper", "title", "verdict", "why", "unit", "smallest")}
-        return _line(Judged(claim=of_file, cells=tuple(cells), **about))
-    except (KeyError, TypeError, ValueError):
-        raise InputError("a claim is stored in another version; make the claims again.") from None
-
-
-def counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many of some claims, as they are stored, have each verdict: ``3 hold, 1 does not hold``."""
-    return _counted(Counter(claim["verdict"] for claim in claims))
-
-
-def _counted(counts: Mapping[Verdict, int]) -> str:
-    return ", ".join(
-        f"{counts[verdict]} {words_for(verdict, counts[verdict])}" for verdict in VERDICTS if counts[verdict]
-    )
-
-
-def words_for(verdict: Verdict, count: int) -> str:
-    """A verdict of so many claims: ``holds`` of one, ``hold`` of several."""
-    return OF_ONE[verdict] if count == 1 else OF_SEVERAL[verdict]
-
-
-def counts_of(found: Sequence[Judged]) -> dict[Verdict, int]:
-    """How many claims have each verdict."""
-    counts = Counter(one.verdict for one in found)
+def counts_of(claims: Iterable[Stored]) -> dict[Verdict, int]:
+    """Count the claims of each verdict."""
+    counts = Counter(claim["verdict"] for claim in claims)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def _plain(one: Judged) -> dict[str, Any]:
-    return {
-        "paper": one.paper,
-        "title": one.title,
-        **one.claim.model_dump(mode="json", exclude_defaults=True),
-        "verdict": one.verdict,
-        "why": one.why,
-        "unit": one.unit,
-        "smallest": one.smallest,
-        "cells": [asdict(cell) for cell in one.cells],
-    }
+def counted(claims: Iterable[Stored]) -> str:
+    """Say how many claims have each verdict: ``3 hold, 1 does not hold``."""
+    return ", ".join(f"{count} {words_for(verdict, count)}" for verdict, count in counts_of(claims).items() if count)
 
 
-def _csv(found: Sequence[Judged]) -> str:
+def words_for(verdict: Verdict, count: int) -> str:
+    """Word a verdict of so many claims: ``holds`` of one, ``hold`` of several."""
+    return WORDS[verdict][count != 1]
+
+
+def _stored(one: Judged) -> dict[str, Any]:
+    about = {"paper": one.paper, "title": one.title, **one.claim.model_dump(mode="json", exclude_defaults=True)}
+    about |= {"verdict": one.verdict, "why": one.why, "unit": one.unit, "smallest": one.smallest}
+    return about | {"cells": [asdict(cell) for cell in one.cells]}
+
+
+def _csv(claims: Iterable[Stored]) -> str:
     """One line per cell; a claim without cells has one line."""
     lines = []
-    for one in found:
-        of_claim = {
-            "paper": one.paper,
-            "name": one.claim.name,
-            "claim": one.claim.claim,
-            "where": one.claim.where,
-            "expect": one.claim.test.expect,
-            "printed": "; ".join(f"{size.of}: {size.size:g}" for size in one.claim.printed),
-            "verdict": one.verdict,
-            "why": one.why,
-            "unit": one.unit,
-            "smallest": one.smallest,
-        }
-        for cell in one.cells or (None,):
-            effect = asdict(cell.effect) if cell else dict.fromkeys(Effect.__dataclass_fields__)
-            about = {"cell": cell.label, "outcome": cell.outcome, "link": cell.link} if cell else {}
-            lines.append({**of_claim, "cell": "", "outcome": "", "link": "", **about, **effect})
+    for claim in claims:
+        about = {key: claim[key] for key in ("paper", "name", "claim", "where")}
+        about["expect"] = claim["test"].get("expect", "more")
+        about["printed"] = "; ".join(f"{size['of']}: {size['size']:g}" for size in claim.get("printed", []))
+        about |= {key: claim[key] for key in ("verdict", "why", "unit", "smallest")}
+        nothing = {"label": "", "outcome": "", "link": "", "effect": {one.name: None for one in fields(Effect)}}
+        for cell in claim["cells"] or [nothing]:
+            of_cell = {"cell": cell["label"], "outcome": cell["outcome"], "link": cell["link"]}
+            lines.append({**about, **of_cell, **cell["effect"]})
     frame = pd.DataFrame(lines)
     whole = {column: frame[column].astype("Int64") for column in ("seeds", "queries")}  # not 3.0 where some are missing
     return frame.assign(**whole).to_csv(index=False, lineterminator="\n")
 
 
-def _markdown(found: Sequence[Judged], scale: Scale) -> str:
+def _markdown(claims: Sequence[Stored], scale: Scale) -> str:
     """A line per claim that the scale has runs for, then the others, then how to read it."""
-    lines = [
-        f"### {escape_markdown(scale.title)}: claims of the papers",
-        "",
-        f"{len(found)} statements: {_counted(counts_of(found))}.",
-        "",
-    ]
+    lines = [f"### {escape_markdown(scale.title)}: claims of the papers", ""]
+    lines += [f"{len(claims)} statements: {counted(claims)}.", ""]
     lines += [piped(["claim", "in print", "here", "verdict"]), piped(["---", "---", "---", "---"])]
-    for _, title, of_paper in _by_paper([one for one in found if one.cells]):
+    for _, title, of_paper in _by_paper([one for one in claims if one["cells"]]):
         lines.append(piped([f"**{escape_markdown(title)}**", "", "", ""]))
-        for line in of_paper:
-            cells = (line["claim"], line["printed"], line["here"], line["words"])
-            lines.append(piped(map(escape_markdown, cells)))
-    reasons = dict.fromkeys(one.why for one in found if not one.cells)
-    for why in reasons:
+        lines += [piped(escape_markdown(one[key]) for key in ("claim", "printed", "here", "words")) for one in of_paper]
+    untested = [one for one in claims if not one["cells"]]
+    for why in dict.fromkeys(one["why"] for one in untested):
         lines += ["", f"Without a test here, because {escape_markdown(why)}:", ""]
-        lines += [f"- {escape_markdown(one.claim.claim)}" for one in found if not one.cells and one.why == why]
+        lines += [f"- {escape_markdown(one['claim'])}" for one in untested if one["why"] == why]
     lines += ["", "How to read it:", "", *(f"- {escape_markdown(sentence)}" for sentence in HOW)]
     return "\n".join(lines) + "\n"
 
 
-def _by_paper(found: Sequence[Judged]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def _by_paper(claims: Iterable[Stored]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Name, title and lines of each paper, as texts."""
     papers: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for one in found:
-        papers.setdefault((one.paper, one.title), []).append(_line(one))
+    for claim in claims:
+        papers.setdefault((claim["paper"], claim["title"]), []).append(line_of(claim))
     return [(name, title, lines) for (name, title), lines in papers.items()]
 
 
-def _line(one: Judged) -> dict[str, Any]:
-    why = f" ({one.why})" if one.why else ""
+def line_of(claim: Stored) -> dict[str, Any]:
+    """Word a stored claim for a page: its verdict, what is in print, what was found here."""
+    verdict = "not testable at this scale" if claim["verdict"] == "not testable" else WORDS[claim["verdict"]][0]
+    sizes = claim.get("printed", [])
+    ends = [_size(size) for size in sorted(sizes, key=lambda size: size["size"])]
     return {
-        "name": f"{one.paper}-{one.claim.name}",
-        "claim": one.claim.claim,
-        "where": one.claim.where,
-        "note": one.claim.note,
-        "verdict": one.verdict,
-        "words": IN_WORDS[one.verdict] + why,
-        "printed": _printed(one.claim.printed),
-        "sizes": [f"{size.of}: {_size(size)}" for size in one.claim.printed],
-        "here": _here(one),
-        "power": _power(one),
-        "cells": [_cell(cell, one) for cell in one.cells],
+        "name": f"{claim['paper']}-{claim['name']}",
+        "claim": claim["claim"],
+        "where": claim["where"],
+        "note": claim.get("note", ""),
+        "verdict": claim["verdict"],
+        "words": verdict + (f" ({claim['why']})" if claim["why"] else ""),
+        "printed": _range(ends),
+        "sizes": [f"{size['of']}: {_size(size)}" for size in sizes],
+        "here": _here(claim),
+        "power": _power(claim),
+        "cells": [_cell(cell, claim) for cell in claim["cells"]],
     }
 
 
-def _printed(sizes: Sequence[Printed]) -> str:
-    """The range of sizes in print."""
-    ordered = sorted(sizes, key=lambda size: size.size)
+def _range(ordered: Sequence[str]) -> str:
     if not ordered:
         return ""
-    first, last = _size(ordered[0]), _size(ordered[-1])
-    return first if first == last else f"{first} to {last}"
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
 
 
-def _size(size: Printed) -> str:
-    decimals = 3 if abs(size.size) < 1 and size.metric in ("mAP", "pearson_r") else 1
-    return signed(size.size, decimals) if size.b is not None else number(size.size, decimals)
+def _size(size: Mapping[str, Any]) -> str:
+    decimals = 3 if abs(size["size"]) < 1 and size.get("metric") in ("mAP", "pearson_r") else 1
+    return signed(size["size"], decimals) if "b" in size else number(size["size"], decimals)
 
 
-def _here(one: Judged) -> str:
+def _here(claim: Stored) -> str:
     """One cell as it is; several as the range of their effects and how many hold."""
-    if not one.cells:
-        return ""
-    if len(one.cells) == 1:
-        (cell,) = one.cells
-        return f"{_value(cell.effect, one)} {_interval(cell.effect, one)}".strip()
-    values = sorted(one.cells, key=lambda cell: cell.effect.value)
-    holding, failing = (sum(cell.outcome == outcome for cell in one.cells) for outcome in ("holds", "fails"))
-    said = [f"{count} {word}{'s' * (count == 1)}" for count, word in ((holding, "hold"), (failing, "fail")) if count]
-    left = len(one.cells) - holding - failing
-    said += [f"{left} open"] if left else []
-    ends = f"{_value(values[0].effect, one)} to {_value(values[-1].effect, one)}"
-    return f"{ends} in {len(one.cells)} settings: {', '.join(said)}"
+    cells = [_cell(cell, claim) for cell in sorted(claim["cells"], key=lambda cell: cell["effect"]["value"])]
+    if len(cells) < 2:
+        return "".join(f"{cell['value']} {cell['interval']}".strip() for cell in cells)
+    counts = Counter(cell["outcome"] for cell in cells)
+    words = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("open", "open")}
+    said = ", ".join(
+        f"{counts[outcome]} {word[counts[outcome] != 1]}" for outcome, word in words.items() if counts[outcome]
+    )
+    return f"{cells[0]['value']} to {cells[-1]['value']} in {len(cells)} settings: {said}"
 
 
-def _decimals(one: Judged) -> int:
-    return 3 if one.unit == "fraction" else 1
+def _decimals(claim: Stored) -> int:
+    return 3 if claim["unit"] == "fraction" else 1
 
 
-def _is_level(one: Judged) -> bool:
-    return one.claim.test.kind in ("level", "ranks")
-
-
-def _value(effect: Effect, one: Judged) -> str:
-    show = number if _is_level(one) else signed
-    return show(effect.value, _decimals(one))
-
-
-def _interval(effect: Effect, one: Judged) -> str:
-    if effect.low is None or effect.high is None:
-        return ""
-    show = number if _is_level(one) else signed
-    return f"[{show(effect.low, _decimals(one))}, {show(effect.high, _decimals(one))}]"
-
-
-def _power(one: Judged) -> str:
-    """What would have been seen, where nothing was found."""
-    known = [cell.effect.detectable for cell in one.cells if cell.outcome != "holds"]
+def _power(claim: Stored) -> str:
+    """The effect that would have been seen, where nothing was found."""
+    known = [cell["effect"]["detectable"] for cell in claim["cells"] if cell["outcome"] != "holds"]
     sizes = sorted(size for size in known if size is not None)
     if not sizes:
         return ""
-    ends = [number(size, _decimals(one)) for size in (sizes[0], sizes[-1])]
-    size = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}, by setting,"
+    first, last = (number(size, _decimals(claim)) for size in (sizes[0], sizes[-1]))
+    size = first if first == last else f"{first} to {last}, by setting,"
     return f"An effect of {size} would have been seen with a power of 80%."
 
 
-def _cell(cell: Cell, one: Judged) -> dict[str, Any]:
-    effect, decimals = cell.effect, _decimals(one)
-    seeds = f"{effect.seeds} seed{'s' if effect.seeds != 1 else ''}" if effect.seeds else ""
-    kind = {"judged images": "images", "settings": "settings"}.get(effect.over, "queries")
-    counted = ", ".join(part for part in (seeds, f"{effect.queries:,} {kind}" if effect.queries else "") if part)
+def _cell(cell: Mapping[str, Any], claim: Stored) -> dict[str, Any]:
+    effect, decimals = cell["effect"], _decimals(claim)
+    show = number if claim["test"]["kind"] in ("level", "ranks") else signed
+    interval = "" if effect["low"] is None else f"[{show(effect['low'], decimals)}, {show(effect['high'], decimals)}]"
+    kind = {"judged images": "images", "settings": "settings"}.get(effect["over"], "queries")
+    counts = [f"{effect['seeds']} seed{'s' * (effect['seeds'] != 1)}"] if effect["seeds"] else []
+    counts += [f"{effect['queries']:,} {kind}"] if effect["queries"] else []
     return {
-        "label": cell.label,
-        "link": cell.link,
-        "runs": [f"../runs/index.html#{anchor_of(kind)}" for kind in cell.kinds],
-        "a": number(effect.a, decimals),
-        "b": number(effect.b, decimals),
-        "value": _value(effect, one),
-        "interval": _interval(effect, one),
-        "over": f"{effect.over} ({counted})" if counted else effect.over,
-        "detectable": number(effect.detectable, decimals),
-        "outcome": cell.outcome,
+        "label": cell["label"],
+        "link": cell["link"],
+        "runs": [f"../runs/index.html#{anchor_of(kind)}" for kind in cell["kinds"]],
+        "a": number(effect["a"], decimals),
+        "b": number(effect["b"], decimals),
+        "value": show(effect["value"], decimals),
+        "interval": interval,
+        "over": f"{effect['over']} ({', '.join(counts)})" if counts else effect["over"],
+        "detectable": number(effect["detectable"], decimals),
+        "outcome": cell["outcome"],
     }

@@ -5,20 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config.types import Count, Positive, Share, Strict
-from fivesentences.losses.scheduled_margin_spec import activation
+from fivesentences.losses.scheduled_margin import activation
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import LEGEND_LINE, Look, draw_legend
-from fivesentences.paper.figures.lines import DASHES
-from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.plan.exhibits import Source
+from fivesentences.paper.figures.lines import DASHES, LEGEND_LINE, Look, draw_legend
+from fivesentences.study.exhibits import ActivationFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -30,28 +27,12 @@ EDGE = 0.01  # a schedule that begins or ends further than this from 0 or 1 is n
 LEFT, ABOVE, PANEL, HEIGHT, BELOW, BESIDE = 0.5, 0.14, 4.3, 2.1, 0.46, 0.22
 
 
-class ActivationCurve(Strict):
-    """One schedule."""
-
-    start: Share = Field(description="fₐ: the share of the epochs at which the schedule is half active")
-    steepness: Positive = Field(description="k, per epoch")
-
-
-class ActivationFigure(FigureKind):
-    """The schedule alpha(t) over the epochs, one curve per start and steepness; made from no measured numbers."""
-
-    reads: ClassVar[Source] = "nothing"
-
-    kind: Literal["activation"]
-    epochs: Count = Field(default=50, description="n_e: of the whole training")
-    curves: list[ActivationCurve] = Field(min_length=1, max_length=len(COLOURS))
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Calculate the curves; see ``FigureKind``. A scale without category retrieval has no use for them."""
-        if context.scale.categories is None:
-            return Drawing(pd.DataFrame(columns=COLUMNS), self.notes, None)
-        data = activation_curves([(curve.start, curve.steepness) for curve in self.curves], self.epochs)
-        return Drawing(data, [*_notes(data), *self.notes], functools.partial(_draw, data=data))
+def activation_figure(spec: ActivationFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Calculate the curves. A scale without category retrieval has no use for them."""
+    if context.scale.categories is None:
+        return Drawing(pd.DataFrame(columns=COLUMNS), spec.notes, None)
+    data = activation_curves([(curve.start, curve.steepness) for curve in spec.curves], spec.epochs)
+    return Drawing(data, [*_notes(data), *spec.notes], functools.partial(_draw, data=data))
 
 
 def activation_curves(curves: Sequence[tuple[float, float]], epochs: int) -> pd.DataFrame:

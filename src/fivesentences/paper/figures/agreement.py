@@ -6,16 +6,16 @@ import functools
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import PhiName, References, Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import (
     HATCH,
     HATCHED,
@@ -29,13 +29,12 @@ from fivesentences.paper.figures.canvas import (
     text_at,
 )
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
-from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreements, read_agreements
+from fivesentences.paper.numbers.agreements import Agreements, read_agreements
 from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import REFERENCES, STATISTICS, listed, phi_in_words
 from fivesentences.paper.text.numbers import UNDEFINED, number
 from fivesentences.paper.text.phi_notes import note_on_left_out
-from fivesentences.plan.exhibits import Source
+from fivesentences.study.exhibits import OTHER_IMAGES, AgreementFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -79,105 +78,94 @@ LEGEND = [("■", OTHERS_COLOUR, "captions of other images"), (HATCHED, OWN_COLO
 LEFT, PANEL, GAP, HEIGHT, DOWN, HEADING, KEY = 0.4, 2.05, 0.33, 1.18, 1.92, 0.24, 0.45
 
 
-class AgreementFigure(FigureKind):
-    """The judge's score against phi, one panel per phi and judge."""
+def agreement_figure(spec: AgreementFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations."""
+    scale = context.scale
+    agreements = read_agreements(path.with_suffix(".json") for path in numbers)
+    files = zip(scale.judges, numbers, strict=True)
+    pairs = {str(judge.judge): read_frame(path, "ask the judge again") for judge, path in files}
+    data = bin_pairs(spec, scale, pairs)
+    draw = functools.partial(_draw, spec, context=context, data=data, agreements=agreements)
+    return Drawing(data, _notes(spec, context, agreements), None if data.empty else draw)
 
-    reads: ClassVar[Source] = "judged_pairs"
 
-    kind: Literal["agreement"]
-    phis: list[PhiName] = Field(min_length=1)
-    references: References = "own_left_out"
+def bin_pairs(spec: AgreementFigure, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What is drawn: one line per judge, phi, bin of the judge's score and kind of pair (own or other images).
 
-    def judged(self) -> list[tuple[PhiName, References]]:
-        """Its phi."""
-        return [(phi, self.references) for phi in self.phis]
+    Args:
+        scale: The scale, whose judges are drawn.
+        pairs: Pairs of each judge by name, as ``evaluation.agreement`` writes them.
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Bin the judged pairs, each ``.parquet`` beside the ``.json`` of its correlations; see ``FigureKind``."""
-        scale = context.scale
-        agreements = read_agreements(path.with_suffix(".json") for path in numbers)
-        files = zip(scale.judges, numbers, strict=True)
-        pairs = {str(judge.judge): read_frame(path, "ask the judge again") for judge, path in files}
-        data = self.bin_pairs(scale, pairs)
-        draw = functools.partial(self._draw, context=context, data=data, agreements=agreements)
-        return Drawing(data, self._notes(context, agreements), None if data.empty else draw)
+    Raises:
+        InputError: If a judge's pairs or a phi's column is missing.
+    """
+    lines = []
+    for judge in scale.judges:
+        if judge.judge not in pairs:
+            raise InputError(f"the pairs of the judge '{judge.judge}' are missing; ask the judge again.")
+        frame = pairs[judge.judge]
+        ends, labels, _ = BINS[judge.judge]
+        place = np.minimum(np.searchsorted(ends, frame["human"].to_numpy()), len(labels) - 1)
+        own = frame["own"].to_numpy()
+        for phi in _shown(spec, scale):
+            column = column_of(phi, spec.references)
+            if column not in frame:
+                raise InputError(f"the pairs of the judge '{judge.judge}' have no phi '{column}'; ask the judge again.")
+            values = frame[column].to_numpy()
+            for index, label in enumerate(labels):
+                for kind, of_kind in ((OTHER_IMAGES, ~own), (OWN, own)):
+                    part = values[(place == index) & of_kind & ~np.isnan(values)]
+                    if len(part):
+                        start = (judge.judge, judge.dataset, phi, spec.references, label, kind, len(part))
+                        lines.append((*start, part.mean(), *np.quantile(part, QUANTILES)))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
-    def bin_pairs(self, scale: Scale, pairs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        """What is drawn: one line per judge, phi, bin of the judge's score and kind of pair (own or other images).
 
-        Args:
-            scale: The scale, whose judges are drawn.
-            pairs: Pairs of each judge by name, as ``evaluation.agreement`` writes them.
+def _shown(spec: AgreementFigure, scale: Scale) -> list[str]:
+    return [phi for phi in spec.phis if scale.shows(phi)]
 
-        Raises:
-            InputError: If a judge's pairs or a phi's column is missing.
-        """
-        lines = []
-        for judge in scale.judges:
-            if judge.judge not in pairs:
-                raise InputError(f"the pairs of the judge '{judge.judge}' are missing; ask the judge again.")
-            frame = pairs[judge.judge]
-            ends, labels, _ = BINS[judge.judge]
-            place = np.minimum(np.searchsorted(ends, frame["human"].to_numpy()), len(labels) - 1)
-            own = frame["own"].to_numpy()
-            for phi in self._shown(scale):
-                column = column_of(phi, self.references)
-                if column not in frame:
-                    raise InputError(
-                        f"the pairs of the judge '{judge.judge}' have no phi '{column}'; ask the judge again."
-                    )
-                values = frame[column].to_numpy()
-                for index, label in enumerate(labels):
-                    for kind, of_kind in ((OTHER_IMAGES, ~own), (OWN, own)):
-                        part = values[(place == index) & of_kind & ~np.isnan(values)]
-                        if len(part):
-                            start = (judge.judge, judge.dataset, phi, self.references, label, kind, len(part))
-                            lines.append((*start, part.mean(), *np.quantile(part, QUANTILES)))
-        return pd.DataFrame(lines, columns=COLUMNS)
 
-    def _shown(self, scale: Scale) -> list[str]:
-        return [phi for phi in self.phis if scale.shows(phi)]
+def _notes(spec: AgreementFigure, context: Context, agreements: Agreements) -> list[str]:
+    """Who judged, what is drawn, and what is left out."""
+    scale, phis, notes = context.scale, _shown(spec, context.scale), []
+    if phis and scale.judges:
+        notes = notes_on_judges(context.study, scale, agreements, phis)
+        notes.append(
+            "Boxes: the quartiles of phi, whiskers from 5% to 95%, dots where there are fewer than "
+            f"{FEW} pairs (their median); numbers below a panel count its pairs."
+        )
+        notes.append(
+            f"Above each panel: {listed([STATISTICS[name][0] for name in TITLED])} over all pairs and, after the "
+            f"slash, over pairs of a caption with another image; {REFERENCES[spec.references]}."
+        )
+        notes += notes_on_phi([one for judge in scale.judges for one in agreements.of(judge.judge, phis)])
+    return [*notes, *note_without_judges(scale), *note_on_left_out(spec.phis, scale), *spec.notes]
 
-    def _notes(self, context: Context, agreements: Agreements) -> list[str]:
-        """Who judged, what is drawn, and what is left out."""
-        scale, phis, notes = context.scale, self._shown(context.scale), []
-        if phis and scale.judges:
-            notes = notes_on_judges(context.study, scale, agreements, phis)
-            notes.append(
-                "Boxes: the quartiles of phi, whiskers from 5% to 95%, dots where there are fewer than "
-                f"{FEW} pairs (their median); numbers below a panel count its pairs."
-            )
-            notes.append(
-                f"Above each panel: {listed([STATISTICS[name][0] for name in TITLED])} over all pairs and, after the "
-                f"slash, over pairs of a caption with another image; {REFERENCES[self.references]}."
-            )
-            notes += notes_on_phi([one for judge in scale.judges for one in agreements.of(judge.judge, phis)])
-        return [*notes, *note_without_judges(scale), *note_on_left_out(self.phis, scale), *self.notes]
 
-    def _draw(self, canvas: Canvas, context: Context, data: pd.DataFrame, agreements: Agreements) -> None:
-        """Three panels per line, one judge below the other; the legend stands in the last line if it has room there."""
-        judges, phis = context.scale.judges, self._shown(context.scale)
-        places = [(LEFT + (index % 3) * (PANEL + GAP), HEADING + index // 3 * DOWN) for index in range(len(phis) + 1)]
-        below = len(phis) % 3 == 0
-        block = HEADING + -(-len(phis) // 3) * DOWN + below * KEY
-        canvas.set_size_inches(WIDTH, len(judges) * block)
-        for place, judge in enumerate(judges):
-            top = place * block
-            name = context.study.label_of(judge.judge)
-            text_at(canvas, LEFT, top + 0.04, name, fontsize=9, weight="bold")
-            of_judge = data[data["judge"] == judge.judge]
-            for phi, (left, down) in zip(phis, places, strict=False):
-                panel = panel_at(canvas, left, top + down + 0.3, PANEL, HEIGHT)
-                _draw_boxes(panel, of_judge[of_judge["phi"] == phi], BINS[judge.judge][1])
-                _draw_title(panel, phi, judge.judge, self.references, agreements)
-            left, down = places[-1]
-            legend_at(canvas, left, top + down + (0 if below else 0.5), LEGEND)
-            across = f"Across: {BINS[judge.judge][2]}."
-            if below:
-                left, down = LEFT + PANEL + GAP, down
-            else:
-                across, down = textwrap.fill(across, 32), down + 0.92
-            text_at(canvas, left, top + down, f"{across}\nUpwards: phi.", fontsize=7.5, color=SOFT)
+def _draw(spec: AgreementFigure, canvas: Canvas, context: Context, data: pd.DataFrame, agreements: Agreements) -> None:
+    """Three panels per line, one judge below the other; the legend stands in the last line if it has room there."""
+    judges, phis = context.scale.judges, _shown(spec, context.scale)
+    places = [(LEFT + (index % 3) * (PANEL + GAP), HEADING + index // 3 * DOWN) for index in range(len(phis) + 1)]
+    below = len(phis) % 3 == 0
+    block = HEADING + -(-len(phis) // 3) * DOWN + below * KEY
+    canvas.set_size_inches(WIDTH, len(judges) * block)
+    for place, judge in enumerate(judges):
+        top = place * block
+        name = context.study.label_of(judge.judge)
+        text_at(canvas, LEFT, top + 0.04, name, fontsize=9, weight="bold")
+        of_judge = data[data["judge"] == judge.judge]
+        for phi, (left, down) in zip(phis, places, strict=False):
+            panel = panel_at(canvas, left, top + down + 0.3, PANEL, HEIGHT)
+            _draw_boxes(panel, of_judge[of_judge["phi"] == phi], BINS[judge.judge][1])
+            _draw_title(panel, phi, judge.judge, spec.references, agreements)
+        left, down = places[-1]
+        legend_at(canvas, left, top + down + (0 if below else 0.5), LEGEND)
+        across = f"Across: {BINS[judge.judge][2]}."
+        if below:
+            left, down = LEFT + PANEL + GAP, down
+        else:
+            across, down = textwrap.fill(across, 32), down + 0.92
+        text_at(canvas, left, top + down, f"{across}\nUpwards: phi.", fontsize=7.5, color=SOFT)
 
 
 def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import WIDTH, draw_grid, panel_at, text_at
-from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.numbers.histories import of_run, read_category_margins
 from fivesentences.paper.text.names import unique
-from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspaces import SubspaceRow
+from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
+from fivesentences.study.exhibits import CategoryMarginsFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -33,30 +31,24 @@ SIZE = 6.5  # points of the names inside a panel
 ROOM = 0.17  # share of a panel's height, above and below its lines, for these names
 
 
-class CategoryMarginsFigure(SubspaceRowsFigure):
-    """The mean margin between categories over the epochs: a small panel per category, a line per other category."""
+def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the margins between categories.
 
-    reads: ClassVar[Source] = "subspace_histories"
-
-    kind: Literal["category_margins"]
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the margins between categories; see ``FigureKind``.
-
-        Raises:
-            InputError: If a run recorded none.
-        """
-        made, rows = self.resolved(context)
-        frame = read_category_margins(numbers) if made else pd.DataFrame()
-        parts = [margins_over_seeds(row, frame, _setting(row, context)) for row in made]
-        data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
-        names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
-        notes = [
-            *(_notes(made) if made else []),
-            *notes_on_left_out(rows, context.scale.scale, context.study),
-            *self.notes,
-        ]
-        return Drawing(data, notes, functools.partial(_draw, data=data, names=names) if made else None)
+    Raises:
+        InputError: If a run recorded none.
+    """
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
+    frame = read_category_margins(numbers) if made else pd.DataFrame()
+    parts = [margins_over_seeds(row, frame, _setting(row, context)) for row in made]
+    data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
+    names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
+    notes = [
+        *(_notes(made) if made else []),
+        *notes_on_left_out(rows, context.scale.scale, context.study),
+        *spec.notes,
+    ]
+    return Drawing(data, notes, functools.partial(_draw, data=data, names=names) if made else None)
 
 
 def margins_over_seeds(row: SubspaceRow, frame: pd.DataFrame, setting: str) -> pd.DataFrame:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config.types import Positive
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, GRID, SOFT, WIDTH, panel_at, rule_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.contrast_notes import (
@@ -26,8 +24,8 @@ from fivesentences.paper.text.contrast_notes import (
 from fivesentences.paper.text.names import listed
 from fivesentences.paper.text.numbers import MINUS, number, signed
 from fivesentences.paper.text.run_notes import notes_on_missing
-from fivesentences.plan.contrasts import contrasts_of
-from fivesentences.plan.exhibits import ContrastSpec, RowSpec, Source, Summed, rows_of_contrasts
+from fivesentences.study.exhibits import ForestFigure, Summed
+from fivesentences.study.expand import contrasts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -40,57 +38,36 @@ HEADING, GROUP, LINE, EXTRA, AXIS, BELOW = 0.3, 0.27, 0.26, 0.12, 0.32, 0.065
 SIZE, CHARACTERS = 7.2, 18.5
 
 
-class ForestFigure(FigureKind):
-    """One line per contrast and a panel per metric: the mean difference, its interval, and that of each seed."""
+def forest_figure(spec: ForestFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the differences of its runs."""
+    study, scale = context.study, context.scale
+    contrasts = contrasts_of(spec.contrasts, study, scale)
+    found = measured_contrasts(contrasts, numbers, context.where(spec))
+    groups = {
+        title: [(contrast_in_words(one.contrast, study), one) for one in measured]
+        for title, measured in groups_of(found.of, study).items()
+    }
+    notes = [
+        *notes_on_contrasts(found, spec.measures, study),
+        *_how_to_read(spec, found.of),
+        *notes_on_contrasts_left_out(contrasts, scale.scale, study),
+        *notes_on_missing(study, scale, context.rows(spec)),
+        *spec.notes,
+    ]
+    data = _tidy(groups, spec.measures)
+    draw = functools.partial(_draw, groups=groups, measures=spec.measures, bands=spec.equivalent_within)
+    return Drawing(data, notes, None if data.empty else draw)
 
-    reads: ClassVar[Source] = "contrasts"
 
-    kind: Literal["forest"]
-    contrasts: list[ContrastSpec] = Field(min_length=1)
-    measures: list[Summed] = Field(default=["Rsum", "Nsum"], min_length=1, max_length=3, description="a panel each")
-    equivalent_within: dict[Summed, Positive] = Field(
-        default={}, description="half the width of a grey band around zero, in points of the metric"
-    )
-
-    def row_specs(self) -> list[RowSpec]:
-        """Both sides of its contrasts."""
-        return rows_of_contrasts(self.contrasts)
-
-    def contrast_specs(self) -> list[ContrastSpec]:
-        """Its contrasts."""
-        return self.contrasts
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the differences of its runs; see ``FigureKind``."""
-        study, scale = context.study, context.scale
-        contrasts = contrasts_of(self.contrasts, study, scale)
-        found = measured_contrasts(contrasts, numbers, context.where(self))
-        groups = {
-            title: [(contrast_in_words(one.contrast, study), one) for one in measured]
-            for title, measured in groups_of(found.of, study).items()
-        }
-        notes = [
-            *notes_on_contrasts(found, self.measures, study),
-            *self._how_to_read(found.of),
-            *notes_on_contrasts_left_out(contrasts, scale.scale, study),
-            *notes_on_missing(study, scale, context.rows(self)),
-            *self.notes,
-        ]
-        data = _tidy(groups, self.measures)
-        draw = functools.partial(_draw, groups=groups, measures=self.measures, bands=self.equivalent_within)
-        return Drawing(data, notes, None if data.empty else draw)
-
-    def _how_to_read(self, measured: Sequence[Measured]) -> list[str]:
-        if not measured:
-            return []
-        several = any(len(one.contrast.seeds) > 1 for one in measured)
-        alone = any(len(one.contrast.seeds) == 1 for one in measured)
-        notes = ["Dots: mean difference; lines: 95% interval; small dots below: single seeds."] if several else []
-        notes += ["Open dots: the difference of the only seed."] if alone else []
-        bands = [
-            f"{value:g} {METRICS[name]}" for name, value in self.equivalent_within.items() if name in self.measures
-        ]
-        return [*notes, f"Grey: within ± {listed(bands)} of no difference."] if bands else notes
+def _how_to_read(spec: ForestFigure, measured: Sequence[Measured]) -> list[str]:
+    if not measured:
+        return []
+    several = any(len(one.contrast.seeds) > 1 for one in measured)
+    alone = any(len(one.contrast.seeds) == 1 for one in measured)
+    notes = ["Dots: mean difference; lines: 95% interval; small dots below: single seeds."] if several else []
+    notes += ["Open dots: the difference of the only seed."] if alone else []
+    bands = [f"{value:g} {METRICS[name]}" for name, value in spec.equivalent_within.items() if name in spec.measures]
+    return [*notes, f"Grey: within ± {listed(bands)} of no difference."] if bands else notes
 
 
 Groups = Mapping[str, Sequence[tuple[str, Measured]]]

@@ -5,26 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import Name, PhiName
 from fivesentences.config.scales import LABELS
 from fivesentences.corpus.parquet import read_frame
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.lines import DASHES
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.figures.lines import DASHES, Look, draw_legend, legend_height
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.judge_notes import note_without_judges
 from fivesentences.paper.text.names import phi_in_words
 from fivesentences.paper.text.phi_notes import note_on_left_out
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import FoundPositivesFigure
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -44,40 +41,23 @@ HOW_TO_READ = (
 )
 
 
-class FoundPositivesFigure(FigureKind):
-    """A judge's right pairs among the first n by phi, and by labels where a dataset has them; a panel per judge."""
-
-    reads: ClassVar[Source] = "found_positives"
-
-    kind: Literal["found_positives"]
-    phis: list[PhiName] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="table with the columns found and searched, by judge")
-
-    def matrices(self) -> list[PhiName]:
-        """Those that are shown."""
-        return self.phis
-
-    def published_table(self) -> Name | None:
-        """The paper's points."""
-        return self.published
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the steps of each order; see ``FigureKind``."""
-        shown = {*(phi for phi in self.phis if context.scale.shows(phi)), LABELS}
-        steps = [_steps(read_frame(path, "search for the pairs again", MEASURED), shown) for path in numbers]
-        printed = context.published_rows(self)
-        notes, parts = [], []
-        for one in steps:
-            points = _printed(one, printed)
-            notes += _notes_on(one, points, context.study)
-            parts += [
-                *(_thinned(line) for _, line in one.groupby("order", sort=False)),
-                *([points] if len(points) else []),
-            ]
-        data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
-        notes = [*([HOW_TO_READ] if parts else []), *notes]
-        notes += [*note_without_judges(context.scale), *note_on_left_out(self.phis, context.scale), *self.notes]
-        return Drawing(data, notes, functools.partial(_draw, study=context.study, data=data) if parts else None)
+def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the steps of each order."""
+    shown = {*(phi for phi in spec.phis if context.scale.shows(phi)), LABELS}
+    steps = [_steps(read_frame(path, "search for the pairs again", MEASURED), shown) for path in numbers]
+    printed = context.published_rows(spec)
+    notes, parts = [], []
+    for one in steps:
+        points = _printed(one, printed)
+        notes += _notes_on(one, points, context.study)
+        parts += [
+            *(_thinned(line) for _, line in one.groupby("order", sort=False)),
+            *([points] if len(points) else []),
+        ]
+    data = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
+    notes = [*([HOW_TO_READ] if parts else []), *notes]
+    notes += [*note_without_judges(context.scale), *note_on_left_out(spec.phis, context.scale), *spec.notes]
+    return Drawing(data, notes, functools.partial(_draw, study=context.study, data=data) if parts else None)
 
 
 def _steps(pairs: pd.DataFrame, shown: set[str]) -> pd.DataFrame:

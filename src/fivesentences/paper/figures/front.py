@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
 
-from fivesentences.config import as_list
+from fivesentences.config.metrics import metric_of
 from fivesentences.losses import LossSpec
-from fivesentences.metrics.registry import metric_of
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, GRID, SOFT, WIDTH, panel_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import MARKERS
 from fivesentences.paper.figures.placing import places_beside
-from fivesentences.paper.figures.runs_figure import RunsFigure
-from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.exhibits import AXES, ColumnSpec, RowSpec
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import ColumnSpec, FrontFigure
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import members_of
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -44,86 +41,59 @@ SMALLEST, LARGEST, TEXT = 3.6, 6.6, 7  # points: of marks by weight, of texts
 MARGIN = 0.13  # of a panel, around the points
 
 
-class FrontFigure(RunsFigure):
-    """Two metrics of runs against each other, one mark per loss: the mean over seeds, with their range.
+def front_figure(spec: FrontFigure, context: Context, frame: pd.DataFrame) -> Drawing:
+    """Draw two metrics against each other.
 
-    Losses that share a term with a weight (such as ``soft_rank``) are a family: the term's settings give colour and
-    form, its weight a number and a size. Each model has its panels, one for each y.
+    Raises:
+        InputError: If a run or a value is missing (named).
     """
+    study, scale, rows = context.study, context.scale, context.rows(spec)
+    made = [row for row in rows if row.left_out is None]
+    results = Results(frame)
+    data = _tidy(spec, made, results, context)
+    notes = [*notes_on_data(study, rows, results, "Mean and range")]
+    if not data.empty:
+        notes.append("Stepped line: the Pareto front; no mean lies beyond it, better in both metrics.")
+    if data["weight"].notna().any():
+        notes.append("Numbers beside the marks: the weight of the loss. Lines begin at the loss without it.")
+    notes += [
+        *(notes_on_metrics([spec.x, *spec.y], None, study, scale, made, results) if made else []),
+        *notes_on_inference(unique(row.inference for row in made)),
+        *notes_on_missing(study, scale, rows),
+        *spec.notes,
+    ]
+    signs = {_label(column, context): _sign(column) for column in spec.metrics()}
+    draw = functools.partial(_draw, study=study, data=data, signs=signs)
+    return Drawing(data, notes, None if data.empty else draw)
 
-    kind: Literal["front"]
-    rows: list[RowSpec] = Field(min_length=1, description="they differ in loss (and model, which has its own panels)")
-    x: ColumnSpec
-    y: list[ColumnSpec] = Field(min_length=1, description="one panel each")
 
-    def metrics(self) -> list[ColumnSpec]:
-        """Its metrics."""
-        return [self.x, *self.y]
+def _label(column: ColumnSpec, context: Context) -> str:
+    return column_label(Measure.of_column(column, context.scale.evaluation_phi), context.study)
 
-    def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
-        """As ``drawing``, from the tidy table of results.
 
-        Raises:
-            InputError: If a run or a value is missing (named).
-        """
-        study, scale, rows = context.study, context.scale, context.rows(self)
-        made = [row for row in rows if row.left_out is None]
-        results = Results(frame)
-        data = self._tidy(made, results, context)
-        notes = [*notes_on_data(study, rows, results, "Mean and range")]
-        if not data.empty:
-            notes.append("Stepped line: the Pareto front; no mean lies beyond it, better in both metrics.")
-        if data["weight"].notna().any():
-            notes.append("Numbers beside the marks: the weight of the loss. Lines begin at the loss without it.")
-        notes += [
-            *(notes_on_metrics([self.x, *self.y], None, study, scale, made, results) if made else []),
-            *notes_on_inference(unique(row.inference for row in made)),
-            *notes_on_missing(study, scale, rows),
-            *self.notes,
-        ]
-        signs = {self._label(column, context): _sign(column) for column in self.metrics()}
-        draw = functools.partial(_draw, study=study, data=data, signs=signs)
-        return Drawing(data, notes, None if data.empty else draw)
-
-    @staticmethod
-    def _label(column: ColumnSpec, context: Context) -> str:
-        return column_label(Measure.of_column(column, context.scale.evaluation_phi), context.study)
-
-    def _tidy(self, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
-        """One line per row and y: means over seeds, with the lowest and highest value."""
-        study, scale = context.study, context.scale
-        families, panels = _families({row.loss: row.spec for row in rows if row.spec is not None}), []
-        columns = evaluated_columns(self.y, scale) if evaluated_columns([self.x], scale) else []
-        for role, model in dict.fromkeys((row.role, row.model) for row in rows):
-            for column in columns:
-                lines: list[dict[str, Any]] = []
-                for row in (one for one in rows if (one.role, one.model) == (role, model)):
-                    line = {name: getattr(row, name) for name in ("role", "dataset", "model", "loss", "fraction")}
-                    # A row that leaves its epochs to the scale has runs that know them.
-                    line |= {"label": study.label_of(row.loss), "epochs": members_of(row.runs[0])[0].training.epochs}
-                    line |= families[row.loss] | {"seeds": len(row.runs)}
-                    for axis, shown in (("x", self.x), ("y", column)):
-                        measure = Measure.of_column(shown, scale.evaluation_phi)
-                        values = [results.value(run.name, measure, row.reading) for run in row.runs]
-                        line |= {f"{axis}_metric": self._label(shown, context), axis: float(np.mean(values))}
-                        line |= {f"{axis}_low": min(values), f"{axis}_high": max(values)}
-                    lines.append(line)
-                panel = pd.DataFrame(lines)
-                signs = [_sign(self.x), _sign(column)]
-                panels.append(panel.assign(on_front=undominated(panel[["x", "y"]].to_numpy(dtype=float) * signs)))
-        return pd.concat(panels, ignore_index=True)[COLUMNS] if panels else pd.DataFrame(columns=COLUMNS)
-
-    @model_validator(mode="after")
-    def _rows_differ_in_loss(self) -> FrontFigure:
-        """Refuse what one panel cannot show, and metrics that have no better end."""
-        for axis in AXES:
-            values = {str(value) for row in self.rows for value in as_list(getattr(row, axis))}
-            if axis not in ("model", "loss") and len(values) > 1:
-                raise ValueError(f"rows of a front differ in loss and model only, but these differ in {axis}; name one")
-        for column in self.metrics():
-            if metric_of(column.metric).better == "neither":
-                raise ValueError(f"no value of {column.metric} is better than another, so it has no front")
-        return self
+def _tidy(spec: FrontFigure, rows: Sequence[Row], results: Results, context: Context) -> pd.DataFrame:
+    """One line per row and y: means over seeds, with the lowest and highest value."""
+    study, scale = context.study, context.scale
+    families, panels = _families({row.loss: row.spec for row in rows if row.spec is not None}), []
+    columns = evaluated_columns(spec.y, scale) if evaluated_columns([spec.x], scale) else []
+    for role, model in dict.fromkeys((row.role, row.model) for row in rows):
+        for column in columns:
+            lines: list[dict[str, Any]] = []
+            for row in (one for one in rows if (one.role, one.model) == (role, model)):
+                line = {name: getattr(row, name) for name in ("role", "dataset", "model", "loss", "fraction")}
+                # A row that leaves its epochs to the scale has runs that know them.
+                line |= {"label": study.label_of(row.loss), "epochs": members_of(row.runs[0])[0].training.epochs}
+                line |= families[row.loss] | {"seeds": len(row.runs)}
+                for axis, shown in (("x", spec.x), ("y", column)):
+                    measure = Measure.of_column(shown, scale.evaluation_phi)
+                    values = [results.value(run.name, measure, row.reading) for run in row.runs]
+                    line |= {f"{axis}_metric": _label(shown, context), axis: float(np.mean(values))}
+                    line |= {f"{axis}_low": min(values), f"{axis}_high": max(values)}
+                lines.append(line)
+            panel = pd.DataFrame(lines)
+            signs = [_sign(spec.x), _sign(column)]
+            panels.append(panel.assign(on_front=undominated(panel[["x", "y"]].to_numpy(dtype=float) * signs)))
+    return pd.concat(panels, ignore_index=True)[COLUMNS] if panels else pd.DataFrame(columns=COLUMNS)
 
 
 def undominated(points: np.ndarray) -> np.ndarray:

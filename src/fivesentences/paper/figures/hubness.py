@@ -5,27 +5,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from fivesentences.errors import InputError
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
-from fivesentences.paper.figures.lines import DASHES, MARKERS
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.figures.lines import DASHES, MARKERS, Look, draw_legend, legend_height
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import Part, labels_of_settings
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, INFERENCES, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.exhibits import RowSpec, Source
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import HubnessFigure
+from fivesentences.study.expand import Row
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -48,29 +46,16 @@ HOW_TO_READ = [
 ]
 
 
-class HubnessFigure(FigureKind):
-    """How often items are the nearest of a query: one panel per loss and one line per inference method."""
-
-    reads: ClassVar[Source] = "runs"
-    takes_encoders: ClassVar[bool] = True
-
-    kind: Literal["hubness"]
-    rows: list[RowSpec] = Field(min_length=1)
-
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows."""
-        return self.rows
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the hubs from the metrics of its runs; see ``FigureKind``."""
-        study, scale, rows = context.study, context.scale, context.rows(self)
-        evaluated = read_evaluations(numbers)
-        data = _tidy(rows, {one["run"]: one for one in evaluated})
-        notes = notes_on_data(study, rows, Results(tidy_of(evaluated, scale.scale)))
-        if not data.empty:
-            notes += [*HOW_TO_READ, *notes_on_inference(unique(data["inference"]))]
-        notes += [*notes_on_missing(study, scale, rows), *self.notes]
-        return Drawing(data, notes, None if data.empty else functools.partial(_draw, study=study, data=data))
+def hubness_figure(spec: HubnessFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the hubs from the metrics of its runs."""
+    study, scale, rows = context.study, context.scale, context.rows(spec)
+    evaluated = read_evaluations(numbers)
+    data = _tidy(rows, {one["run"]: one for one in evaluated})
+    notes = notes_on_data(study, rows, Results(tidy_of(evaluated, scale.scale)))
+    if not data.empty:
+        notes += [*HOW_TO_READ, *notes_on_inference(unique(data["inference"]))]
+    notes += [*notes_on_missing(study, scale, rows), *spec.notes]
+    return Drawing(data, notes, None if data.empty else functools.partial(_draw, study=study, data=data))
 
 
 def _tidy(rows: Sequence[Row], contents: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

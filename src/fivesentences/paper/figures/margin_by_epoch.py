@@ -6,22 +6,20 @@ import functools
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fivesentences.models.subspaces.specs import TripletNetwork
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid, panel_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look
-from fivesentences.paper.figures.lines import DASHES, LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure, note_on_seeds
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.figures.lines import DASHES, LineEnd, Look, draw_labels, widest_label
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.text.names import unique
-from fivesentences.paper.text.subspace_notes import notes_on_left_out, place_of
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspaces import SubspaceRow
+from fivesentences.paper.text.subspace_notes import note_on_seeds, notes_on_left_out, place_of
+from fivesentences.study.exhibits import MarginByEpochFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -38,42 +36,39 @@ LEFT, ABOVE, HEIGHT, BELOW, BESIDE, TEXT_LINE, APART = 0.5, 0.3, 2.1, 0.5, 0.2, 
 WRAPPED = 30
 
 
-class MarginByEpochFigure(SubspaceRowsFigure):
-    """The mean margin of all triplets of each epoch, one line per method, and the schedule that it follows."""
+def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect what was recorded of every epoch.
 
-    reads: ClassVar[Source] = "subspace_histories"
+    Raises:
+        InputError: If a run has no triplets.
+    """
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
+    data = _tidy(spec, made, context, numbers)
+    notes = [
+        *(_notes(made, data) if made else []),
+        *notes_on_left_out(rows, context.scale.scale, context.study),
+        *spec.notes,
+    ]
+    return Drawing(data, notes, functools.partial(_draw, data=data) if made else None)
 
-    kind: Literal["margin_by_epoch"]
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect what was recorded of every epoch; see ``FigureKind``.
-
-        Raises:
-            InputError: If a run has no triplets.
-        """
-        made, rows = self.resolved(context)
-        data = self._tidy(made, context, numbers)
-        notes = [
-            *(_notes(made, data) if made else []),
-            *notes_on_left_out(rows, context.scale.scale, context.study),
-            *self.notes,
-        ]
-        return Drawing(data, notes, functools.partial(_draw, data=data) if made else None)
-
-    def _tidy(self, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]) -> pd.DataFrame:
-        """One line per method, quantity and epoch: over seeds the mean, the lowest and the highest value."""
-        parts = [pd.DataFrame(columns=COLUMNS)] if not made else []
-        histories = read_histories(numbers) if made else pd.DataFrame()
-        schedules: set[tuple[str, str]] = set()
-        for row in _each_once(made):
-            runs = pd.concat([of_run(histories, run.name) for run in row.runs])
-            where = place_of(row, context.study)
-            parts.append(_over_seeds(runs, "mean_margin").assign(setting=where, line=row.label, what=MARGIN))
-            schedule = _schedule(row)
-            if schedule is not None and (where, schedule) not in schedules:
-                schedules.add((where, schedule))
-                parts.append(_over_seeds(runs, "alpha").assign(setting=where, line=schedule, what=ALPHA))
-        return pd.concat(parts, ignore_index=True)[COLUMNS]
+def _tidy(
+    spec: MarginByEpochFigure, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]
+) -> pd.DataFrame:
+    """One line per method, quantity and epoch: over seeds the mean, the lowest and the highest value."""
+    parts = [pd.DataFrame(columns=COLUMNS)] if not made else []
+    histories = read_histories(numbers) if made else pd.DataFrame()
+    schedules: set[tuple[str, str]] = set()
+    for row in _each_once(made):
+        runs = pd.concat([of_run(histories, run.name) for run in row.runs])
+        where = place_of(row, context.study)
+        parts.append(_over_seeds(runs, "mean_margin").assign(setting=where, line=row.label, what=MARGIN))
+        schedule = _schedule(row)
+        if schedule is not None and (where, schedule) not in schedules:
+            schedules.add((where, schedule))
+            parts.append(_over_seeds(runs, "alpha").assign(setting=where, line=schedule, what=ALPHA))
+    return pd.concat(parts, ignore_index=True)[COLUMNS]
 
 
 def _each_once(made: Sequence[SubspaceRow]) -> list[SubspaceRow]:

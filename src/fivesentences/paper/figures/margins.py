@@ -6,14 +6,13 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import Fraction, Name
 from fivesentences.evaluation.margins import CAP
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import (
     COLOURS,
     OTHERS_COLOUR,
@@ -25,12 +24,10 @@ from fivesentences.paper.figures.canvas import (
     text_at,
 )
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend
-from fivesentences.paper.figures.lines import DASHES
-from fivesentences.paper.kinds import Context, FigureKind
+from fivesentences.paper.figures.lines import DASHES, Look, draw_legend
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, read_all_margins
 from fivesentences.paper.text.labels import label_of, loss_in_words
-from fivesentences.plan.exhibits import Source
+from fivesentences.study.exhibits import MarginsFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -42,50 +39,33 @@ POSITIVES = f"{OWN_COLOUR}a0"  # lighter, so that grey print tells it from the n
 LOOKS = tuple(Look(COLOURS[colour], dashes) for colour, dashes in zip((5, 2, 4, 3, 0, 1, 6), DASHES, strict=True))
 
 
-class MarginsFigure(FigureKind):
-    """Histograms of adaptive margins, and what their variance is made of, by dataset and fraction."""
+def margins_figure(spec: MarginsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect what was measured of the scale's datasets."""
+    blocks = list(_blocks(spec, context, read_all_margins(numbers)))
+    lines = [line for block in blocks for line in block.tidy()]
+    notes = [*(_notes() if blocks else []), *spec.notes]
+    draw = functools.partial(_draw, context=context, spec=spec, blocks=blocks)
+    return Drawing(pd.DataFrame(lines, columns=COLUMNS), notes, draw if blocks else None)
 
-    reads: ClassVar[Source] = "margins"
 
-    kind: Literal["margins"]
-    fractions: list[Fraction] = Field(min_length=1, description="of the training captions of every dataset")
-    losses: list[Name] = Field(
-        min_length=1,
-        max_length=len(LOOKS),
-        description="of the study, with adaptive margins and random negatives: their margins",
-    )
-    shares: list[Name] = Field(default=[], description="likewise: what the variance is made of; none: of `losses`")
-
-    def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
-        """Every fraction with every loss."""
-        return [(fraction, loss) for fraction in self.fractions for loss in [*self.losses, *self.shares]]
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect what was measured of the scale's datasets; see ``FigureKind``."""
-        blocks = list(self.blocks(context, read_all_margins(numbers)))
-        lines = [line for block in blocks for line in block.tidy()]
-        notes = [*(_notes() if blocks else []), *self.notes]
-        draw = functools.partial(_draw, context=context, spec=self, blocks=blocks)
-        return Drawing(pd.DataFrame(lines, columns=COLUMNS), notes, draw if blocks else None)
-
-    def blocks(self, context: Context, found: Sequence[Margins]) -> Iterator[Block]:
-        """Those in which anything is shown."""
-        for margins in found:
-            for fraction in self.fractions:
-                block = Block(
-                    margins.dataset,
-                    fraction,
-                    *(
-                        {
-                            loss: numbers
-                            for of_set, loss in made_at(context.study, context.scale, [fraction], losses)
-                            if (numbers := margins.of_captions(of_set, context.study.losses[loss])) is not None
-                        }
-                        for losses in (self.losses, self.shares or self.losses)
-                    ),
-                )
-                if block.margins or block.shares:
-                    yield block
+def _blocks(spec: MarginsFigure, context: Context, found: Sequence[Margins]) -> Iterator[Block]:
+    """Those in which anything is shown."""
+    for margins in found:
+        for fraction in spec.fractions:
+            block = Block(
+                margins.dataset,
+                fraction,
+                *(
+                    {
+                        loss: numbers
+                        for of_set, loss in made_at(context.study, context.scale, [fraction], losses)
+                        if (numbers := margins.of_captions(of_set, context.study.losses[loss])) is not None
+                    }
+                    for losses in (spec.losses, spec.shares or spec.losses)
+                ),
+            )
+            if block.margins or block.shares:
+                yield block
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,22 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import check
-from fivesentences.evaluation import read_evaluations, tidy_of
+from fivesentences.config.reading import check
+from fivesentences.evaluation.tidy import read_evaluations, tidy_of
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
-from fivesentences.plan.exhibits import ColumnSpec, Source
-from fivesentences.plan.runs import RunSpec
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import ColumnSpec, MetricAgreementFigure
+from fivesentences.study.runs import RunSpec
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -37,90 +36,80 @@ BOTH_NAN = (float("nan"), float("nan"))
 LABELS, CELL, GAP, TOP = 1.62, 0.34, 0.3, 0.55  # inches
 
 
-class MetricAgreementFigure(FigureKind):
-    """Whether metrics rank the runs of a scale alike; a metric without direction is the mean of both."""
+def metric_agreement_figure(spec: MetricAgreementFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the values of every run."""
+    evaluated = read_evaluations(numbers)
+    runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
+    data = _tidy(spec, context, runs, Results(tidy_of(evaluated, context.scale.scale)))
+    draw = functools.partial(_draw, study=context.study, data=data)
+    return Drawing(data, [*_how_to_read(spec, context, data), *spec.notes], None if data.empty else draw)
 
-    reads: ClassVar[Source] = "every_run"
 
-    kind: Literal["metric_agreement"]
-    columns: list[ColumnSpec] = Field(min_length=2)
+def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunSpec], results: Results) -> pd.DataFrame:
+    """One line per pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
 
-    def metrics(self) -> list[ColumnSpec]:
-        """The metrics that are compared."""
-        return self.columns
+    ``spearman`` and ``kendall_b`` are over single runs. ``settings`` (all that a run consists of but its seed) are
+    ranked by their mean over seeds: of ``pairs`` of them, ``swapped`` have one order by the first metric and the
+    opposite one by the second. On lines where ``first`` and ``second`` are the same metric the correlations are
+    those of its values at one seed with its values at another, over settings, mean over pairs of seeds: how far a
+    metric agrees with itself when training is repeated. All are NaN where a metric is constant or there are fewer
+    than 5 runs.
+    """
+    labels = all(results.gallery(name).labels for name in runs)
+    measures = {
+        _label(column, context): Measure.of_column(column, context.scale.evaluation_phi)
+        for column in evaluated_columns(spec.columns, context.scale)
+        if labels or column.metric != "PMRP"
+    }
+    lines: list[tuple[Any, ...]] = []
+    for group, of_group in _groups(runs.values()).items():
+        values = pd.DataFrame(
+            {
+                label: [results.over_directions(run.name, measure) for run in of_group]
+                for label, measure in measures.items()
+            }
+        )
+        setting = [run.model_copy(update={"seed": 0}).name for run in of_group]
+        by_setting = values.groupby(setting, sort=False).mean()
+        by_seed = values.assign(setting=setting, seed=[run.seed for run in of_group])
+        for first, second in itertools.combinations_with_replacement(measures, 2):
+            if first == second:
+                spearman, kendall = _between_seeds(by_seed.pivot(index="setting", columns="seed", values=first))
+                pairs = swapped = 0
+            else:
+                spearman, kendall = _correlations(values[first], values[second])
+                pairs, swapped = _swapped(by_setting[first].to_numpy(), by_setting[second].to_numpy())
+            start = (*group, first, second, len(of_group))
+            lines.append((*start, spearman, kendall, len(by_setting), pairs, swapped))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the values of every run; see ``FigureKind``."""
-        evaluated = read_evaluations(numbers)
-        runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
-        data = self._tidy(context, runs, Results(tidy_of(evaluated, context.scale.scale)))
-        draw = functools.partial(_draw, study=context.study, data=data)
-        return Drawing(data, [*self._how_to_read(context, data), *self.notes], None if data.empty else draw)
 
-    def _tidy(self, context: Context, runs: Mapping[str, RunSpec], results: Results) -> pd.DataFrame:
-        """One line per pair of metrics and group of runs: all runs on a dataset, and those of one training fraction.
-
-        ``spearman`` and ``kendall_b`` are over single runs. ``settings`` (all that a run consists of but its seed) are
-        ranked by their mean over seeds: of ``pairs`` of them, ``swapped`` have one order by the first metric and the
-        opposite one by the second. On lines where ``first`` and ``second`` are the same metric the correlations are
-        those of its values at one seed with its values at another, over settings, mean over pairs of seeds: how far a
-        metric agrees with itself when training is repeated. All are NaN where a metric is constant or there are fewer
-        than 5 runs.
-        """
-        labels = all(results.gallery(name).labels for name in runs)
-        measures = {
-            _label(column, context): Measure.of_column(column, context.scale.evaluation_phi)
-            for column in evaluated_columns(self.columns, context.scale)
-            if labels or column.metric != "PMRP"
-        }
-        lines: list[tuple[Any, ...]] = []
-        for group, of_group in _groups(runs.values()).items():
-            values = pd.DataFrame(
-                {
-                    label: [results.over_directions(run.name, measure) for run in of_group]
-                    for label, measure in measures.items()
-                }
-            )
-            setting = [run.model_copy(update={"seed": 0}).name for run in of_group]
-            by_setting = values.groupby(setting, sort=False).mean()
-            by_seed = values.assign(setting=setting, seed=[run.seed for run in of_group])
-            for first, second in itertools.combinations_with_replacement(measures, 2):
-                if first == second:
-                    spearman, kendall = _between_seeds(by_seed.pivot(index="setting", columns="seed", values=first))
-                    pairs = swapped = 0
-                else:
-                    spearman, kendall = _correlations(values[first], values[second])
-                    pairs, swapped = _swapped(by_setting[first].to_numpy(), by_setting[second].to_numpy())
-                start = (*group, first, second, len(of_group))
-                lines.append((*start, spearman, kendall, len(by_setting), pairs, swapped))
-        return pd.DataFrame(lines, columns=COLUMNS)
-
-    def _how_to_read(self, context: Context, data: pd.DataFrame) -> list[str]:
-        """How the picture is read, how often recall and the other metrics disagree, and what is missing."""
-        if data.empty:
-            return []
-        study, scale, groups = context.study, context.scale, _shown_groups(data)
-        notes = [
-            "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
-            "diagonal, in italics: τ-b of a metric at one seed with itself at another, over settings: how much "
-            "training alone changes the ranking. Two metrics of the same runs share that luck, so they can agree more "
-            "with each other than one does with itself.",
-            f"Semantic metrics: {phi_in_words(scale.evaluation_phi)} as φ, released formula, unless another φ is "
-            "named. SR, ASP and PMRP: mean of both directions; SR: the share found of the items of m other images; "
-            "ASP: equal φ ordered by index.",
-            "Runs that differ in training data differ in every metric, which raises the correlations over all runs; "
-            "those within one fraction say whether metrics agree on losses.",
-        ]
-        for group in groups:
-            if group[1] is not None or len(groups) == data["dataset"].nunique():
-                notes += _note_on_swapped(data, group, study)
-        shown = unique([*data["first"], *data["second"]])
-        missing = [label for column in self.columns if (label := _label(column, context)) not in shown]
-        if missing:
-            notes.append(
-                f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
-            )
-        return notes
+def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFrame) -> list[str]:
+    """How the picture is read, how often recall and the other metrics disagree, and what is missing."""
+    if data.empty:
+        return []
+    study, scale, groups = context.study, context.scale, _shown_groups(data)
+    notes = [
+        "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
+        "diagonal, in italics: τ-b of a metric at one seed with itself at another, over settings: how much "
+        "training alone changes the ranking. Two metrics of the same runs share that luck, so they can agree more "
+        "with each other than one does with itself.",
+        f"Semantic metrics: {phi_in_words(scale.evaluation_phi)} as φ, released formula, unless another φ is "
+        "named. SR, ASP and PMRP: mean of both directions; SR: the share found of the items of m other images; "
+        "ASP: equal φ ordered by index.",
+        "Runs that differ in training data differ in every metric, which raises the correlations over all runs; "
+        "those within one fraction say whether metrics agree on losses.",
+    ]
+    for group in groups:
+        if group[1] is not None or len(groups) == data["dataset"].nunique():
+            notes += _note_on_swapped(data, group, study)
+    shown = unique([*data["first"], *data["second"]])
+    missing = [label for column in spec.columns if (label := _label(column, context)) not in shown]
+    if missing:
+        notes.append(
+            f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
+        )
+    return notes
 
 
 def _label(column: ColumnSpec, context: Context) -> str:

@@ -3,59 +3,42 @@
 from __future__ import annotations
 
 import functools
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import PhiName
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.numbers.phi_statistics import PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.phi_notes import note_on_left_out, notes_on_tuples
-from fivesentences.plan.exhibits import Source
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from fivesentences.study.exhibits import PhiFigure
 
 
-class PhiFigure(FigureKind):
-    """A kind of figure about some phi; it says how it is read, what is drawn as a tidy table, and how.
+def phi_drawing(
+    spec: PhiFigure,
+    context: Context,
+    numbers: Sequence[Path],
+    how_to_read: Callable[[PhiStatistics], list[str]],
+    tidy: Callable[[PhiStatistics], pd.DataFrame],
+    draw: Callable[..., None],
+) -> Drawing:
+    """Collect what was found about the phi of a figure over each dataset.
 
-    ``how_to_read`` and ``draw`` are called only if there are datasets and phi to show.
+    Args:
+        spec: The figure.
+        context: Its study and scale.
+        numbers: The statistics of each dataset.
+        how_to_read: Notes on what is shown; called only if there are datasets and phi to show.
+        tidy: Everything that is drawn; without lines if there is nothing.
+        draw: Takes ``canvas``, ``context`` and ``found``, the statistics.
     """
-
-    reads: ClassVar[Source] = "phi_statistics"
-
-    phis: list[PhiName] = Field(min_length=1)
-
-    def matrices(self) -> list[PhiName]:
-        """Those that are shown."""
-        return self.phis
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect what was found about its phi over each dataset; see ``FigureKind``."""
-        found = read_phi_statistics(self.phis, context.scale, numbers)
-        notes = [
-            *(self.how_to_read(found) if found.datasets else []),
-            *notes_on_tuples(found),
-            *note_on_left_out(self.phis, context.scale),
-            *self.notes,
-        ]
-        draw = functools.partial(self.draw, context=context, found=found)
-        return Drawing(self.tidy(found), notes, draw if found.datasets else None)
-
-    @abstractmethod
-    def how_to_read(self, found: PhiStatistics) -> list[str]:
-        """Sentences on what is shown and how."""
-
-    @abstractmethod
-    def tidy(self, found: PhiStatistics) -> pd.DataFrame:
-        """Everything that is drawn; without lines if there is nothing."""
-
-    @abstractmethod
-    def draw(self, canvas: Canvas, context: Context, found: PhiStatistics) -> None:
-        """Set the size of an empty canvas and fill it."""
+    found = read_phi_statistics(spec.phis, context.scale, numbers)
+    notes = [
+        *(how_to_read(found) if found.datasets else []),
+        *notes_on_tuples(found),
+        *note_on_left_out(spec.phis, context.scale),
+        *spec.notes,
+    ]
+    drawn = functools.partial(draw, context=context, found=found)
+    return Drawing(tidy(found), notes, drawn if found.datasets else None)

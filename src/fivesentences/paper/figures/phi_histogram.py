@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import (
     HATCH,
     HATCHED,
@@ -18,10 +21,11 @@ from fivesentences.paper.figures.canvas import (
     panel_at,
     text_at,
 )
-from fivesentences.paper.figures.phi_figure import PhiFigure
-from fivesentences.paper.kinds import Context
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.phi_figure import phi_drawing
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics
 from fivesentences.paper.text.names import phi_in_words
+from fivesentences.study.exhibits import PhiHistogramFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -48,49 +52,46 @@ HOW_TO_READ = [
 ]
 
 
-class PhiHistogramFigure(PhiFigure):
-    """Histograms of phi between captions and their own, and other, images."""
+def phi_histogram_figure(spec: PhiHistogramFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect what was found about its phi over each dataset."""
+    return phi_drawing(spec, context, numbers, lambda _: HOW_TO_READ, _tidy, _draw)
 
-    kind: Literal["phi_histogram"]
 
-    def how_to_read(self, found: PhiStatistics) -> list[str]:
-        """What the axes and the two shares are."""
-        return HOW_TO_READ
+def _tidy(found: PhiStatistics) -> pd.DataFrame:
+    """One line per bin of a histogram (``what``: captions of other images, or a kind of own ones) and per count."""
+    lines: list[tuple[Any, ...]] = []
+    for one in found.datasets:
+        for phi in found.phis:
+            numbers = one["phis"][phi]
+            start = (one["dataset"], one["split"], phi)
+            for what, counts in _histograms(numbers).items():
+                bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
+                lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
+                zero = numbers[f"{OTHERS}_zero"] if what == OTHERS else numbers[what]["own_zero"]
+                lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
+            for kind, name in ((kind, name) for kind in OWN_KINDS if kind in numbers for name in COUNTS):
+                of_kind = numbers[kind]
+                total = of_kind[name.split("_")[0]]  # all captions or all images
+                lines.append((*start, f"{kind}: {name}", None, None, of_kind[name], total))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
-    def tidy(self, found: PhiStatistics) -> pd.DataFrame:
-        """One line per bin of a histogram (``what``: captions of other images, or a kind of own ones) and per count."""
-        lines: list[tuple[Any, ...]] = []
-        for one in found.datasets:
-            for phi in found.phis:
-                numbers = one["phis"][phi]
-                start = (one["dataset"], one["split"], phi)
-                for what, counts in _histograms(numbers).items():
-                    bins = zip(numbers["edges"], numbers["edges"][1:], counts, strict=False)
-                    lines += [(*start, what, low, high, count, sum(counts)) for low, high, count in bins]
-                    zero = numbers[f"{OTHERS}_zero"] if what == OTHERS else numbers[what]["own_zero"]
-                    lines.append((*start, f"{what}: exactly 0", 0.0, 0.0, zero, sum(counts)))
-                for kind, name in ((kind, name) for kind in OWN_KINDS if kind in numbers for name in COUNTS):
-                    of_kind = numbers[kind]
-                    total = of_kind[name.split("_")[0]]  # all captions or all images
-                    lines.append((*start, f"{kind}: {name}", None, None, of_kind[name], total))
-        return pd.DataFrame(lines, columns=COLUMNS)
 
-    def draw(self, canvas: Canvas, context: Context, found: PhiStatistics) -> None:
-        """Two panels per line, one dataset below the other, the legend at the bottom."""
-        lines = -(-len(found.phis) // 2)
-        block = HEADING + lines * DOWN
-        canvas.set_size_inches(WIDTH, len(found.datasets) * block + KEY)
-        for place, one in enumerate(found.datasets):
-            top = place * block
-            dataset = context.study.label_of(one["dataset"])
-            what = f"{dataset}, {one['split']} split: {one['captions']:,} captions, {one['images']:,} images"
-            text_at(canvas, LEFT, top + 0.06, what, fontsize=9, weight="bold")
-            for index, phi in enumerate(found.phis):
-                left, line = LEFT + (index % 2) * (PANEL + GAP), index // 2
-                panel = panel_at(canvas, left, top + HEADING + 0.25 + line * DOWN, PANEL, HEIGHT)
-                _draw_histograms(panel, one["phis"][phi])
-                panel.set_title(phi_in_words(phi), loc="left", pad=4)
-        legend_at(canvas, LEFT, len(found.datasets) * block + 0.03, LEGEND)
+def _draw(canvas: Canvas, context: Context, found: PhiStatistics) -> None:
+    """Two panels per line, one dataset below the other, the legend at the bottom."""
+    lines = -(-len(found.phis) // 2)
+    block = HEADING + lines * DOWN
+    canvas.set_size_inches(WIDTH, len(found.datasets) * block + KEY)
+    for place, one in enumerate(found.datasets):
+        top = place * block
+        dataset = context.study.label_of(one["dataset"])
+        what = f"{dataset}, {one['split']} split: {one['captions']:,} captions, {one['images']:,} images"
+        text_at(canvas, LEFT, top + 0.06, what, fontsize=9, weight="bold")
+        for index, phi in enumerate(found.phis):
+            left, line = LEFT + (index % 2) * (PANEL + GAP), index // 2
+            panel = panel_at(canvas, left, top + HEADING + 0.25 + line * DOWN, PANEL, HEIGHT)
+            _draw_histograms(panel, one["phis"][phi])
+            panel.set_title(phi_in_words(phi), loc="left", pad=4)
+    legend_at(canvas, LEFT, len(found.datasets) * block + 0.03, LEGEND)
 
 
 def _histograms(numbers: dict[str, Any]) -> dict[str, list[int]]:

@@ -119,7 +119,7 @@ def _draw(canvas: Canvas, images: Sequence[BoxedImage], data: pd.DataFrame, phot
 
 
 def _described(rows: pd.DataFrame) -> pd.DataFrame:
-    """Boxes of which more is known than where they are: those of proposals have neither class nor score."""
+    """Boxes of which more is known than where they are: those without a class or score have no label."""
     return rows[(rows["label"] != "") | rows["score"].notna()]
 
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pydantic import Field, model_validator
 
-from fivesentences.config import Direction
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
-from fivesentences.evaluation.retrievals import read_retrievals
+from fivesentences.evaluation.disagreements import read_retrievals
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import OWN_COLOUR, SOFT, WIDTH, mark_at, photograph_at, rule_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.kinds import Context, FigureKind
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
 from fivesentences.paper.text.run_notes import notes_on_missing
-from fivesentences.plan.exhibits import RowSpec, Source, inferences_of
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import RetrievalsFigure
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -43,49 +41,21 @@ QUERY, GAP, HEADING, PAD, SIZE, LINE, CHARACTERS = 1.35, 0.16, 0.38, 0.2, 6.2, 0
 TITLE, VALUE = 0.2, 0.3
 
 
-class RetrievalsFigure(FigureKind):
-    """Queries that two rows answer equally well by recall and differently by phi, with what they retrieve."""
-
-    reads: ClassVar[Source] = "retrievals"
-    takes_encoders: ClassVar[bool] = True
-
-    kind: Literal["retrievals"]
-    rows: list[RowSpec] = Field(min_length=1)
-    k: int = Field(default=5, ge=1, le=10)
-    directions: list[Direction] = Field(default=["i2t", "t2i"], min_length=1)
-    queries: int = Field(default=1, ge=1, le=5, description="of each direction and outcome (found by both, by neither)")
-
-    @model_validator(mode="after")
-    def _retrievals_are_naive(self) -> RetrievalsFigure:
-        if inferences_of(self.rows) != ["naive"]:
-            raise ValueError("retrievals are read from the naive similarity; leave inference out of the rows")
-        return self
-
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows, of which the first two that a scale trains on one dataset are compared."""
-        return self.rows
-
-    def shows_photographs(self) -> bool:
-        """Of the dataset that the two rows were trained on."""
-        return True
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Show the retrievals that the evaluation chose; see ``FigureKind``."""
-        study, rows = context.study, context.rows(self)
-        missing = [*notes_on_missing(study, context.scale, rows), *self.notes]
-        if not numbers:
-            return Drawing(_tidy({"chosen": []}), missing, None)
-        found = read_retrievals(numbers[0])
-        row_of = {run.name: row for row in reversed(rows) for run in row.runs}
-        strange = [run for run in found["models"] if run not in row_of]
-        if strange:
-            raise InputError(
-                f"{numbers[0]}: the run '{strange[0]}' is in no row of {context.where(self)}; compare again."
-            )
-        found["models"] = line_labels([row_of[run] for run in found["models"]], study)
-        data, photographs = _tidy(found), context.photographs.get(found["dataset"])
-        draw = functools.partial(_draw, found=found, photographs=photographs)
-        return Drawing(data, [*_how_to_read(found, study), *missing], None if data.empty else draw)
+def retrievals_figure(spec: RetrievalsFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Show the retrievals that the evaluation chose."""
+    study, rows = context.study, context.rows(spec)
+    missing = [*notes_on_missing(study, context.scale, rows), *spec.notes]
+    if not numbers:
+        return Drawing(_tidy({"chosen": []}), missing, None)
+    found = read_retrievals(numbers[0])
+    row_of = {run.name: row for row in reversed(rows) for run in row.runs}
+    strange = [run for run in found["models"] if run not in row_of]
+    if strange:
+        raise InputError(f"{numbers[0]}: the run '{strange[0]}' is in no row of {context.where(spec)}; compare again.")
+    found["models"] = line_labels([row_of[run] for run in found["models"]], study)
+    data, photographs = _tidy(found), context.photographs.get(found["dataset"])
+    draw = functools.partial(_draw, found=found, photographs=photographs)
+    return Drawing(data, [*_how_to_read(found, study), *missing], None if data.empty else draw)
 
 
 def _tidy(found: Mapping[str, Any]) -> pd.DataFrame:

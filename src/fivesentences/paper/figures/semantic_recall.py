@@ -6,26 +6,24 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import Variant
 from fivesentences.errors import InputError
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, WIDTH, draw_grid
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.runs_figure import RunsFigure
-from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.results import Measure, Results
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.metric_notes import notes_on_inference
 from fivesentences.paper.text.names import DIRECTIONS, phi_in_words, unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import SemanticRecallFigure
+from fivesentences.study.expand import Row
+from fivesentences.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -37,55 +35,49 @@ COLUMNS = ["label", "role", "dataset", "model", "loss", "fraction", "direction",
 COLUMNS += ["mean", "spread", "seeds"]
 
 
-class SemanticRecallFigure(RunsFigure):
-    """Recall and semantic recall without the query's own items, over the number of relevant items; one line per row."""
+def semantic_recall_figure(spec: SemanticRecallFigure, context: Context, frame: pd.DataFrame) -> Drawing:
+    """Draw semantic recall over the number of relevant items.
 
-    takes_encoders: ClassVar[bool] = True
+    Raises:
+        InputError: If a run or a value is missing (named), or runs were evaluated at different m.
+    """
+    study, scale, rows = context.study, context.scale, context.rows(spec)
+    roles = unique(row.role for row in rows)
+    made = sorted((row for row in rows if row.left_out is None), key=lambda row: roles.index(row.role))
+    results = Results(frame)
+    labels = [label for role in roles for label in line_labels([row for row in made if row.role == role], study)]
+    data = _tidy(spec, made, labels, results, scale.evaluation_phi)
+    notes = [
+        *notes_on_data(study, rows, results),
+        f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, {spec.formula} formula, the query's own "
+        "items removed.",
+        *notes_on_inference(unique(row.inference for row in made)),
+        *notes_on_missing(study, scale, rows),
+        *spec.notes,
+    ]
+    return Drawing(data, notes, None if data.empty else functools.partial(_draw, data=data, study=study))
 
-    kind: Literal["semantic_recall_over_m"]
-    k: int = Field(default=5, ge=1)
-    formula: Variant = "released"
 
-    def of_results(self, context: Context, frame: pd.DataFrame) -> Drawing:
-        """As ``drawing``, from the tidy table of results.
-
-        Raises:
-            InputError: If a run or a value is missing (named), or runs were evaluated at different m.
-        """
-        study, scale, rows = context.study, context.scale, context.rows(self)
-        roles = unique(row.role for row in rows)
-        made = sorted((row for row in rows if row.left_out is None), key=lambda row: roles.index(row.role))
-        results = Results(frame)
-        labels = [label for role in roles for label in line_labels([row for row in made if row.role == role], study)]
-        data = self._tidy(made, labels, results, scale.evaluation_phi)
-        notes = [
-            *notes_on_data(study, rows, results),
-            f"Closeness in meaning: {phi_in_words(scale.evaluation_phi)}, {self.formula} formula, the query's own "
-            "items removed.",
-            *notes_on_inference(unique(row.inference for row in made)),
-            *notes_on_missing(study, scale, rows),
-            *self.notes,
-        ]
-        return Drawing(data, notes, None if data.empty else functools.partial(_draw, data=data, study=study))
-
-    def _tidy(self, rows: Sequence[Row], labels: Sequence[str], results: Results, phi: str) -> pd.DataFrame:
-        """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
-        measures = [
-            Measure(f"SR@{self.k}", direction, self.formula, "removed", 0, style, phi)
-            for direction in ("i2t", "t2i")
-            for style in STYLES
-        ]
-        counts = _relevant_counts(rows, measures, results)
-        lines: list[tuple[Any, ...]] = []
-        for row, label in zip(rows, labels, strict=True):
-            start = (label, row.role, row.dataset, row.model, row.loss, row.fraction)
-            for measure, m in itertools.product(measures, counts):
-                at_m = replace(measure, m=m)
-                values = pd.Series([results.value(run.name, at_m, row.reading) for run in row.runs])
-                spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-                point = (measure.direction, measure.style, self.k, m, float(values.mean()), spread, len(values))
-                lines.append((*start, *point))
-        return pd.DataFrame(lines, columns=COLUMNS)
+def _tidy(
+    spec: SemanticRecallFigure, rows: Sequence[Row], labels: Sequence[str], results: Results, phi: str
+) -> pd.DataFrame:
+    """One line per point; ``spread`` is the sample standard deviation over seeds, NaN with fewer than two."""
+    measures = [
+        Measure(f"SR@{spec.k}", direction, spec.formula, "removed", 0, style, phi)
+        for direction in ("i2t", "t2i")
+        for style in STYLES
+    ]
+    counts = _relevant_counts(rows, measures, results)
+    lines: list[tuple[Any, ...]] = []
+    for row, label in zip(rows, labels, strict=True):
+        start = (label, row.role, row.dataset, row.model, row.loss, row.fraction)
+        for measure, m in itertools.product(measures, counts):
+            at_m = replace(measure, m=m)
+            values = pd.Series([results.value(run.name, at_m, row.reading) for run in row.runs])
+            spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+            point = (measure.direction, measure.style, spec.k, m, float(values.mean()), spread, len(values))
+            lines.append((*start, *point))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def _relevant_counts(rows: Sequence[Row], measures: Sequence[Measure], results: Results) -> list[int]:

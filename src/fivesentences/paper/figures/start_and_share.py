@@ -7,7 +7,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,19 +16,15 @@ from fivesentences.config.documents import Selection
 from fivesentences.errors import InputError
 from fivesentences.metrics.over_seeds import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, SOFT, WIDTH, draw_grid, panel_at, text_at
 from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.figures.lines import DASHES, MARKERS, LineEnd, draw_labels, widest_label
-from fivesentences.paper.figures.subspace_rows import (
-    SubspaceRowsFigure,
-    note_on_seeds,
-)
-from fivesentences.paper.kinds import Context
-from fivesentences.paper.numbers.subspaces import Side, SubspaceMetric, SubspaceResults
+from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspaces import SubspaceRow
+from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, notes_on_left_out, place_of
+from fivesentences.study.exhibits import StartAndShareFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -45,100 +41,93 @@ WRAPPED = 22  # characters of a line of a label
 BASELINE = 5  # its colour, which no curve has
 
 
-class StartAndShareFigure(SubspaceRowsFigure):
-    """A metric over fₐ, one curve per λ, with its spread over seeds; fixed margins are horizontal lines.
+def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the metric of its runs.
 
-    A second panel shows the differences to the first fixed margin, paired by seed.
+    Raises:
+        InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).
     """
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
+    data = _tidy(spec, made, context, numbers)
+    if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
+        data = data.iloc[:0]
+        made = []
+    notes = [
+        *(_notes(spec, made, data) if made else []),
+        *notes_on_left_out(rows, context.scale.scale, context.study),
+        *spec.notes,
+    ]
+    return Drawing(data, notes, functools.partial(_draw, spec, data=data) if made else None)
 
-    reads: ClassVar[Source] = "subspaces"
 
-    kind: Literal["start_and_share"]
-    metric: SubspaceMetric = "mAP"
-    direction: Side = "mean"
+def _tidy(
+    spec: StartAndShareFigure, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]
+) -> pd.DataFrame:
+    """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
+    results, measure = SubspaceResults(numbers), (spec.metric, spec.direction)
+    blocks: dict[tuple[str, str, Selection], list[SubspaceRow]] = {}
+    for row in made:
+        blocks.setdefault((row.role, row.division, row.selection), []).append(row)
+    lines: list[tuple[Any, ...]] = []
+    for block in blocks.values():
+        places = [_place(row, context.where(spec)) for row in block]
+        _check_places(places, context.where(spec))
+        values = [{run.seed: results.value(run.name, row.selection, measure) for run in row.runs} for row in block]
+        fixed = next((found for place, found in zip(places, values, strict=True) if place[0] == FIXED), {})
+        for place, found in zip(places, values, strict=True):
+            seeds = list(found.values())
+            mean = (float(np.mean(seeds)), min(seeds), max(seeds), len(seeds))
+            difference = paired_interval(found, {} if found is fixed else fixed)
+            point = (place_of(block[0], context.study), block[0].selection, *place, spec.metric, spec.direction)
+            lines.append((*point, *mean, *difference))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the metric of its runs; see ``FigureKind``.
 
-        Raises:
-            InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).
-        """
-        made, rows = self.resolved(context)
-        data = self._tidy(made, context, numbers)
-        if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
-            data = data.iloc[:0]
-            made = []
-        notes = [
-            *(self._notes(made, data) if made else []),
-            *notes_on_left_out(rows, context.scale.scale, context.study),
-            *self.notes,
-        ]
-        return Drawing(data, notes, functools.partial(self._draw, data=data) if made else None)
+def _notes(spec: StartAndShareFigure, made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
+    notes = [
+        "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
+        "features in the adaptive margin.",
+        note_on_seeds(
+            made, "Points: mean; bars (grey: of a fixed margin): lowest to highest value", "One run of each method"
+        ),
+    ]
+    chosen = listed(unique(EPOCHS[selection] for selection in data["selection"]))
+    notes.append(f"Epoch whose weights are read: {chosen}.")
+    if data["difference"].notna().any():
+        fixed = data[data["line"] == FIXED]["label"].iloc[0]
+        notes.append(
+            f"Right: differences to {fixed}, paired by seed, with the 95% t interval of the mean difference. Where "
+            "a bar includes zero, these seeds do not tell the two apart; test documents do not count as a sample "
+            "here." + (" With one seed in common, no interval is known." if data["paired_seeds"].eq(1).any() else "")
+        )
+    return notes
 
-    def _tidy(self, made: Sequence[SubspaceRow], context: Context, numbers: Sequence[Path]) -> pd.DataFrame:
-        """One line per row: over seeds the mean, the lowest and the highest value, and the paired difference."""
-        results, measure = SubspaceResults(numbers), (self.metric, self.direction)
-        blocks: dict[tuple[str, str, Selection], list[SubspaceRow]] = {}
-        for row in made:
-            blocks.setdefault((row.role, row.division, row.selection), []).append(row)
-        lines: list[tuple[Any, ...]] = []
-        for block in blocks.values():
-            places = [_place(row, context.where(self)) for row in block]
-            _check_places(places, context.where(self))
-            values = [{run.seed: results.value(run.name, row.selection, measure) for run in row.runs} for row in block]
-            fixed = next((found for place, found in zip(places, values, strict=True) if place[0] == FIXED), {})
-            for place, found in zip(places, values, strict=True):
-                seeds = list(found.values())
-                mean = (float(np.mean(seeds)), min(seeds), max(seeds), len(seeds))
-                difference = paired_interval(found, {} if found is fixed else fixed)
-                point = (place_of(block[0], context.study), block[0].selection, *place, self.metric, self.direction)
-                lines.append((*point, *mean, *difference))
-        return pd.DataFrame(lines, columns=COLUMNS)
 
-    def _notes(self, made: Sequence[SubspaceRow], data: pd.DataFrame) -> list[str]:
-        notes = [
-            "fₐ: the share of the epochs at which the schedule is half active. λ: the weight of the distance of "
-            "features in the adaptive margin.",
-            note_on_seeds(
-                made, "Points: mean; bars (grey: of a fixed margin): lowest to highest value", "One run of each method"
-            ),
-        ]
-        chosen = listed(unique(EPOCHS[selection] for selection in data["selection"]))
-        notes.append(f"Epoch whose weights are read: {chosen}.")
-        if data["difference"].notna().any():
-            fixed = data[data["line"] == FIXED]["label"].iloc[0]
-            notes.append(
-                f"Right: differences to {fixed}, paired by seed, with the 95% t interval of the mean difference. Where "
-                "a bar includes zero, these seeds do not tell the two apart; test documents do not count as a sample "
-                "here."
-                + (" With one seed in common, no interval is known." if data["paired_seeds"].eq(1).any() else "")
-            )
-        return notes
-
-    def _draw(self, canvas: Canvas, data: pd.DataFrame) -> None:
-        """A row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
-        blocks = [block for _, block in data.groupby(["setting", "selection"], sort=False)]
-        paired = bool(data["difference"].notna().any())
-        labels = [text for block in blocks for text in _labels(block).values()]
-        height = max(HEIGHT, APART * max(len(_labels(block)) for block in blocks))
-        beside = widest_label(labels) + BESIDE + 0.12
-        across = 2 if paired else 1
-        width = (WIDTH - LEFT - BETWEEN * (across - 1) - beside) / across
-        canvas.set_size_inches(WIDTH, len(blocks) * (ABOVE + height + BELOW))
-        shares = sorted(data["feature_share"].dropna().unique())
-        for number, block in enumerate(blocks):
-            top = number * (ABOVE + height + BELOW)
-            heading = f"{block['setting'].iloc[0]}, {EPOCHS[block['selection'].iloc[0]]}"
-            text_at(canvas, LEFT, top + 0.04, heading, fontsize=9, weight="bold")
-            panels = (VALUES, DIFFERENCES) if block["difference"].notna().any() else (VALUES,)
-            for column, names in enumerate(panels):
-                place = (LEFT + column * (width + BETWEEN), top + ABOVE)
-                panel = panel_at(canvas, *place, width, height)
-                ends = _draw_lines(panel, block, names, shares)
-                words = _metric_in_words(self.metric, self.direction)
-                panel.set_title(words if names == VALUES else f"difference to {_fixed(block)}", loc="left", pad=6)
-                if column == len(panels) - 1 and ends:
-                    draw_labels(panel, ends, APART / height, 1 + BESIDE / width)
+def _draw(spec: StartAndShareFigure, canvas: Canvas, data: pd.DataFrame) -> None:
+    """A row of panels per setting and selection: values, and beside them the differences to the fixed margin."""
+    blocks = [block for _, block in data.groupby(["setting", "selection"], sort=False)]
+    paired = bool(data["difference"].notna().any())
+    labels = [text for block in blocks for text in _labels(block).values()]
+    height = max(HEIGHT, APART * max(len(_labels(block)) for block in blocks))
+    beside = widest_label(labels) + BESIDE + 0.12
+    across = 2 if paired else 1
+    width = (WIDTH - LEFT - BETWEEN * (across - 1) - beside) / across
+    canvas.set_size_inches(WIDTH, len(blocks) * (ABOVE + height + BELOW))
+    shares = sorted(data["feature_share"].dropna().unique())
+    for number, block in enumerate(blocks):
+        top = number * (ABOVE + height + BELOW)
+        heading = f"{block['setting'].iloc[0]}, {EPOCHS[block['selection'].iloc[0]]}"
+        text_at(canvas, LEFT, top + 0.04, heading, fontsize=9, weight="bold")
+        panels = (VALUES, DIFFERENCES) if block["difference"].notna().any() else (VALUES,)
+        for column, names in enumerate(panels):
+            place = (LEFT + column * (width + BETWEEN), top + ABOVE)
+            panel = panel_at(canvas, *place, width, height)
+            ends = _draw_lines(panel, block, names, shares)
+            words = _metric_in_words(spec.metric, spec.direction)
+            panel.set_title(words if names == VALUES else f"difference to {_fixed(block)}", loc="left", pad=6)
+            if column == len(panels) - 1 and ends:
+                draw_labels(panel, ends, APART / height, 1 + BESIDE / width)
 
 
 def _place(row: SubspaceRow, where: str) -> tuple[str, str, float, float]:

@@ -5,27 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config.types import Name, Share
 from fivesentences.corpus.parquet import read_frame
+from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import COLOURS, GRID, RULE, SOFT, WIDTH, panel_at, text_at
-from fivesentences.paper.figures.category_looks import looks_of_categories
 from fivesentences.paper.figures.drawing import Drawing
-from fivesentences.paper.figures.legend import Look, draw_legend, legend_height
+from fivesentences.paper.figures.lines import Look, draw_legend, legend_height, looks_of_categories
 from fivesentences.paper.figures.placing import places_beside
-from fivesentences.paper.figures.subspace_rows import SubspaceRowsFigure
-from fivesentences.paper.kinds import Context
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed
 from fivesentences.paper.text.subspace_notes import EPOCHS, notes_on_left_out, place_of
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspaces import SubspaceRow
+from fivesentences.study.exhibits import SubspaceFigure
+from fivesentences.study.expand import SubspaceRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -40,59 +36,35 @@ LABEL, BOLD = 6.5, 1.18  # points; how much wider bold type is
 SMALL, LEAST = 0.15, 0.22  # inches: a cell this wide has its number in small, or in larger, type
 
 
-class SubspaceFigure(SubspaceRowsFigure):
-    """The mean margin between each two categories at some epochs, and t-SNE of the subspace that came of it.
+def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
+    """Collect the margins and the projection of one run.
 
-    Of the first row that the scale makes, its first seed.
+    Raises:
+        InputError: If the run recorded no margins between categories, or a file has other columns.
     """
-
-    reads: ClassVar[Source] = "subspace_projection"
-
-    kind: Literal["subspace"]
-    published: Name | None = Field(
-        default=None,
-        description="file in config/published, without .csv, of margins at the last epoch; its rows are named "
-        "anchor-negative",
-    )
-    at: list[Share] = Field(
-        default=[0.0, 0.4, 1.0],
-        min_length=1,
-        max_length=4,
-        description="shares of the training: the recorded epochs next to them are shown",
-    )
-
-    def published_table(self) -> Name | None:
-        """File name of the published margins."""
-        return self.published
-
-    def drawing(self, context: Context, numbers: Sequence[Path]) -> Drawing:
-        """Collect the margins and the projection of one run; see ``FigureKind``.
-
-        Raises:
-            InputError: If the run recorded no margins between categories, or a file has other columns.
-        """
-        made, rows = self.resolved(context)
-        if not made:
-            return Drawing(
-                pd.DataFrame(columns=COLUMNS),
-                [*notes_on_left_out(rows, context.scale.scale, context.study), *self.notes],
-                None,
-            )
-        row = made[0]
-        margins = margins_at(of_run(read_category_margins(numbers), row.runs[0].name), self.at)
-        points = _read_projection(numbers)
-        published = _published_margins(row, self.at, margins, context.published_rows(self))
-        parts = [margins.assign(what="margin"), *published, points.assign(what="point")]
-        data = pd.concat(parts, ignore_index=True)[COLUMNS]
-        data = data.astype({"epoch": "Int64", "pairs": "Int64"})
-        names = {one: context.study.label_of(one) for one in sorted({*margins["anchor"], *points["category"]})}
-        notes = [
-            *_notes(row, margins, points, context),
-            *(_note_on_published(published[0], margins, names) if published else []),
-            *notes_on_left_out(rows, context.scale.scale, context.study),
-            *self.notes,
-        ]
-        return Drawing(data, notes, functools.partial(_draw, margins=margins, points=points, names=names))
+    rows = context.subspace_rows(spec)
+    made = [row for row in rows if row.runs]
+    if not made:
+        return Drawing(
+            pd.DataFrame(columns=COLUMNS),
+            [*notes_on_left_out(rows, context.scale.scale, context.study), *spec.notes],
+            None,
+        )
+    row = made[0]
+    margins = margins_at(of_run(read_category_margins(numbers), row.runs[0].name), spec.at)
+    points = _read_projection(numbers)
+    published = _published_margins(row, spec.at, margins, context.published_rows(spec))
+    parts = [margins.assign(what="margin"), *published, points.assign(what="point")]
+    data = pd.concat(parts, ignore_index=True)[COLUMNS]
+    data = data.astype({"epoch": "Int64", "pairs": "Int64"})
+    names = {one: context.study.label_of(one) for one in sorted({*margins["anchor"], *points["category"]})}
+    notes = [
+        *_notes(row, margins, points, context),
+        *(_note_on_published(published[0], margins, names) if published else []),
+        *notes_on_left_out(rows, context.scale.scale, context.study),
+        *spec.notes,
+    ]
+    return Drawing(data, notes, functools.partial(_draw, margins=margins, points=points, names=names))
 
 
 def margins_at(frame: pd.DataFrame, at: Sequence[float]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -63,16 +63,12 @@ class Agreements:
         missing = [column for column in NEEDED if column not in frame.columns]
         if missing:
             raise InputError(f"the rows of agreement have no column '{missing[0]}'; ask the judge again.")
+        if (twice := frame[frame.duplicated(list(KEY))]).size:
+            raise InputError(f"the rows of agreement have {' '.join(twice[list(KEY)].iloc[0])} twice; ask again.")
         frame = frame.loc[:, list(NEEDED)].astype("object")
         frame = frame.where(frame.notna(), None)  # a missing number, such as the value of a constant, is NaN in pandas
-        self._found: dict[tuple[str, ...], Agreement] = {}
-        for line in frame.to_dict("records"):
-            values: dict[str, Any] = {str(name): value for name, value in line.items()}
-            one = Agreement(**values)
-            key = tuple(getattr(one, name) for name in KEY)
-            if key in self._found:
-                raise InputError(f"the rows of agreement have {' '.join(key)} twice; ask the judge again.")
-            self._found[key] = one
+        found = [Agreement(**{str(name): value for name, value in line.items()}) for line in frame.to_dict("records")]
+        self._found = {tuple(getattr(one, name) for name in KEY): one for one in found}
 
     def one(self, judge: str, phi: str, references: str, pairs: str, statistic: str) -> Agreement:
         """One correlation.

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import read_contrasts
-from fivesentences.plan.contrasts import Contrast
-from fivesentences.plan.exhibits import Summed
+from fivesentences.metrics.crossed import CrossedDifference
+from fivesentences.study.exhibits import Summed
+from fivesentences.study.expand import Contrast
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A paired difference of one metric; attributes as in ``metrics.crossed.CrossedDifference``.
+@dataclass(frozen=True, kw_only=True)
+class Difference(CrossedDifference):
+    """A paired difference of one metric.
 
     Attributes:
         mean_a: Mean of the first side over seeds and images.
@@ -22,18 +24,6 @@ class Difference:
         differences: One per seed, each a mean over images.
     """
 
-    mean: float
-    seeds: int
-    images: int
-    standard_error: float | None
-    degrees: float | None
-    low: float | None
-    high: float | None
-    bootstrap_low: float | None
-    bootstrap_high: float | None
-    spread: float | None
-    equivalence: float | None
-    detectable: float | None
     mean_a: float
     mean_b: float
     differences: Sequence[float]
@@ -77,14 +67,28 @@ def measured_contrasts(contrasts: Sequence[Contrast], numbers: Sequence[Path], w
     if not made:
         return Contrasts()
     found = read_contrasts(numbers[0])
-    known = {(tuple(one["a"]), tuple(one["b"])): one["metrics"] for one in found["contrasts"]}
+    known = {(tuple(one["a"]), tuple(one["b"])): one for one in found["contrasts"]}
     measured = []
     for contrast in made:
-        a, b = contrast.runs
-        metrics = known.get((tuple(a), tuple(b)))
-        if metrics is None:
-            raise InputError(
-                f"{numbers[0]}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again."
-            )
-        measured.append(Measured(contrast, {name: Difference(**one) for name, one in metrics.items()}))
+        one = one_of(known, contrast.runs, (), numbers[0], where)
+        measured.append(Measured(contrast, {name: Difference(**values) for name, values in one["metrics"].items()}))
     return Contrasts(measured, found["phi"], found["resamples"])
+
+
+def one_of(
+    known: Mapping[tuple[Any, ...], Mapping[str, Any]],
+    runs: tuple[Sequence[str], Sequence[str]],
+    further: tuple[str, ...],
+    file: Path,
+    where: str,
+) -> Mapping[str, Any]:
+    """Look up a contrast by the runs of both sides and what else tells it from others.
+
+    Raises:
+        InputError: If it is not in the file; ``where`` names the table or figure.
+    """
+    a, b = runs
+    found = known.get((tuple(a), tuple(b), *further))
+    if found is None:
+        raise InputError(f"{file}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again.")
+    return found

@@ -8,12 +8,12 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.evaluation.margins import read_margins
 from fivesentences.losses import LossSpec
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.expand import Row
+from fivesentences.study.study import Study
 
 Numbers = Mapping[str, Any]
 

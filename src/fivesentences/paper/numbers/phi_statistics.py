@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.evaluation.meaning import read_meaning
+from fivesentences.evaluation.phi_statistics import read_statistics
 
 OTHERS = "other"  # how the evaluation names captions of other images
 
@@ -21,7 +21,7 @@ class PhiStatistics:
 
     Attributes:
         phis: Those that are shown at a scale.
-        datasets: What ``evaluation.meaning`` found, one entry per dataset; empty if no phi is shown.
+        datasets: What ``evaluation.phi_statistics`` found, one entry per dataset; empty if no phi is shown.
     """
 
     phis: Sequence[str]
@@ -35,7 +35,7 @@ def read_phi_statistics(phis: Sequence[str], scale: Scale, files: Sequence[Path]
         InputError: If a phi is missing from a file.
     """
     shown = [phi for phi in phis if scale.shows(phi)]
-    found = [read_meaning(path) for path in files] if shown else []
+    found = [read_statistics(path) for path in files] if shown else []
     for phi, one in itertools.product(shown, found):
         if phi not in one["phis"]:
             raise InputError(

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
-
-from fivesentences.config import Name, Strict
 from fivesentences.documents import check_file, read_bytes, text_of
 from fivesentences.errors import InputError
+from fivesentences.study.exhibits import AlsoPublished
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
 # The parts of one row of a CSV by (dataset, split, setting, method): values by (direction, metric).
@@ -26,13 +24,6 @@ ROLES = {
     "NUS-WIDE (10 classes, single-label, full)": "nus_wide",
     "Pascal Sentences": "pascal",
 }
-
-
-class AlsoPublished(Strict):
-    """A published row without a row of ours, shown below the rows of roles other than its own dataset's."""
-
-    row: str
-    roles: list[Name] = Field(min_length=1)
 
 
 @dataclass(frozen=True)

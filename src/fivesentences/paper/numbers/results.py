@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
-from fivesentences.config import Scale
+from fivesentences.config.metrics import metric_of
+from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
-from fivesentences.metrics.registry import metric_of
-from fivesentences.plan.exhibits import ColumnSpec
+from fivesentences.study.exhibits import ColumnSpec
 
 TEXTS = (
     *("run", "split", "tie_rule", "inference"),
@@ -93,25 +94,20 @@ class Results:
             raise InputError(f"the table of results has no column '{missing[0]}'; collect the metrics again.")
         self._values: dict[tuple[str, str, Measure], float] = {}
         self._galleries: dict[str, Gallery] = {}
-        kept = ["run", "kept_epoch"]
-        lines = frame.get(kept, pd.DataFrame(columns=kept)).drop_duplicates().dropna().to_dict("records")
-        self._kept_epochs = {str(line["run"]): int(line["kept_epoch"]) for line in lines}
+        kept = frame.reindex(columns=["run", "kept_epoch"]).drop_duplicates().dropna()
+        self._kept_epochs = dict(zip(kept["run"].astype(str), kept["kept_epoch"].astype(int), strict=True))
         frame = frame.loc[frame["split"] == "test", list(NEEDED)]
         frame = frame.assign(**{name: frame[name].astype("object").fillna("") for name in TEXTS})
-        frame = frame.assign(m=frame["m"].fillna(0).astype(int))
-        for line in frame.to_dict("records"):
-            run, inference, metric = str(line["run"]), str(line["inference"]), str(line["metric"])
-            measure = Measure(metric, str(line["direction"]))
-            if metric_of(metric).needs_phi:
-                formula, ground_truth = str(line["formula"]), str(line["ground_truth"])
-                details = (formula, ground_truth, int(line["m"]), str(line["style"]), str(line["phi"]))
-                measure = Measure(metric, measure.direction, *details)
-            if (run, inference, measure) in self._values:
-                raise InputError(f"the table of results has two values of {measure} for the run '{run}'.")
-            self._values[run, inference, measure] = float(line["value"])
-            about = (int(line["images"]), int(line["captions"]), str(line["tie_rule"]), bool(line["labels"]))
-            if self._galleries.setdefault(run, Gallery(*about)) != Gallery(*about):
-                raise InputError(f"the run '{run}' was tested on two galleries; evaluate it again.")
+        line: Any  # a named tuple, which pandas-stubs does not know by its columns
+        for line in frame.assign(m=frame["m"].fillna(0).astype(int)).itertuples(index=False):
+            details = (line.formula, line.ground_truth, line.m, line.style, line.phi)
+            measure = Measure(line.metric, line.direction, *(details if metric_of(line.metric).needs_phi else ()))
+            if (line.run, line.inference, measure) in self._values:
+                raise InputError(f"the table of results has two values of {measure} for the run '{line.run}'.")
+            self._values[line.run, line.inference, measure] = float(line.value)
+            gallery = Gallery(int(line.images), int(line.captions), line.tie_rule, bool(line.labels))
+            if self._galleries.setdefault(line.run, gallery) != gallery:
+                raise InputError(f"the run '{line.run}' was tested on two galleries; evaluate it again.")
 
     def value(self, run: str, measure: Measure, inference: str = "naive") -> float:
         """One number.

@@ -5,56 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
-from pydantic import Field
 
 from fivesentences.config.documents import Selection
-from fivesentences.config.types import Name, Strict
 from fivesentences.errors import InputError
 from fivesentences.evaluation.categories import CHANCE, read_subspace_table
-from fivesentences.evaluation.subspace_contrasts import read_contrasts
-from fivesentences.paper.numbers.contrasts import Difference
+from fivesentences.evaluation.contrasts import FORMAT_OF_CATEGORIES, read_contrasts
+from fivesentences.paper.numbers.contrasts import Difference, one_of
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
-
-Side = Literal["i2t", "t2i", "mean"]
-SubspaceMetric = Literal["mAP", "mAP@100", "mAP@100 possible", "mAP@R"]
-
-
-class SubspaceMeasure(Strict):
-    """What a number of category retrieval measures."""
-
-    metric: SubspaceMetric = Field(
-        default="mAP",
-        description="over the whole ranking; over the first 100, divided by the relevant ones among them, or by "
-        "(possible) those that could be there; over the first R, of R relevant ones",
-    )
-    direction: Side = "mean"
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """As the evaluation calls it."""
-        return self.metric, self.direction
-
-
-class PublishedSubspaces(Strict):
-    """How published numbers were measured; a difference is shown only where documents and division are the same."""
-
-    documents: dict[Name, Name] = Field(
-        description="for each role, the name that a scale gives to documents with the paper's own data and features"
-    )
-    features: str | dict[Name, str] = Field(description="in words; or for each role")
-    division: Name = "printed"
-
-    def is_that_of(self, row: SubspaceRow) -> bool:
-        """Whether a row was measured in the same way."""
-        return (row.documents, row.division) == (self.documents.get(row.role), self.division)
-
-    def features_of(self, role: str) -> str:
-        """The features that the paper's models read, in words; empty where the study does not say."""
-        return self.features if isinstance(self.features, str) else self.features.get(role, "")
+from fivesentences.study.exhibits import SubspaceMeasure
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow
 
 
 @dataclass(frozen=True)
@@ -177,18 +138,14 @@ def measured_subspace_contrasts(
     made = [contrast for contrast in contrasts if contrast.is_made]
     if not made:
         return [], 0
-    found = read_contrasts(numbers[0])
+    found = read_contrasts(numbers[0], FORMAT_OF_CATEGORIES)
     known = {
         (tuple(one["a"]), tuple(one["b"]), one["a_selection"], one["b_selection"]): one for one in found["contrasts"]
     }
     measured = []
     for contrast in made:
-        a, b = contrast.runs
-        one = known.get((tuple(a), tuple(b), contrast.a.selection, contrast.b.selection))
-        if one is None:
-            raise InputError(
-                f"{numbers[0]}: the contrast of '{a[0]}' with '{b[0]}' of {where} is not in it; make it again."
-            )
+        selections = contrast.a.selection, contrast.b.selection
+        one = one_of(known, contrast.runs, selections, numbers[0], where)
         metrics = {
             (metric, side): Difference(**values)
             for metric, sides in one["metrics"].items()

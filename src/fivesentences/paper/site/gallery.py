@@ -6,14 +6,13 @@ The evaluation has chosen the queries (``evaluation.disagreements``); here they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from PIL import Image
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.disagreements import CLOSE, FOUND, read_disagreements
@@ -21,10 +20,10 @@ from fivesentences.paper.site.shell import Site
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
 from fivesentences.paper.text.numbers import number, signed
-from fivesentences.plan.exhibits import GallerySpec
-from fivesentences.plan.rows import Row, expand_rows
-from fivesentences.plan.studies import Study
 from fivesentences.storage import replacing, write_json
+from fivesentences.study.exhibits import GallerySpec
+from fivesentences.study.expand import Row, expand_rows
+from fivesentences.study.study import Study
 
 FORMAT = "fivesentences.gallery 1"
 PAGE, THUMBNAILS = "gallery/index.html", "thumbnails"
@@ -73,15 +72,6 @@ CRITERIA = {
 }
 OWN = {"i2t": "own caption", "t2i": "own image"}
 QUERIES = {"i2t": "images", "t2i": "captions"}
-
-
-@dataclass(frozen=True)
-class Thumbnail:
-    """A small picture beside the page: its address from there, and its size in pixels."""
-
-    path: str
-    width: int
-    height: int
 
 
 def write_gallery(
@@ -179,46 +169,36 @@ def card(
     criteria: Mapping[str, Sequence[Mapping[str, Any]]],
     labels: Sequence[str],
 ) -> dict[str, Any]:
-    """What the page shows of a query beside what was found: ``id``, ``title``, ``own``, ``reasons`` and ``answers``."""
+    """Extend what was found of a query by what the page shows: ``id``, ``title``, ``own``, ``reasons``, ``answers``."""
     direction, k = query["direction"], found["k"]
-    scores = [(answer["ncs"], answer["rank"] <= k) for answer in query["answers"]]
+    answers = [
+        answer
+        | {"items": [item | {"bars": _bars(item["phi"], query["best_other"])} for item in answer["items"]]}
+        | {"hit": answer["rank"] <= k}
+        for answer in query["answers"]
+    ]
     reasons = []
     for one in query["chosen"]:
         criterion = criteria[direction][one["criterion"]]
-        wanted = (one["value"], criterion["name"] == FOUND)
-        model = next((label for label, of_model in zip(labels, scores, strict=True) if of_model == wanted), "")
-        text = CRITERIA[criterion["name"]][2].format(value=_value(criterion["name"], one["value"]), model=model)
+        name, value = criterion["name"], one["value"]
+        shown = signed(value, 1) if name == "contrast" else number(value, int(name != "models_by_rank" or value < 10))
+        wanted = (value, name == FOUND)
+        model = next((label for label, a in zip(labels, answers, strict=True) if (a["ncs"], a["hit"]) == wanted), "")
+        text = CRITERIA[name][2].format(value=shown, model=model)
         reasons.append({"key": criterion["key"], "label": criterion["label"], "text": text})
-    answers = []
-    for answer in query["answers"]:
-        items = [item | {"bars": _bars(item["phi"], query["best_other"])} for item in answer["items"]]
-        answers.append(answer | {"items": items, "hit": answer["rank"] <= k})
     title = f"Image {query['image_id']}" if direction == "i2t" else query["captions"][0]
-    return dict(query) | {
-        "id": f"{direction}-{query['query']}",
-        "title": title,
-        "own": OWN[direction],
-        "reasons": reasons,
-        "answers": answers,
-    }
-
-
-def _value(criterion: str, value: float | None) -> str:
-    if criterion == "contrast":
-        return signed(value, 1)
-    return number(value, 0 if criterion == "models_by_rank" and value is not None and value >= 10 else 1)
+    about = {"id": f"{direction}-{query['query']}", "title": title, "own": OWN[direction]}
+    return dict(query) | about | {"reasons": reasons, "answers": answers}
 
 
 def _bars(phi: Mapping[str, float], best_other: Mapping[str, float]) -> list[dict[str, Any]]:
     """Each phi as its name, its number, and the share of the best item of another image in percent, at most 100."""
-    return [
-        {
-            "name": phi_in_words(name),
-            "number": number(value, DECIMALS),
-            "percent": round(100 * min(1.0, value / best_other[name])) if best_other[name] > 0 else 100 * (value > 0),
-        }
-        for name, value in phi.items()
-    ]
+    bars = []
+    for name, value in phi.items():
+        best = best_other[name]
+        percent = round(100 * min(1.0, value / best)) if best > 0 else 100 * (value > 0)
+        bars.append({"name": phi_in_words(name), "number": number(value, DECIMALS), "percent": percent})
+    return bars
 
 
 def notes_on(found: Mapping[str, Any], rows: Sequence[Row], study: Study) -> list[str]:
@@ -260,15 +240,13 @@ def tidy(
 
 
 def filenames_of(found: Mapping[str, Any]) -> list[str]:
-    """Every photograph that the page shows, each once: those of queries and retrieved images."""
+    """List every photograph that the page shows, each once: those of queries and of retrieved images."""
     shown = dict.fromkeys(query["filename"] for query in found["queries"])
-    for query in found["queries"]:
-        if query["direction"] == "t2i":
-            shown |= dict.fromkeys(item["filename"] for answer in query["answers"] for item in answer["items"])
-    return list(shown)
+    answers = [answer for query in found["queries"] if query["direction"] == "t2i" for answer in query["answers"]]
+    return list(shown | dict.fromkeys(item["filename"] for answer in answers for item in answer["items"]))
 
 
-def write_thumbnails(filenames: Iterable[str], photographs: Photographs, folder: Path) -> dict[str, Thumbnail]:
+def write_thumbnails(filenames: Iterable[str], photographs: Photographs, folder: Path) -> dict[str, dict[str, Any]]:
     """Write small JPEGs, named by numbers, since names of photographs may be anything; others are removed.
 
     Args:
@@ -277,7 +255,7 @@ def write_thumbnails(filenames: Iterable[str], photographs: Photographs, folder:
         folder: Where thumbnails go; the page lies beside it.
 
     Returns:
-        The thumbnail of each filename.
+        For each filename its thumbnail: its address from the page beside the folder, and its size in pixels.
 
     Raises:
         InputError: If a photograph is missing or cannot be decoded.
@@ -290,9 +268,8 @@ def write_thumbnails(filenames: Iterable[str], photographs: Photographs, folder:
         name = f"{place:04d}.jpg"
         with replacing(folder / name) as temporary:
             picture.save(temporary, format="JPEG", quality=QUALITY, optimize=True)
-        made[filename] = Thumbnail(f"{folder.name}/{name}", *picture.size)
-    names = {Path(one.path).name for one in made.values()}
+        made[filename] = {"path": f"{folder.name}/{name}", "width": picture.width, "height": picture.height}
     for path in folder.glob("*.jpg"):
-        if path.name not in names:
+        if int(path.stem) > len(made):
             path.unlink()
     return made

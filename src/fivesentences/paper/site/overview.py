@@ -3,73 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
-from fivesentences.paper.claims.writing import VERDICTS, in_short, line_of, words_for
+from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of, words_for
 from fivesentences.paper.site.notes import SharedNote, shared_notes
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.site.study import count_of
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words
 from fivesentences.paper.text.numbers import signed
-from fivesentences.plan.studies import Study
+from fivesentences.study.study import Study
 
 WORDS = {"train": "training", "dev": "validation"}
 FEWEST_CELLS, MOST_CELLS = 2, 24  # of a claim in the figure
 WHAT_PAGES_SAY = {
     "claims/claims.html": "what the papers state, with a verdict, the effect and its interval",
     "gallery/index.html": "queries with what several models retrieve for them",
-    "runs/index.html": "every run with its settings, curves, time and numbers",
-    "provenance.html": "what the numbers were made of: versions, checksums, machine",
+    "runs/index.html": "every run with its numbers",
 }
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One line of the figure.
-
-    Attributes:
-        label: The setting.
-        text: The effect with its interval.
-        outcome: Of this setting alone.
-        at, start, end: Places of the value and the ends of its interval on the axis, from 0 to 100; ends are None
-            where there is no interval.
-    """
-
-    label: str
-    text: str
-    outcome: str
-    at: float
-    start: float | None
-    end: float | None
-
-
-@dataclass(frozen=True)
-class Effects:
-    """The figure of the overview: a claim's effects in every setting of the scale.
-
-    Attributes:
-        claim: The claim in words.
-        anchor: Its anchor on the page of claims.
-        unit: What the axis measures.
-        zero: Place of zero on the axis, from 0 to 100.
-        ends: Texts at both ends of the axis.
-        lines: One per setting.
-        over: What the intervals cover.
-    """
-
-    claim: str
-    anchor: str
-    unit: str
-    zero: float
-    ends: tuple[str, str]
-    lines: tuple[Effect, ...]
-    over: str
 
 
 def write_overview(
@@ -80,7 +35,7 @@ def write_overview(
     *,
     corpora: Sequence[Corpus] = (),
     trained: Mapping[str, int] | None = None,
-    claims: Mapping[str, Any] | None = None,
+    claims: Sequence[Stored] = (),
     pictures: Sequence[Picture] = (),
 ) -> Path:
     """Write ``folder/index.html``.
@@ -92,29 +47,23 @@ def write_overview(
         folder: Of the site.
         corpora: Those that runs are trained on.
         trained: How many runs there are: ``{"matching": ..., "categories": ...}``.
-        claims: What the papers state, as stored; see ``claims.writing.read_claims``.
+        claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
         pictures: What the data look like.
 
     Raises:
         InputError: If a picture is missing.
     """
-    every = list(claims["claims"]) if claims else []
-    main = [claim for claim in every if claim.get("main")]
+    main = [claim for claim in claims if claim.get("main")]
     tested = [claim for claim in main if claim["cells"]]
     return site.write(
         folder,
         "overview.html",
         "index.html",
         about=about(scale, corpora, trained or {}),
-        counts=[
-            (verdict, number, words_for(verdict, number))
-            for verdict in VERDICTS
-            if claims and (number := claims["counts"].get(verdict))
-        ],
-        in_short=in_short(claims) if claims else "",
+        counts=[(verdict, count, words_for(verdict, count)) for verdict, count in counts_of(claims).items() if count],
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         untested=[line_of(claim) for claim in main if not claim["cells"]],
-        chart=effects_of(every),
+        chart=effects_of(claims),
         shared=shared_by_studies(scale, studies, folder),
         papers=[
             (f"{name}/index.html", study.short or study.paper, study.paper, count_of(made))
@@ -164,8 +113,13 @@ def shared_by_studies(scale: Scale, studies: Mapping[str, Study], folder: Path) 
     return shared_notes(notes_of)
 
 
-def effects_of(claims: Sequence[Mapping[str, Any]]) -> Effects | None:
-    """The main claim that was tested in most settings, as a figure; without one any other; None if there is none."""
+def effects_of(claims: Sequence[Stored]) -> dict[str, Any] | None:
+    """Lay out the figure of the overview: the main claim that was tested in most settings, or else any other.
+
+    Returns:
+        The claim, its anchor, what the axis measures, and one line per setting; places on the axis are from 0 to 100.
+        None if no claim was tested in several settings.
+    """
     chosen = [
         claim
         for claim in claims
@@ -179,26 +133,21 @@ def effects_of(claims: Sequence[Mapping[str, Any]]) -> Effects | None:
     effects = [cell["effect"] for cell in claim["cells"]]
     known = [effect[name] for effect in effects for name in ("low", "value", "high") if effect[name] is not None]
     low, high = min(0.0, *known), max(0.0, *known)
-    width = (high - low) or 1.0
 
     def at(value: float | None) -> float | None:
-        return None if value is None else round(100 * (value - low) / width, 2)
+        return None if value is None else round(100 * (value - low) / ((high - low) or 1.0), 2)
 
-    lines = []
-    for cell in claim["cells"]:
-        effect = cell["effect"]
-        interval = f" [{signed(effect['low'], 1)}, {signed(effect['high'], 1)}]" if effect["low"] is not None else ""
-        place = at(effect["value"])
-        text = f"{signed(effect['value'], 1)}{interval}"
-        lines.append(Effect(cell["label"], text, cell["outcome"], place or 0.0, at(effect["low"]), at(effect["high"])))
-    over = listed(list(dict.fromkeys(effect["over"] for effect in effects)))
-    measured = claim["test"].get("measure", {}).get("metric", "")
-    return Effects(
-        claim["claim"],
-        f"{claim['paper']}-{claim['name']}",
-        f"difference of {measured}" if measured else "difference",
-        at(0.0) or 0.0,
-        (signed(low, 0), signed(high, 0)),
-        tuple(lines),
-        over,
-    )
+    shown = [cell["value"] + f" {cell['interval']}" * bool(cell["interval"]) for cell in line_of(claim)["cells"]]
+    return {
+        "claim": claim["claim"],
+        "anchor": f"{claim['paper']}-{claim['name']}",
+        "unit": f"difference of {claim['test']['measure']['metric']}",
+        "zero": at(0.0),
+        "ends": (signed(low, 0), signed(high, 0)),
+        "lines": [
+            {"label": cell["label"], "text": text, "outcome": cell["outcome"]}
+            | {"at": at(effect["value"]), "start": at(effect["low"]), "end": at(effect["high"])}
+            for cell, effect, text in zip(claim["cells"], effects, shown, strict=True)
+        ],
+        "over": listed(list(dict.fromkeys(effect["over"] for effect in effects))),
+    }

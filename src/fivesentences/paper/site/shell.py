@@ -19,7 +19,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from fivesentences.paper.tables.html import environment
+from fivesentences.paper.tables.writing import environment
 from fivesentences.storage import replacing
 
 VENDORED = files("fivesentences.paper.site") / "vendored"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fivesentences.config import Scale
-from fivesentences.paper.claims.writing import counted
-from fivesentences.paper.figures.writing import read_texts
-from fivesentences.paper.kinds import FigureKind, TableKind
+from fivesentences.config.scales import Scale
+from fivesentences.paper.claims.writing import Stored, counted
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes
 from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.tables import names_difference, names_published, site_rows
-from fivesentences.paper.tables.table import Table
-from fivesentences.plan.exhibits import Exhibit
-from fivesentences.plan.studies import Study
+from fivesentences.paper.tables.table import Column, Group, Table
+from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
+from fivesentences.study.study import Study
 
 ON_PUBLISHED = "Below each of our numbers stands the published one, where there is one, in italics."
 ON_DIFFERENCES = (
@@ -30,17 +27,8 @@ FIGURE_FILES = (("data of this figure (CSV)", "csv"), ("PDF", "pdf"), ("PNG", "p
 SHOWN = 4  # notes that several tables share, before the others are folded
 
 
-@dataclass(frozen=True)
-class LinkedTable:
-    """A table with the notes that it shares with no other; ``links`` are (label, address) of its other forms."""
-
-    table: Table
-    notes: Notes
-    links: Links
-
-
 def write_study_page(
-    site: Site, scale: Scale, name: str, study: Study, folder: Path, claims: Sequence[Mapping[str, Any]] = ()
+    site: Site, scale: Scale, name: str, study: Study, folder: Path, claims: Sequence[Stored] = ()
 ) -> Path:
     """Write ``folder/<name>/index.html`` from the tables and figures of the study, which lie beside it.
 
@@ -58,8 +46,8 @@ def write_study_page(
         InputError: If a table or figure of the study has not been made.
     """
     made = study.made_at(scale)
-    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableKind)}
-    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureKind)}
+    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableSpec)}
+    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
     notes_of = {one: table.notes for one, table in read.items()}
     shared = shared_notes(notes_of | {one: notes for one, (_, _, notes) in texts.items()})
     known = {note.text for note in shared}
@@ -67,7 +55,9 @@ def write_study_page(
     def left(notes: Sequence[str]) -> Notes:
         return in_few_lines(note for note in notes if note not in known)
 
-    tables = [LinkedTable(table, left(table.notes), _links(one, TABLE_FILES)) for one, table in read.items()]
+    tables = [
+        {"table": table, "notes": left(table.notes), "links": _links(one, TABLE_FILES)} for one, table in read.items()
+    ]
     figures = [
         Picture(folder / name / f"{one}.png", title, caption, left(notes), _links(one, FIGURE_FILES), one)
         for one, (title, caption, notes) in texts.items()
@@ -95,17 +85,52 @@ def count_of(made: Sequence[Exhibit]) -> str:
     """How many tables and figures there are: ``5 tables and 1 figure``."""
     counts = (
         (sum(isinstance(one, kind) for one in made), word)
-        for kind, word in ((TableKind, "table"), (FigureKind, "figure"))
+        for kind, word in ((TableSpec, "table"), (FigureSpec, "figure"))
     )
     return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts if count)
 
 
+def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
+    """Lay out the rows of a group: one per row of ours, the published value and the difference within its cells.
+
+    Yields:
+        ``labels``; ``source``: what the second number is; ``of_paper``: whether the row is the paper's alone; and
+        ``cells``: ``ours`` (of a row of the paper's its number), ``published`` and ``difference`` as text, ``sense``
+        ("better", "worse" or ""), and ``sort``: the unrounded number by which the column is sorted.
+    """
+    for row in group.rows:
+        lines = {line.kind: line for line in table.lines(row)}
+        first, beside = lines.get("ours") or lines["published"], lines.get("published") if "ours" in lines else None
+        cells = []
+        for index, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True)):
+            value = cell.published if cell.value is None and "ours" not in lines else cell.value
+            cells.append(
+                {
+                    "ours": first.cells[index],
+                    "published": beside.cells[index].text if beside else "",
+                    "difference": lines["difference"].cells[index].text if "difference" in lines else "",
+                    "sense": _sense(cell.difference, column, table.digits[index]),
+                    "sort": "" if value is None else repr(float(value)),
+                }
+            )
+        source = beside.stub[-1] if beside else ("" if row.kind == "ours" else first.stub[-1])
+        yield {"labels": row.labels, "source": source, "of_paper": row.kind == "published", "cells": cells}
+
+
+def _sense(difference: float | None, column: Column, digits: int) -> str:
+    """Whether a difference, rounded as shown, is for the better."""
+    if difference is None or column.better == "neither" or round(difference, digits) == 0:
+        return ""
+    return "better" if (difference > 0) == (column.better == "higher") else "worse"
+
+
 def _on_published(tables: Sequence[Table]) -> str:
     """What stands below our numbers, on a page where something does."""
-    if not any(names_published(table) for table in tables):
+    cells = [cell for table in tables for group in table.groups for row in group.rows for cell in row.cells]
+    if all(cell.published is None for cell in cells):
         return ""
-    differences = any(names_difference(table) for table in tables)
-    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" + ("" if differences else " Here there is no such case.")
+    nowhere = all(cell.difference is None for cell in cells)
+    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" + (" Here there is no such case." if nowhere else "")
 
 
 def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from fivesentences.config import Judge, JudgeSpec, Name, PhiName, References, Statistic, Strict
-from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreement, Agreements, Pairs, read_agreements
+from fivesentences.config.scales import JudgeSpec
+from fivesentences.paper.context import Context
+from fivesentences.paper.numbers.agreements import Agreement, Agreements, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow, published_row
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, mark_best
 from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
 from fivesentences.paper.text.names import REFERENCES, STATISTICS, metric_in_words, tokens_in_words, unique
 from fivesentences.paper.text.numbers import UNDEFINED
 from fivesentences.paper.text.phi_notes import note_on_left_out
-from fivesentences.plan.exhibits import Source
+from fivesentences.study.exhibits import OTHER_IMAGES, AgreementColumnSpec, AgreementRowSpec, AgreementTable
 
 PAIRS = {"all": "all pairs", OTHER_IMAGES: "other images"}
 # Where the paper has a column's numbers.
@@ -37,63 +34,18 @@ CSV = (
 DECIMALS = 3
 
 
-class AgreementRowSpec(Strict):
-    """One row: a phi, with or without a caption among its own references."""
-
-    phi: PhiName
-    references: References = "kept"
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
+def agreement_table(spec: AgreementTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table with the correlations of the scale's judges."""
+    return table_of_agreements(spec, context, read_agreements(numbers))
 
 
-class AgreementColumnSpec(Strict):
-    """One column: a correlation with the judge over all pairs, or over those of a caption with another image."""
-
-    statistic: Statistic
-    pairs: Pairs
-
-
-class AgreementSetting(Strict):
-    """What the published correlations were measured on; a difference is shown only there."""
-
-    dataset: Name
-    judge: Judge
-
-
-class AgreementTable(TableKind):
-    """How well each phi agrees with the judges of a scale: one group per judge and kind of references."""
-
-    reads: ClassVar[Source] = "correlations"
-
-    kind: Literal["agreement"]
-    rows: list[AgreementRowSpec] = Field(min_length=1)
-    columns: list[AgreementColumnSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
-    published_setting: AgreementSetting | None = None
-
-    def judged(self) -> list[tuple[PhiName, References]]:
-        """Its rows."""
-        return [(row.phi, row.references) for row in self.rows]
-
-    def published_table(self) -> Name | None:
-        """File name of the published table."""
-        return self.published
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table with the correlations of the scale's judges; see ``TableKind``."""
-        return self.of_agreements(context, read_agreements(numbers))
-
-    def of_agreements(self, context: Context, agreements: Agreements) -> Table:
-        """As ``build``, from correlations that were read."""
-        return _Filling(self, context, agreements, context.published_rows(self)).table
-
-    def compares_with(self, judge: JudgeSpec) -> bool:
-        """Whether the published correlations are with this judge, on the same dataset."""
-        setting = self.published_setting
-        return setting is not None and (judge.dataset, judge.judge) == (setting.dataset, setting.judge)
+def table_of_agreements(spec: AgreementTable, context: Context, agreements: Agreements) -> Table:
+    """Fill a table with correlations that were read."""
+    return _AgreementTableMaker(spec, context, agreements, context.published_rows(spec)).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _AgreementTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: AgreementTable

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.metrics.registry import Unit, metric_of
+from fivesentences.config.metrics import Unit, metric_of
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Measure
 from fivesentences.paper.tables.table import Column
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import DIRECTIONS
-from fivesentences.plan.exhibits import ColumnSpec
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import ColumnSpec
+from fivesentences.study.study import Study
 
 # Digits after the point where a metric's values are small; everything else has the table's own.
 DECIMALS: dict[Unit, int] = {"none": 2, "fraction": 3}

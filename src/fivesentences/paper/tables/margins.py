@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
-
-from fivesentences.config import Fraction, Name, as_list
 from fivesentences.evaluation.margins import CAP, LOW
-from fivesentences.paper.kinds import Context, TableKind
+from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.margins import Margins, Numbers, made_at, mean_and_sd, read_all_margins
 from fivesentences.paper.tables.table import Cell, Column, Group, Keys, Table, TableRow
 from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.paper.text.numbers import UNDEFINED
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.exhibits import RowSpec, Source
-from fivesentences.plan.rows import Row
+from fivesentences.study.exhibits import MarginsTable
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import members_of
 
 CSV = (
     *((key, "") for key in ("dataset", "fraction", "loss", "row", "quantity", "epochs")),
@@ -79,50 +75,13 @@ QUANTITIES = (
 )
 
 
-class MarginsTable(TableKind):
-    """What adaptive margins are made of: one group per dataset and fraction, one row per loss."""
-
-    reads: ClassVar[Source] = "margins"
-
-    kind: Literal["margins"]
-    fractions: list[Fraction] = Field(min_length=1, description="of the training captions of every dataset")
-    losses: list[Name] = Field(min_length=1, description="of the study, with adaptive margins")
-    rows: list[RowSpec] = Field(
-        default=[],
-        description="runs with these losses, of one model, whose hinges are counted; margins whose negatives are not "
-        "random are those of the longest of them",
-    )
-
-    def row_specs(self) -> list[RowSpec]:
-        """The runs."""
-        return self.rows
-
-    def adaptive_margins(self) -> list[tuple[Fraction, Name]]:
-        """Every fraction with every loss."""
-        return [(fraction, loss) for fraction in self.fractions for loss in self.losses]
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table with what was measured of the scale's datasets; see ``TableKind``."""
-        return _Filling(self, context, context.rows(self), read_all_margins(numbers)).table
-
-    @model_validator(mode="after")
-    def _rows_are_of_the_table(self) -> Self:
-        for row in self.rows:
-            for loss in as_list(row.loss):
-                if loss not in self.losses:
-                    raise ValueError(f"rows name the loss '{loss}', but losses has only: {', '.join(self.losses)}")
-            for fraction in as_list(row.fraction):
-                if fraction not in self.fractions:
-                    known = ", ".join(f"{one:g}" for one in self.fractions)
-                    raise ValueError(f"rows name the fraction {fraction:g}, but fractions has only: {known}")
-        models = list(dict.fromkeys(model for row in self.rows for model in as_list(row.model)))
-        if len(models) > 1:
-            raise ValueError(f"rows name the models {', '.join(models)}; a table of margins has runs of one model")
-        return self
+def margins_table(spec: MarginsTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table with what was measured of the scale's datasets."""
+    return _MarginsTableMaker(spec, context, context.rows(spec), read_all_margins(numbers)).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _MarginsTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: MarginsTable

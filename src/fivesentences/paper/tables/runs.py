@@ -7,18 +7,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
-from pydantic import Field
 
-from fivesentences.config import Name
-from fivesentences.evaluation import collect
-from fivesentences.paper.kinds import Context, TableKind
-from fivesentences.paper.numbers.comparability import PublishedSetting, differing_settings
+from fivesentences.paper.context import Context
+from fivesentences.paper.numbers.comparability import differing_settings
 from fivesentences.paper.numbers.published import (
-    AlsoPublished,
     PublishedRow,
     also_published,
     published_row,
@@ -31,9 +26,13 @@ from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_m
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.published_notes import note_on_published_only, notes_on_beside
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing, training_in_words
-from fivesentences.plan.exhibits import ColumnSpec, RowSpec, Source, inferences_of
-from fivesentences.plan.rows import NO_TIME, Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import (
+    ColumnSpec,
+    RunTable,
+    inferences_of,
+)
+from fivesentences.study.expand import NO_TIME, Row
+from fivesentences.study.study import Study
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
@@ -50,44 +49,10 @@ CSV = (
 DECIMALS = 1
 
 
-class RunTable(TableKind):
-    """Rows x metrics of runs, and the published values that they are compared with."""
-
-    reads: ClassVar[Source] = "runs"
-    takes_encoders: ClassVar[bool] = True
-
-    kind: Literal["runs"]
-    rows: list[RowSpec] = Field(min_length=1)
-    columns: list[ColumnSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
-    published_rows: Literal["rows", "columns"] = Field(
-        default="rows", description="columns: the published rows are our columns, and the published methods our rows"
-    )
-    published_setting: PublishedSetting | None = None
-    also_published: list[str | AlsoPublished] = Field(
-        default=[], description="published rows shown without a row of ours"
-    )
-
-    def row_specs(self) -> list[RowSpec]:
-        """Its rows."""
-        return self.rows
-
-    def metrics(self) -> list[ColumnSpec]:
-        """Its columns."""
-        return self.columns
-
-    def published_table(self) -> Name | None:
-        """File name of the published table."""
-        return self.published
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table from the metrics of its runs; see ``TableKind``."""
-        return self.of_results(context, collect(numbers, context.scale.scale))
-
-    def of_results(self, context: Context, frame: pd.DataFrame) -> Table:
-        """As ``build``, from the tidy table of results, one row per value; see ``Results``."""
-        published = context.published_rows(self, self.published_rows)
-        return _Filling(self, context, context.rows(self), Results(frame), published).table
+def runs_table(spec: RunTable, context: Context, frame: pd.DataFrame) -> Table:
+    """Fill a table from the tidy table of results, one row per value; see ``Results``."""
+    published = context.published_rows(spec, spec.published_rows)
+    return _RunTableMaker(spec, context, context.rows(spec), Results(frame), published).table
 
 
 class GroupKey(NamedTuple):
@@ -129,7 +94,7 @@ class GroupKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _RunTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: RunTable

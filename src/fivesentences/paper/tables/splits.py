@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from fivesentences.config import Name, Strict
 from fivesentences.corpus import CorpusSizes
-from fivesentences.paper.kinds import Context, TableKind
+from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.published import PublishedRow, published_row
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
-from fivesentences.plan.exhibits import Folds, Source
+from fivesentences.study.exhibits import SplitsRowSpec, SplitsTable
 
 ITEMS = ("images", "captions")
 # Splits by their names in a corpus, as a reader and as a published table call them.
@@ -26,61 +22,31 @@ CSV = (
 )
 
 
-class SplitsRowSpec(Strict):
-    """One row: the dataset that plays a role."""
-
-    role: Name
-    folds: Folds | None = Field(
-        default=None, description="into how many equal galleries the test split is cut; the numbers are those of one"
+def splits_table(spec: SplitsTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table with the sizes of the scale's corpora."""
+    sizes = {path.stem: CorpusSizes.read(path) for path in numbers}
+    published = context.published_rows(spec)
+    columns = tuple(
+        Column((items.capitalize(), split), f"{items} {split}", {"items": items, "split": name}, "neither", 0)
+        for items in ITEMS
+        for name, (split, _) in SPLITS.items()
     )
-    published: str | None = Field(default=None, description="value of the column `row` in the published CSV")
-
-
-class SplitsTable(TableKind):
-    """Sizes of the splits, counted in the corpora of the scale: one row per role, or two where galleries are folds.
-
-    Published sizes are of the dataset that is called like the role; a difference is shown only there.
-    """
-
-    reads: ClassVar[Source] = "corpora"
-
-    kind: Literal["splits"]
-    rows: list[SplitsRowSpec] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
-
-    def roles(self) -> list[Name]:
-        """The roles of its rows."""
-        return [row.role for row in self.rows]
-
-    def published_table(self) -> Name | None:
-        """File name of the published table."""
-        return self.published
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table with the sizes of the scale's corpora; see ``TableKind``."""
-        sizes = {path.stem: CorpusSizes.read(path) for path in numbers}
-        published = context.published_rows(self)
-        columns = tuple(
-            Column((items.capitalize(), split), f"{items} {split}", {"items": items, "split": name}, "neither", 0)
-            for items in ITEMS
-            for name, (split, _) in SPLITS.items()
-        )
-        rows = []
-        for row in self.rows:
-            dataset = context.scale.roles.get(row.role)
-            if dataset is None:
-                continue
-            theirs = None if row.published is None else published_row(published, row.published, context.where(self))
-            cells = tuple(_cells(sizes[dataset], row, theirs, dataset == row.role))
-            label = context.study.label_of(dataset) + ("" if row.folds is None else f", one of {row.folds} folds")
-            keys = {"role": row.role, "dataset": dataset, "folds": row.folds or ""}
-            rows.append(TableRow("ours", (label,), keys, row.published or "", dataset == row.role, cells))
-        groups = (Group("Datasets of the scale", {}, tuple(rows)),) if rows else ()
-        notes = (
-            *(_how_read(context.study.label_of(name), one) for name, one in sizes.items() if one.read_as),
-            *self.notes,
-        )
-        return Table(*context.texts(self), ("Dataset",), columns, groups, notes, 0, CSV)
+    rows = []
+    for row in spec.rows:
+        dataset = context.scale.roles.get(row.role)
+        if dataset is None:
+            continue
+        theirs = None if row.published is None else published_row(published, row.published, context.where(spec))
+        cells = tuple(_cells(sizes[dataset], row, theirs, dataset == row.role))
+        label = context.study.label_of(dataset) + ("" if row.folds is None else f", one of {row.folds} folds")
+        keys = {"role": row.role, "dataset": dataset, "folds": row.folds or ""}
+        rows.append(TableRow("ours", (label,), keys, row.published or "", dataset == row.role, cells))
+    groups = (Group("Datasets of the scale", {}, tuple(rows)),) if rows else ()
+    notes = (
+        *(_how_read(context.study.label_of(name), one) for name, one in sizes.items() if one.read_as),
+        *spec.notes,
+    )
+    return Table(*context.texts(spec), ("Dataset",), columns, groups, notes, 0, CSV)
 
 
 def _cells(sizes: CorpusSizes, row: SplitsRowSpec, theirs: PublishedRow | None, same_data: bool) -> Iterator[Cell]:

@@ -7,21 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from fivesentences.config import Name
 from fivesentences.errors import InputError
-from fivesentences.paper.kinds import Context, TableKind
+from fivesentences.paper.context import Context
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.numbers.subspaces import (
-    PublishedSubspaces,
-    SubspaceMeasure,
-    SubspaceResults,
-    published_of,
-    published_value,
-)
+from fivesentences.paper.numbers.subspaces import SubspaceResults, published_of, published_value
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow, mark_best
 from fivesentences.paper.text.names import DIRECTIONS
 from fivesentences.paper.text.subspace_notes import (
@@ -34,9 +24,8 @@ from fivesentences.paper.text.subspace_notes import (
     notes_on_subspace_seeds,
     place_of,
 )
-from fivesentences.plan.exhibits import Source
-from fivesentences.plan.subspace_specs import SubspaceRowSpec
-from fivesentences.plan.subspaces import SubspaceRow, subspace_rows
+from fivesentences.study.exhibits import SubspaceTable
+from fivesentences.study.expand import SubspaceRow
 
 # Columns of the CSV, and which attribute of a cell they hold; the others are keys of group, row and column.
 CSV = (
@@ -54,37 +43,15 @@ HEADINGS = {"mAP@100 possible": "mAP@100 of possible"}
 SIDES = DIRECTIONS | {"mean": "mean"}
 
 
-class SubspaceTable(TableKind):
-    """Methods x metrics of category retrieval, and the published values that they are compared with."""
-
-    reads: ClassVar[Source] = "subspaces"
-
-    kind: Literal["subspaces"]
-    rows: list[SubspaceRowSpec] = Field(min_length=1)
-    columns: list[SubspaceMeasure] = Field(min_length=1)
-    published: Name | None = Field(default=None, description="file in config/published, without .csv")
-    published_setting: PublishedSubspaces | None = None
-    also_published: list[str] = Field(
-        default=[],
-        description="numbers of published rows shown without a row of ours, below rows with published values",
-    )
-
-    def subspace_rows(self) -> list[SubspaceRowSpec]:
-        """Its rows."""
-        return self.rows
-
-    def published_table(self) -> Name | None:
-        """File name of the published table."""
-        return self.published
-
-    def build(self, context: Context, numbers: Sequence[Path]) -> Table:
-        """Fill the table from the metrics of its runs; see ``TableKind``."""
-        rows = subspace_rows(self.rows, context.study, context.scale)
-        return _Filling(self, context, rows, SubspaceResults(numbers), context.published_rows(self)).table
+def subspaces_table(spec: SubspaceTable, context: Context, numbers: Sequence[Path]) -> Table:
+    """Fill the table from the metrics of its runs."""
+    return _SubspaceTableMaker(
+        spec, context, context.subspace_rows(spec), SubspaceResults(numbers), context.published_rows(spec)
+    ).table
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _SubspaceTableMaker:
     """One table at one scale, with everything that it is filled from."""
 
     spec: SubspaceTable
@@ -148,7 +115,9 @@ class _Filling:
 
     def is_comparable(self, row: SubspaceRow) -> bool:
         """Whether differences to published values may be taken."""
-        return self.spec.published_setting is not None and self.spec.published_setting.is_that_of(row)
+        return self.spec.published_setting is not None and self.spec.published_setting.is_that_of(
+            row.role, row.documents, row.division
+        )
 
     def beside(self, row: SubspaceRow) -> PublishedRow | None:
         """The published row of a row of ours.

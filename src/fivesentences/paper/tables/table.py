@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from fivesentences.config.metrics import Better
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.metrics.registry import Better
 from fivesentences.paper.text.numbers import UNDEFINED, number, signed
 from fivesentences.storage import write_json
 

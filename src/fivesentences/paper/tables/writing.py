@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from fivesentences.metrics.latex import escape_latex, latex_row
-from fivesentences.paper.tables.html import table_page
 from fivesentences.paper.tables.table import ShownCell, Table, spans
 from fivesentences.paper.text.markdown import escape_markdown, piped
+from fivesentences.paper.text.numbers import MINUS
 from fivesentences.storage import replacing
 
 PLUS_MINUS = "±"
@@ -98,6 +100,24 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_page(table: Table) -> str:
+    """A self-contained HTML page with one table: no script, no font, no picture from elsewhere."""
+    return environment().get_template("table_page.html").render(table=table)
+
+
+def environment() -> Environment:
+    """The templates of tables and pages, with what they call."""
+    found = Environment(
+        loader=PackageLoader("fivesentences.paper", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(spans=spans, width=_width)
+    return found
+
+
 def label_of(kind: Literal["tab", "fig"], study: str, name: str) -> str:
     r"""What ``\ref`` calls a table or figure in LaTeX, such as ``tab:five-sentences-table2``."""
     return f"{kind}:{study}-{name}".replace("_", "-")
@@ -143,3 +163,9 @@ def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
             rules.append(rf"\cmidrule(lr){{{start}-{end}}}")
         start = end + 1
     return [latex_row(cells), "".join(rules)]
+
+
+def _width(text: str) -> float:
+    """Approximate width of a text in a sans-serif font, in em."""
+    widths = {MINUS: 0.84} | dict.fromkeys(" .,[]", 0.3)
+    return round(0.1 + sum(widths.get(letter, 0.58) for letter in text), 1)

@@ -9,10 +9,9 @@ from fivesentences.paper.text.labels import loss_in_words, phi_label
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS
 from fivesentences.paper.text.run_notes import training_in_words
-from fivesentences.plan.contrasts import AnyLine, Contrast, Paired
-from fivesentences.plan.exhibits import Summed
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import Summed
+from fivesentences.study.expand import AnyLine, Contrast, Paired, Row
+from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
 METRICS: dict[Summed, str] = {

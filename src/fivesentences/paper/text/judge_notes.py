@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import JudgeSpec, Scale
-from fivesentences.paper.numbers.agreements import OTHER_IMAGES, Agreement, Agreements
+from fivesentences.config.scales import JudgeSpec, Scale
+from fivesentences.paper.numbers.agreements import Agreement, Agreements
 from fivesentences.paper.text.names import unique
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import OTHER_IMAGES
+from fivesentences.study.study import Study
 
 
 def note_on_judge(study: Study, judge: JudgeSpec, agreements: Sequence[Agreement]) -> str:

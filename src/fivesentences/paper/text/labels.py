@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fivesentences.paper.text.names import INFERENCES, phi_in_words
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.expand import Row
+from fivesentences.study.study import Study
 
 Part = Literal["dataset", "model", "loss", "fraction", "inference"]
 PARTS: tuple[Part, ...] = ("dataset", "model", "loss", "fraction", "inference")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import Scale, as_list
-from fivesentences.paper.numbers.comparability import PublishedSetting
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import as_list
 from fivesentences.paper.numbers.results import Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, phi_in_words, unique
-from fivesentences.plan.exhibits import ColumnSpec
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
+from fivesentences.study.expand import Row
+from fivesentences.study.study import Study
 
 TIES = {"index": "ordered by index, lower first", "average": "given the mean of their ranks"}
 

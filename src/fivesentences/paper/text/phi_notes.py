@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fivesentences.config import Scale
+from fivesentences.config.scales import Scale
 from fivesentences.paper.numbers.phi_statistics import PhiStatistics
 from fivesentences.paper.text.names import phi_in_words, unique
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fivesentences.paper.numbers.comparability import PublishedSetting, differing_settings
+from fivesentences.paper.numbers.comparability import differing_settings
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.run_notes import FEW
-from fivesentences.plan.rows import Row
+from fivesentences.study.exhibits import PublishedSetting
+from fivesentences.study.expand import Row
 
 
 def notes_on_beside(

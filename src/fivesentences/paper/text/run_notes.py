@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivesentences.config import Scale
-from fivesentences.encoders.encoder import PLACE
+from fivesentences.config.scales import Scale
+from fivesentences.encoders.naming import PLACE
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, unique
-from fivesentences.plan.encoded import members_of
-from fivesentences.plan.rows import Row
-from fivesentences.plan.studies import Study
+from fivesentences.study.expand import Row
+from fivesentences.study.runs import members_of
+from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}

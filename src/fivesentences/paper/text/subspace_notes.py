@@ -6,17 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fivesentences.config.documents import Prepare, Selection
 from fivesentences.paper.numbers.published import PublishedRow
-from fivesentences.paper.numbers.subspaces import (
-    MeasuredSubspaces,
-    PublishedSubspaces,
-    SubspaceMeasure,
-    SubspaceResults,
-)
+from fivesentences.paper.numbers.subspaces import MeasuredSubspaces, SubspaceResults
 from fivesentences.paper.text.contrast_notes import FEW, notes_on_paired_seeds
 from fivesentences.paper.text.names import listed, unique
 from fivesentences.paper.text.numbers import MINUS, number
-from fivesentences.plan.studies import Study
-from fivesentences.plan.subspaces import SubspaceContrast, SubspaceRow
+from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
+from fivesentences.study.expand import SubspaceContrast, SubspaceRow
+from fivesentences.study.study import Study
 
 EPOCHS: dict[Selection, str] = {"map": "best validation mAP", "loss": "lowest validation loss", "last": "last epoch"}
 PREPARED: dict[Prepare, str] = {
@@ -111,6 +107,22 @@ def notes_on_subspace_seeds(rows: Sequence[SubspaceRow]) -> list[str]:
     return notes
 
 
+def note_on_seeds(made: Sequence[SubspaceRow], shown: str, alone: str) -> str:
+    """Which seeds stand behind what is shown.
+
+    Args:
+        made: Rows with runs.
+        shown: What is shown of several seeds, such as ``Lines: mean``.
+        alone: What one run is called, such as ``One run of each method``.
+    """
+    seeds = list(dict.fromkeys(run.seed for row in made for run in row.runs))
+    named = listed([str(seed) for seed in seeds])
+    if len(seeds) == 1:
+        return f"{alone} (seed {named}), so no spread is known."
+    same = all(len(row.runs) == len(seeds) for row in made)
+    return f"{shown} over {'' if same else 'up to '}{len(seeds)} seeds ({named})."
+
+
 def notes_on_published(
     beside: Sequence[tuple[SubspaceRow, PublishedRow]],
     alone: Sequence[PublishedRow],
@@ -127,7 +139,11 @@ def notes_on_published(
     """
     notes = []
     for same in (True, False):
-        some = [one for one in beside if (setting is not None and setting.is_that_of(one[0])) == same]
+        some = [
+            one
+            for one in beside
+            if (setting is not None and setting.is_that_of(one[0].role, one[0].documents, one[0].division)) == same
+        ]
         if not some:
             continue
         theirs = []

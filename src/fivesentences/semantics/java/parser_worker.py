@@ -1,8 +1,8 @@
 """The process that parses captions: SPICE's own classes over CoreNLP; one JSON line per caption.
 
 ``scene_graph_parser`` starts it as ``python -m fivesentences.semantics.java.parser_worker``, sends the job as one JSON
-line on stdin and keeps stdin open: when it closes, the caller is gone and this process ends. Messages to the caller
-are JSON lines on stdout. Finished captions are appended to the journal, which is inherited as an open file.
+line on stdin and keeps stdin open: when it closes, the caller is gone and this process ends. The answers are JSON lines
+on stdout: ``{"caption": ..., "tuples": [...]}``, or ``{"error": ...}``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fivesentences.errors import InputError
-from fivesentences.semantics.java.caption_lines import longest_sentence, one_line
 from fivesentences.semantics.java.jvm import OUT_OF_MEMORY, start_jvm
+from fivesentences.semantics.java.ptb_tokenizer import one_line
 
+CHUNK = 50  # captions that are parsed together: about a second
 # A longer sentence is parsed alone: one of 200 words needs most of a 2 GB heap, and two need more.
 LONGEST_BESIDE_OTHERS = 50  # words and punctuation marks
 
@@ -30,16 +32,25 @@ SECONDS_BETWEEN_CHECKS = 10.0
 MOST_COLLECTING = 0.9  # share of the time between two checks
 
 
+def words_in(text: str) -> int:
+    """Count words and punctuation marks, roughly as a tokenizer does."""
+    return sum(1 for _ in re.finditer(r"\w+|[^\w\s]", text))
+
+
+def longest_sentence(text: str) -> int:
+    """Count the words and punctuation marks of the longest sentence, which determines parsing time and memory."""
+    return max(map(words_in, re.split(r"[.!?]", text)))
+
+
 class SceneGraphParser:
-    """SPICE's parser in the JVM of this process, which must have been started."""
+    """SPICE's parser in the JVM of this process, which must have been started.
+
+    Args:
+        threads: Number of captions parsed at a time. At least two are used: given one thread, CoreNLP 3.6.0 parses
+            every caption twice.
+    """
 
     def __init__(self, threads: int):
-        """Load the METEOR dictionary and CoreNLP's models, which takes about three seconds.
-
-        Args:
-            threads: Number of captions parsed at a time. At least two are used: given one thread, CoreNLP 3.6.0 parses
-                every caption twice.
-        """
         import jpype
 
         self._threads = max(2, threads)
@@ -81,51 +92,37 @@ class SceneGraphParser:
             proposed = self._parse_annotation.invoke(self._parser, annotation)
             found.add(self._field(proposed, "tuples").get(proposed))
         tuples: list[list[list[str]]] = json.loads(str(self._values.toJSONString(found)))
-        if len(tuples) != len(captions):
-            raise RuntimeError(f"{len(captions)} captions gave {len(tuples)} lists of tuples")
         return tuples
 
 
-def chunks_of(captions: Sequence[str], size: int) -> Iterator[list[str]]:
+def chunks_of(captions: Sequence[str], size: int = CHUNK) -> Iterator[list[str]]:
     """Divide captions into consecutive chunks, each with long sentences first: no core waits for one at the end."""
     for start in range(0, len(captions), size):
         yield sorted(captions[start : start + size], key=lambda caption: -longest_sentence(caption))
 
 
-def journal_lines(captions: Sequence[str], tuples: Sequence[list[list[str]]]) -> bytes:
-    """Return lines of the journal and of the finished file: ASCII JSON, so that only ``\\n`` ends a line."""
-    pairs = zip(captions, tuples, strict=True)
-    return "".join(json.dumps({"caption": caption, "tuples": found}) + "\n" for caption, found in pairs).encode("ascii")
-
-
 def _work(job: dict[str, Any], say: BinaryIO) -> None:
-    def tell(**message: object) -> None:
-        say.write(json.dumps(message).encode("ascii") + b"\n")
+    def tell(*messages: dict[str, Any]) -> None:
+        say.write("".join(json.dumps(message) + "\n" for message in messages).encode("ascii"))
         say.flush()
 
     try:
         start_jvm([Path(path) for path in job["class_path"]], job["memory_mb"], job["threads"])
     except InputError as error:
-        tell(memory=error.what)
+        tell({"error": str(error)})
         return
     import jpype
 
     threading.Thread(target=_end_when_heap_is_full, daemon=True).start()
     try:
         parser = SceneGraphParser(job["threads"])
-        tell(done=0)
-        for chunk in chunks_of(job["captions"], job["chunk"]):
-            data = journal_lines(chunk, parser.parse(chunk))
-            while data:
-                data = data[os.write(job["journal"], data) :]
-            os.fsync(job["journal"])
-            tell(done=len(chunk))
+        for chunk in chunks_of(job["captions"]):
+            pairs = zip(chunk, parser.parse(chunk), strict=True)
+            tell(*({"caption": caption, "tuples": tuples} for caption, tuples in pairs))
     except jpype.JException as error:
         if "OutOfMemoryError" in str(error.stacktrace()):
             os._exit(OUT_OF_MEMORY)
-        tell(error=f"Java failed: {str(error).splitlines()[0].rstrip('.')}")
-    except OSError as error:
-        tell(error=f"the journal cannot be written ({error.strerror}); make room, or allow writing to its folder")
+        tell({"error": f"Java failed: {str(error).splitlines()[0].rstrip('.')}."})
 
 
 def _end_with_caller() -> None:
@@ -151,7 +148,7 @@ def main() -> None:
     """Do the job that is described on stdin."""
     # Ctrl-C reaches every process of the terminal; the caller decides what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What Java itself prints to stdout must not mix with the messages.
+    # What Java itself prints to stdout must not mix with the answers.
     say = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     job = json.loads(sys.stdin.buffer.readline())
@@ -159,7 +156,7 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         _work(job, say)
         say.close()
-    # Everything is on disk; a regular shutdown of Java would take a while.
+    # A regular shutdown of Java would take a while.
     os._exit(0)
 
 

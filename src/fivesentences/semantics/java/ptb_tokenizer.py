@@ -12,9 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fivesentences.errors import InputError
-from fivesentences.semantics.java.caption_lines import one_line
-from fivesentences.semantics.java.jars import java_binary, wheel_jar
+from fivesentences.semantics.java.jars import java_command, java_error, wheel_jar
 
 # Tokens that are removed. The names of brackets are upper case but the tokens are lower case, so "-lrb-" stays, as in
 # the COCO evaluation.
@@ -50,13 +48,19 @@ def ptb_lines(captions: Sequence[str]) -> list[str]:
     return [tokenised[text] for text in texts]
 
 
+def one_line(caption: str) -> str:
+    """Replace white space of any kind by single spaces, and unpaired surrogates, which are not text, by U+FFFD."""
+    text = caption.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return " ".join(text.replace("\0", " ").split())
+
+
 def _without_punctuation(line: str) -> str:
     return " ".join(token for token in line.rstrip().split(" ") if token not in REMOVED)
 
 
 def _run(texts: list[str]) -> list[str]:
     """Return one line of tokens for each line of text."""
-    lines = _tokenise("\n".join(texts) + "\n").split("\n")[:-1]
+    lines = _tokenise("".join(f"{text}\n" for text in texts))
     if len(lines) == len(texts):
         return lines
     if len(texts) == 1:
@@ -66,17 +70,14 @@ def _run(texts: list[str]) -> list[str]:
     return _run(texts[:middle]) + _run(texts[middle:])
 
 
-def _tokenise(text: str) -> str:
+def _tokenise(text: str) -> list[str]:
     jar = wheel_jar("tokenizer/stanford-corenlp-3.4.1.jar")
     with tempfile.TemporaryDirectory(prefix="fivesentences-") as folder:
-        given = Path(folder, "captions.txt")
-        given.write_bytes(text.encode("utf-8"))
-        # Set the encoding: by default Java takes that of the locale.
-        command = [str(java_binary()), "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", str(jar)]
-        command += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase", "-encoding", "UTF-8"]
+        Path(folder, "captions.txt").write_bytes(text.encode("utf-8"))
+        command = java_command("-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase")
         # By its name alone: the tokenizer takes a path with a space for several files.
-        done = subprocess.run([*command, given.name], cwd=folder, capture_output=True, check=False)
-    if done.returncode != 0:
-        messages = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
-        raise InputError(f"the Penn Treebank tokenizer ended with status {done.returncode} ({messages[-1]}).")
-    return done.stdout.decode("utf-8")
+        command += ["-encoding", "UTF-8", "captions.txt"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    if done.returncode:
+        raise java_error("the Penn Treebank tokenizer", done.returncode, done.stderr)
+    return done.stdout.decode("utf-8").split("\n")[:-1]

@@ -12,13 +12,14 @@ from torch import Tensor
 from fivesentences.features.document_inputs import Inputs, Vectors
 from fivesentences.losses.scheduled_margin import (
     Both,
+    FeatureNorm,
     Limits,
+    ScheduledMarginSpec,
     different_category,
     distances,
     feature_limits,
     feature_term,
 )
-from fivesentences.losses.scheduled_margin_spec import FeatureNorm, ScheduledMarginSpec
 
 # Distances of up to so many documents are kept, 400 MB each modality; those of more are computed batch by batch.
 KEPT = 10_000

@@ -16,6 +16,7 @@ from fivesentences.errors import InputError
 from fivesentences.features.document_inputs import Inputs
 from fivesentences.losses.scheduled_margin import (
     ScheduledAdaptiveMargin,
+    ScheduledMarginSpec,
     all_negatives,
     centroid_term,
     centroids,
@@ -24,8 +25,7 @@ from fivesentences.losses.scheduled_margin import (
     hinges_of,
     unit,
 )
-from fivesentences.losses.scheduled_margin_spec import ScheduledMarginSpec
-from fivesentences.metrics import category_map
+from fivesentences.metrics.category import category_map
 from fivesentences.models.subspaces.projection import Projector
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.training.subspaces.data import TrainingDocuments, as_tensor, terms_of, training_documents

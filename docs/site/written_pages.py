@@ -1,0 +1,179 @@
+"""What is written from the code at every build: a page of all options, one of all metrics, and JSON schemas.
+
+The pages stand in ``docs/reference``, which is not in git; the schemas in ``schemas`` of the built site, where an
+editor finds them (config/README.md says how).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticUndefined
+
+from fivesentences.config.cluster import Cluster
+from fivesentences.config.datasets import Catalogue
+from fivesentences.config.documents import (
+    AnyDocuments,
+    CategoryScale,
+    DivisionSpec,
+    OtherCategorySeeds,
+    SubspaceTraining,
+)
+from fivesentences.config.hyperparameters import Hyperparameters
+from fivesentences.config.metrics import metrics_table
+from fivesentences.config.scales import Scale
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.losses import LossSpec, TripletLoss
+from fivesentences.losses.scheduled_margin import ScheduledMarginSpec
+from fivesentences.models import MODELS, ModelSpec
+from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.study.claims import Claims
+from fivesentences.study.runs import RunFile, RunSpec
+from fivesentences.study.study import Study
+
+FILES: dict[str, Any] = {
+    "scale": Scale,
+    "study": Study,
+    "claims": Claims,
+    "datasets": Catalogue,
+    "run": RunFile | RunSpec,
+    "cluster": Cluster,
+}
+METRICS = """\
+# Metrics
+
+What `fivesentences evaluate`, the function `evaluate` and an `Evaluator` report. `k` is a cut-off; `<list>` is the name
+of a list of positives, such as CxC. Variants (formula, ground truth, m, weights, tie rule) are options of `evaluate`.
+Equal scores are ordered by index, lower first.
+
+"""
+OPTIONS = """\
+# Options of models, losses and training
+
+What a study may say of models and losses, and a scale of training.
+"""
+MODEL_WORDS = """\
+A row of a study names a model, or a variant of one: `models: {scan_i2t: {name: scan, direction: i2t}}`. Options that a
+variant states show in the name of its runs (`scan,direction=i2t`). Widths are set by a scale, as in
+`training: {widths: {embedding: 256}}`, and do not show. In Python,
+`build_model("scan", image_dim=2048, vocabulary_size=8000, direction="i2t", embedding=256)` takes both. `encoder` is a
+model that was trained elsewhere, `models: {clip: {encoder: open_clip:ViT-B-32/openai}}`; its rows have neither loss nor
+fraction."""
+LOSS_WORDS = """\
+A loss of a study is a sum: `{triplet: hardest, margin: 0.2, sam: {temperature: 10, negatives: random}}`. Tables call it
+by its settings, unless the study has a label for it."""
+TRAINING_WORDS = """\
+A scale gives these under `training`, and other values for some models, losses or fractions under
+`training.exceptions` (all but `threads`). A run's `run.yaml` holds them under `run.training`."""
+CATEGORY_WORDS = """\
+A study names methods, `methods: {sam: {method: triplets, loss: {toward: adaptive}}}`, and its rows use these names. A
+scale has a block `categories`: which documents there are, how they are divided, which roles they play, and how networks
+are trained."""
+
+
+def options_page() -> str:
+    """Every model, loss, method and loader with its options, their defaults and values."""
+    terms = LossSpec.optional_terms()
+    parts = [OPTIONS, f"## Models\n\n{MODEL_WORDS}\n"]
+    parts += [_block(name, kind) for name, kind in (MODELS | {"encoder": EncoderSpec}).items()]
+    parts += [f"## Losses\n\n{LOSS_WORDS}\n"]
+    parts += [_block("triplet", LossSpec, [one for one in LossSpec.model_fields if one not in terms], TripletLoss)]
+    parts += [_block(name, kind) for name, kind in terms.items()]
+    parts += [f"## Training\n\n{TRAINING_WORDS}\n", _table(Hyperparameters)]
+    parts += [f"## Category retrieval\n\n{CATEGORY_WORDS}\n"]
+    parts += [_block(name, kind) for name, kind in _members(AnyMethod, "method")]
+    parts += [_block("loss of triplets", ScheduledMarginSpec), _block("categories", CategoryScale)]
+    parts += [_block("categories: other_seeds", OtherCategorySeeds), _block("categories: training", SubspaceTraining)]
+    parts += [_block("divisions", DivisionSpec)]
+    parts += [_block(f"loader: {name}", kind) for name, kind in _members(AnyDocuments, "loader")]
+    return "\n".join(parts)
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON schema of a kind of file; a scale that extends another may leave out what it takes from that."""
+    schema: dict[str, Any] = TypeAdapter(FILES[name]).json_schema()
+    if name == "scale":
+        training = schema["$defs"]["TrainingScale"]["properties"]
+        training["exceptions+"] = training["exceptions"]
+        for properties in (training, schema["properties"]):  # null removes a key of the scale that this one extends
+            properties.update({name: {"anyOf": [one, {"type": "null"}]} for name, one in properties.items()})
+        schema["properties"]["extends"] = {"type": "string", "description": "a scale that this one extends"}
+        schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["extends"]}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def write_pages(folder: Path) -> None:
+    """Write the pages of options and metrics."""
+    (folder / "options.md").write_text(options_page(), encoding="utf-8")
+    (folder / "metrics.md").write_text(METRICS + metrics_table(), encoding="utf-8")
+
+
+def write_schemas(folder: Path) -> None:
+    """Write every schema, ``scale.json`` and so on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        (folder / f"{name}.json").write_text(json.dumps(schema_of(name), indent=1), encoding="utf-8")
+
+
+def _members(union: Any, key: str) -> Iterator[tuple[str, type[BaseModel]]]:
+    for kind in get_args(get_args(union)[0]):
+        yield get_args(kind.model_fields[key].annotation)[0], kind
+
+
+def _block(
+    name: str, kind: type[BaseModel], fields: Iterable[str] | None = None, described: type[BaseModel] | None = None
+) -> str:
+    sentence = " ".join(((described or kind).__doc__ or "").split("\n\n")[0].split()).replace("``", "`")
+    return f"### `{name}`\n\n{sentence}\n\n{_table(kind, fields)}"
+
+
+def _table(kind: type[BaseModel], fields: Iterable[str] | None = None) -> str:
+    schemas = kind.model_json_schema()["properties"]
+    widths = kind.widths() if issubclass(kind, ModelSpec) else ()
+    lines = ["| option | default | values | meaning |", "| --- | --- | --- | --- |"]
+    for name in fields or kind.model_fields:
+        if "const" in schemas[name]:  # its own name
+            continue
+        field = kind.model_fields[name]
+        meaning = ("width: " if name in widths else "") + (field.description or "")
+        cells = (value_in_words(field.default), values_in_words(schemas[name]), meaning)
+        lines.append(f"| `{name}` | {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def value_in_words(value: Any) -> str:
+    """A default or a choice, as YAML writes it."""
+    if value is PydanticUndefined:
+        return "needed"
+    if isinstance(value, list):
+        return ", ".join(map(value_in_words, value))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def values_in_words(schema: dict[str, Any]) -> str:
+    """What a field may be, from its JSON schema."""
+    if "anyOf" in schema:
+        values = [values_in_words(one) for one in schema["anyOf"]]
+        # What a list has may also stand alone, which "one or more" says.
+        return " or ".join(one for one in values if f"one or more: {one}" not in values)
+    if "enum" in schema or "const" in schema:
+        return ", ".join(value_in_words(value) for value in schema.get("enum", [schema.get("const")]))
+    kind = str(schema.get("type", "block"))
+    if kind == "array":
+        few, one = schema.get("minItems"), values_in_words(schema.get("items", {}))
+        return f"{few} {one}s" if few is not None and few == schema.get("maxItems") else f"one or more: {one}"
+    if kind in ("integer", "number"):
+        bounds = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+        limits = [f"{word} {schema[key]:,}".removesuffix(".0") for key, word in bounds.items() if key in schema]
+        limits += [f"in steps of {schema['multipleOf']}"] if "multipleOf" in schema else []
+        return " ".join([{"integer": "whole number", "number": "number"}[kind], *limits])
+    if kind == "string" and "reattached" in schema.get("pattern", ""):
+        return "name of a phi"
+    words = {"string": "name", "boolean": "true, false", "object": "names by name", "null": "null"}
+    return "path" if schema.get("format") == "path" else words.get(kind, kind)

@@ -1,0 +1,146 @@
+"""What every loss is made of: settings that are checked when read, and arithmetic that imports torch when called."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+
+from pydantic import BaseModel, Field
+
+from fivesentences.config.reading import check
+from fivesentences.config.types import Strict
+from fivesentences.errors import InputError
+
+if TYPE_CHECKING:
+    import torch as torch
+    from pydantic._internal._model_construction import ModelMetaclass
+    from torch import Tensor
+    from torch.nn import Parameter
+else:
+    ModelMetaclass = type(BaseModel)
+
+    class _Torch:
+        """torch, imported when a loss first computes: planning reads settings only, and the import takes seconds."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(importlib.import_module("torch"), name)
+
+    torch = _Torch()
+
+Margin = Annotated[float, Field(ge=0)]
+MARGIN = 0.2  # in every release
+_Loss = TypeVar("_Loss", bound="Loss")
+
+
+@dataclass_transform(field_specifiers=(Field,))
+class _Checked(ModelMetaclass):
+    """Lets settings be given by position too, and reports mistakes as ``InputError``: ``TripletLoss(0.2)``."""
+
+    def __call__(cls: type[_Loss], *given: Any, **settings: Any) -> _Loss:  # type: ignore[misc]
+        return check(cls, dict(zip(cls.model_fields, given, strict=False)) | settings, cls.__name__)
+
+
+class Loss(Strict, metaclass=_Checked):
+    """One loss of the sum that a run minimises: its settings, their ranges and names, and ``loss(similarity)``.
+
+    Studies are checked against it, folders of runs are named by it, and tables take their labels from it.
+
+    Attributes:
+        reads: ``"ranked"``: ``loss(similarity)`` is summed over all similarities that a model wants ranked.
+            ``"similarity"``: ``loss(similarity, phi)`` reads the one similarity that evaluation reads.
+        suffix: Text that follows the model's name in a folder, such as ``+hal``; empty for the triplet loss.
+        title: Name in tables; empty for the triplet loss.
+    """
+
+    reads: ClassVar[Literal["ranked", "similarity"]] = "ranked"
+    title: ClassVar[str] = ""
+    suffix: ClassVar[str] = ""
+
+    def __call__(self, similarity: Tensor) -> Tensor:
+        """Compute the loss of a batch, a scalar.
+
+        Args:
+            similarity: ``[B images, B captions]``, matched pairs on the diagonal.
+
+        Raises:
+            InputError: If it is not square.
+        """
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> list[str]:
+        """Readable settings for a folder name."""
+        raise NotImplementedError
+
+    def words(self, phis: Mapping[str, str]) -> list[str]:
+        """Return the settings that tables show, given the names that tables use for each phi."""
+        raise NotImplementedError
+
+    def label(self, phis: Mapping[str, str], alone: bool = False) -> str:
+        """Return the label in tables: ``SAM τ = 3, closest, released``, or ``SAM alone, τ = 3, closest, released``."""
+        title, settings = self.title, self.words(phis)
+        if not alone:
+            return f"{title} {', '.join(settings)}".strip()
+        return ", ".join([f"{title} alone", *settings] if title else [*settings, "alone"])
+
+    @property
+    def phi_read(self) -> str | None:
+        """Name of the phi of the training captions that it reads, perhaps a mean (``a+b``); None if it reads none."""
+        return None
+
+    @property
+    def phi_keys(self) -> list[str]:
+        """The parts of ``phi_read`` as training opens them: ``cider``, or ``cider|own_left_out``."""
+        return [] if self.phi_read is None else self.phi_read.split("+")
+
+    def build(self, seed: int = 0) -> Self:
+        """Return the loss for one run: a copy, if it draws numbers (from ``seed``) or learns parameters."""
+        return self
+
+    def parameters(self) -> Sequence[Parameter]:
+        """Parameters that are trained with the model; most losses have none."""
+        return ()
+
+    def learned(self) -> dict[str, float]:
+        """Values learned so far, for the history of a run."""
+        return {}
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that changes while a run trains."""
+        return {}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to a state."""
+
+
+def unless(default: float, value: float, text: str) -> list[str]:
+    """Return the text with the value in place of ``{}``, or nothing if the value is the default."""
+    return [] if value == default else [text.format(f"{value:g}")]
+
+
+def checked_batch(loss: str, similarity: Tensor, phi: Tensor | None = None, *, needs_phi: bool = False) -> int:
+    """Return the number of pairs in a batch.
+
+    Args:
+        loss: Name of the loss in messages.
+        similarity: ``[B images, B captions]``, matched pairs on the diagonal; B is at least 1.
+        phi: ``[B captions, B images]`` of the same pairs.
+        needs_phi: Whether the loss reads phi.
+
+    Raises:
+        InputError: If the similarity is not a square matrix of floating numbers, or phi has another size.
+    """
+    for name, given in (("similarity", similarity), ("phi", phi)):
+        if given is not None and not isinstance(given, torch.Tensor):
+            raise InputError(f"{loss}: {name} is {type(given).__name__}; give a torch tensor.")
+    sides = f"similarity is {list(similarity.shape)}"
+    square = similarity.ndim == 2 and similarity.shape[0] == similarity.shape[1] and len(similarity) > 0
+    if needs_phi or phi is not None:
+        sides += f" and phi {'missing' if phi is None else list(phi.shape)}"
+        square = square and phi is not None and phi.shape == similarity.shape
+    if not square:
+        raise InputError(f"{loss}: {sides}; give square matrices with one row and one column per pair of the batch.")
+    if not similarity.is_floating_point():
+        raise InputError(f"{loss}: similarity is {similarity.dtype}; give floating numbers, such as torch.float32.")
+    return len(similarity)

@@ -1,0 +1,55 @@
+"""Study, scale and files that tables and figures may read besides the numbers that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from fivesentences.config.scales import Scale
+from fivesentences.corpus import Photographs
+from fivesentences.paper.numbers.published import PublishedRow, read_published
+from fivesentences.study.exhibits import Exhibit
+from fivesentences.study.expand import Row, SubspaceRow, expand_rows, subspace_rows
+from fivesentences.study.study import Study
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a table or figure stands.
+
+    Attributes:
+        study_name: File name of its study, without the suffix.
+        study: Its study.
+        scale: The scale at which it is made.
+        published: Folder of the published tables.
+        photographs: Photographs of the dataset that a figure shows, by the dataset's name; empty if there are none.
+    """
+
+    study_name: str
+    study: Study
+    scale: Scale
+    published: Path = Path("config/published")
+    photographs: Mapping[str, Photographs] = field(default_factory=dict)
+
+    def rows(self, exhibit: Exhibit) -> list[Row]:
+        """The rows of runs of a table or figure, resolved at the scale, including those that it leaves out."""
+        return expand_rows(exhibit.row_specs(), self.study, self.scale)
+
+    def subspace_rows(self, exhibit: Exhibit) -> list[SubspaceRow]:
+        """The rows of category retrieval of a table or figure; those that the scale does not make have no runs."""
+        return subspace_rows(exhibit.subspace_rows(), self.study, self.scale)
+
+    def where(self, exhibit: Exhibit) -> str:
+        """The table or figure, for an error message."""
+        return f"{self.study_name}: {exhibit.name}"
+
+    def texts(self, exhibit: Exhibit) -> tuple[str, str, str, str, str, str]:
+        """The first fields of its ``Table``: study, name, scale, paper, title and caption."""
+        return self.study_name, exhibit.name, self.scale.scale, self.study.paper, exhibit.title, exhibit.caption
+
+    def published_rows(self, exhibit: Exhibit, rows: Literal["rows", "columns"] = "rows") -> Mapping[str, PublishedRow]:
+        """The published table that it is compared with, by row, none without one; see ``read_published``."""
+        name = exhibit.published_table()
+        return {} if name is None else read_published(self.published / f"{name}.csv", rows)

@@ -1,0 +1,238 @@
+"""What a paper states, as data: ``config/claims/<paper>.yaml``, and which contrast of runs and metric tests it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fivesentences.config.types import Count, Direction, Fraction, Inference, Name, PhiName, Strict, as_list
+from fivesentences.study.exhibits import ColumnSpec
+
+Expect = Literal["more", "less", "same", "not_less"]
+# Of the captions of each training image; `all` are not a number that a study names.
+Captions = Count | Literal["all"]
+
+
+class Printed(Strict):
+    """A size in print: the number of one cell of a published table, or a difference of cells.
+
+    With ``a`` alone it is that cell, with ``b`` it is a - b, with ``c`` and ``d`` besides it is (a - b) - (c - d).
+    """
+
+    of: str = Field(description="what it was measured on, in words")
+    size: float = Field(description="as printed, or as it follows from what is printed")
+    table: Name | None = Field(
+        default=None, description="file name, without the suffix, in config/published; null: it stands in the text"
+    )
+    metric: str = Field(default="", description="column; Rsum is summed where the table prints recalls only")
+    direction: Literal["", "i2t", "t2i", "avg"] = ""
+    a: str | None = Field(default=None, description="row, as `published` of a study names it")
+    b: str | None = None
+    c: str | None = None
+    d: str | None = None
+    than_table: Name | None = Field(default=None, description="of c and d; null: the same")
+    b_table: Name | None = Field(default=None, description="of b; null: that of a")
+    b_metric: str | None = Field(default=None, description="of b; null: that of a")
+    b_direction: Literal["", "i2t", "t2i", "avg"] | None = Field(default=None, description="of b; null: that of a")
+
+    @model_validator(mode="after")
+    def _cells_are_complete(self) -> Printed:
+        if (self.table is None) != (self.a is None) or (self.table is not None and not self.metric):
+            raise ValueError("a size of a table names table, metric and a; one that stands in the text names none")
+        if (self.c is None) != (self.d is None) or (self.c is not None and self.b is None):
+            raise ValueError("c and d stand together, beside a and b")
+        return self
+
+
+class Than(Strict):
+    """Where an effect is stated to be smaller than where it is tested."""
+
+    fraction: Fraction | None = None
+    captions_per_image: Captions | None = None
+    epochs: Count | None = None
+    role: Name | None = None
+    model: Name | None = None
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: its own")
+
+    @model_validator(mode="after")
+    def _something_differs(self) -> Than:
+        if len(self.model_fields_set) != 1:
+            raise ValueError(f"name one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+class Test(Strict):
+    """How a statement is tested."""
+
+    expect: Expect = Field(
+        default="more",
+        description="of a - b, or of the value: more than zero; less; the same but for less than `smallest`; not less "
+        "by more than that",
+    )
+    smallest: float | None = Field(
+        default=None, gt=0, description="the smallest effect that counts; null: half a percent of the metric's range"
+    )
+
+
+class OfRuns(Test):
+    """Which runs are looked at, and by which metric."""
+
+    role: Name | None = Field(default=None, description="what the dataset plays; null: every dataset")
+    model: Name | list[Name] | None = Field(default=None, description="null: every model that the scale trains")
+    fraction: Fraction | list[Fraction] | None = Field(default=None, description="null: every one")
+    captions_per_image: Captions | list[Captions] | None = "all"
+    epochs: Count | list[Count] | None = None
+    measure: ColumnSpec
+    inference: Inference = "naive"
+
+
+class RunsTest(OfRuns):
+    """Runs of two losses, paired by seed and test image; or one loss read in two ways, or by two metrics."""
+
+    kind: Literal["runs"]
+    a: Name | list[Name] = Field(description="losses; each is a test of its own")
+    b: Name | list[Name] | None = Field(
+        default=None, description="as many losses as a, or one for all; null: the same, read otherwise"
+    )
+    features: Name | None = Field(default=None, description="of the scale's further_features; null: any")
+    against: ColumnSpec | None = Field(default=None, description="the metric of b; null: that of a")
+    b_inference: Inference | None = Field(default=None, description="null: that of a")
+    than: Than | None = Field(default=None, description="the effect is larger than the same effect there")
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The losses of both sides of each test."""
+        first = as_list(self.a)
+        second = first if self.b is None else as_list(self.b)
+        return list(zip(first, second if len(second) > 1 else second * len(first), strict=True))
+
+    def sides(self) -> list[tuple[ColumnSpec, Inference]]:
+        """Metric and inference method of both sides."""
+        return [(self.measure, self.inference), (self.against or self.measure, self.b_inference or self.inference)]
+
+    @model_validator(mode="after")
+    def _sides_fit(self) -> RunsTest:
+        count = len(as_list(self.a))
+        if self.b is not None and len(as_list(self.b)) not in (1, count):
+            raise ValueError(f"b has {len(as_list(self.b))} losses and a {count}; give one, or as many")
+        if self.b is None and self.against is None and self.b_inference is None:
+            raise ValueError("both sides are the same; name b, against or b_inference")
+        return self
+
+
+class LevelTest(OfRuns):
+    """A metric of runs of some losses against a level."""
+
+    kind: Literal["level"]
+    loss: Name | list[Name]
+    level: float = Field(description="the value is expected to be more, or less, than that")
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The loss of each test, twice, as ``RunsTest.pairs``."""
+        return [(name, name) for name in as_list(self.loss)]
+
+    def sides(self) -> list[tuple[ColumnSpec, Inference]]:
+        """Metric and inference method of the only side."""
+        return [(self.measure, self.inference)]
+
+
+class MethodsTest(Test):
+    """Methods of category retrieval, paired by seed and test document, by mean average precision.
+
+    One method on other documents (``b_role``) is not paired: the test documents differ.
+    """
+
+    kind: Literal["methods"]
+    role: Name | list[Name] | None = Field(default=None, description="what documents play; null: all of the scale's")
+    a: Name | list[Name]
+    b: Name | list[Name] | None = Field(default=None, description="null: the same method, read otherwise")
+    direction: Direction | Literal["mean"] = "mean"
+    b_direction: Direction | Literal["mean"] | None = Field(default=None, description="of b; null: that of a")
+    b_role: Name | None = Field(default=None, description="what the documents of b play; null: those of a")
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The methods of both sides of each test."""
+        first = as_list(self.a)
+        if self.b is None:
+            return [(a, a) for a in first]
+        return [(a, b) for a in first for b in as_list(self.b)]
+
+    @model_validator(mode="after")
+    def _sides_differ(self) -> MethodsTest:
+        if self.b is None and self.b_direction in (None, self.direction) and self.b_role is None:
+            raise ValueError("both sides are the same; name b, b_direction or b_role")
+        return self
+
+
+class RanksTest(Test):
+    """Kendall's tau-b between two metrics over all settings that a scale trains, each a mean over seeds."""
+
+    kind: Literal["ranks"]
+    x: ColumnSpec
+    y: ColumnSpec
+    level: float = Field(ge=-1, le=1, description="the correlation is expected to be more, or less, than that")
+
+
+class JudgesTest(Test):
+    """How much more one phi agrees with people than another, by Pearson's r over the same pairs."""
+
+    kind: Literal["judges"]
+    a: PhiName
+    b: PhiName | None = Field(default=None, description="null: no other; the correlation itself is tested")
+    pairs: Literal["all", "other"] = Field(description="of captions with images: all, or those with other images")
+
+
+class FoundTest(Test):
+    """How many more pairs b takes for right than a until it reaches a right pair: a power of ten, the mean of all."""
+
+    kind: Literal["found"]
+    a: PhiName | Literal["labels"]
+    b: PhiName | Literal["labels"]
+
+
+AnyTest = Annotated[
+    RunsTest | LevelTest | MethodsTest | RanksTest | JudgesTest | FoundTest,
+    Field(discriminator="kind"),
+]
+
+
+class Claim(Strict):
+    """One statement that can be checked."""
+
+    name: Name
+    claim: str = Field(description="the statement in our words")
+    where: str = Field(description="section, table or figure in print")
+    note: str = Field(default="", description="what a reader should know, such as a misprint")
+    main: bool = Field(default=False, description="one of the few that a reader sees first")
+    printed: list[Printed] = Field(default=[], description="sizes in print; none where the paper has no number")
+    test: AnyTest
+
+
+class Claims(Strict):
+    """The statements of one paper."""
+
+    study: Name = Field(description="of config/studies; its names of losses and methods are used here")
+    claims: list[Claim] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Claims:
+        names = [one.name for one in self.claims]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two claims are named '{name}'; rename one")
+        return self
+
+    def losses(self) -> set[str]:
+        """Names of all losses in its tests."""
+        tests = (one.test for one in self.claims)
+        return {
+            name for test in tests if isinstance(test, RunsTest | LevelTest) for pair in test.pairs() for name in pair
+        }
+
+    def methods(self) -> set[str]:
+        """Names of all methods of category retrieval in its tests."""
+        return self._named(MethodsTest)
+
+    def _named(self, *kinds: type[RunsTest | LevelTest | MethodsTest]) -> set[str]:
+        tests = (one.test for one in self.claims if isinstance(one.test, kinds))
+        return {name for test in tests for pair in test.pairs() for name in pair}

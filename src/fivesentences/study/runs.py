@@ -1,0 +1,304 @@
+"""Runs, ensembles and encoders: complete settings, the folder that follows from them, and readings of a similarity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import Field, ValidationError, model_validator
+
+from fivesentences.config.documents import Prepare, SubspaceTraining
+from fivesentences.config.features import FeatureSpec
+from fivesentences.config.hyperparameters import Hyperparameters
+from fivesentences.config.reading import check
+from fivesentences.config.types import (
+    INFERENCES,
+    CaptionsPerImage,
+    Count,
+    Fraction,
+    Inference,
+    Name,
+    RunSeed,
+    Seed,
+    Strict,
+)
+from fivesentences.documents import read_yaml
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec
+from fivesentences.models import AnyModelSpec
+from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.study.phis import check_phi
+
+FORMAT = 2  # of run.yaml
+
+
+class RunSpec(Strict):
+    """One training run, complete: what ``fivesentences train`` and the workflow's training jobs are given."""
+
+    dataset: Name
+    features: FeatureSpec
+    model: AnyModelSpec
+    loss: LossSpec = LossSpec()
+    fraction: Fraction = Field(default=1.0, description="of the training captions")
+    captions_per_image: CaptionsPerImage | None = Field(
+        default=None, description="only so many first captions of each training image; null: all"
+    )
+    seed: RunSeed = 0
+    training: Hyperparameters = Hyperparameters()
+    epochs_named: bool = Field(default=False, description="the name of the run's folder says how many epochs it has")
+    features_named: bool = Field(default=False, description="the name of the run's folder says which features it reads")
+
+    @property
+    def name(self) -> str:
+        """Folder of the run below ``results/training``; equal names mean equal runs within a scale."""
+        return self.named(self.model.folder)
+
+    def named(self, model: str) -> str:
+        """Such a folder, with another word for the model."""
+        features = f"@{self.features.stem}" if self.features_named else ""
+        captions = "" if self.captions_per_image is None else f",captions_per_image={self.captions_per_image}"
+        epochs = f",epochs={self.training.epochs}" if self.epochs_named else ""
+        batches = ",one_caption_per_image" if self.training.one_caption_per_image else ""
+        part = f"fraction={self.fraction:g}{captions}{epochs}{batches}"
+        return f"{self.dataset}/{model}{self.loss.suffix}{features}/{self.loss.folder}/{part}/seed={self.seed}"
+
+    def as_recorded(self, recorded: Any) -> dict[str, Any]:
+        """Plain data of the run: as recorded, if that means the same today.
+
+        Snakemake trains again when the text of a run's settings changes. A setting that the package has gained since is
+        missing in the record, where it has its default, so the run stays the same; a default that has changed since
+        differs from the record, which states the old one.
+
+        Args:
+            recorded: ``run`` of an earlier ``run.yaml``, or anything else.
+        """
+        now = self.model_dump(mode="json")
+        try:
+            same = RunSpec.model_validate(recorded).model_dump(mode="json") == now
+        except (ValidationError, InputError):
+            same = False
+        return dict(recorded) if same else now
+
+    @model_validator(mode="after")
+    def _phis_are_known(self) -> RunSpec:
+        for phi in self.loss.phis:
+            check_phi(phi, "loss: phi")
+        return self
+
+
+class RunFile(Strict):
+    """``run.yaml``: a run's settings and the files that it read."""
+
+    format: int = Field(description="changes with the layout of a run's settings")
+    corpus: str
+    features: str
+    run: RunSpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_this_format(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("format") != FORMAT:
+            found = f"of format {given['format']}" if "format" in given else "of an earlier version"
+            raise ValueError(f"this run is {found}, and format {FORMAT} is read here; train the run again")
+        return given
+
+
+def recorded_run(folder: Path) -> Any:
+    """What the ``run.yaml`` in the folder of a run says of its settings; None if it has none that can be read."""
+    try:
+        content = read_yaml(folder / "run.yaml")
+    except InputError:
+        return None
+    return content.get("run") if isinstance(content, dict) else None
+
+
+# Between the seeds of members with the same model: far enough that the seeds of a scale stay distinct.
+SEED_STEP = 100
+
+
+class EnsembleRun(Strict):
+    """Runs of one dataset, loss and training set, whose mean similarity is shown in a table as one run.
+
+    It has every attribute of a run that a row reads; ``features`` and ``seed`` are those of its first member.
+    """
+
+    ensemble: Name = Field(description="its name in the study, such as sgraf")
+    members: Annotated[list[RunSpec], Field(min_length=2)]
+
+    @property
+    def name(self) -> str:
+        """Folder of its similarity below ``results/training``, and of its metrics."""
+        return self.members[0].named(f"{self.ensemble},ensemble")
+
+    @property
+    def dataset(self) -> str:
+        """That of its members."""
+        return self.members[0].dataset
+
+    @property
+    def features(self) -> FeatureSpec:
+        """Those of its first member."""
+        return self.members[0].features
+
+    @property
+    def loss(self) -> LossSpec:
+        """That of its members."""
+        return self.members[0].loss
+
+    @property
+    def fraction(self) -> float:
+        """That of its members."""
+        return self.members[0].fraction
+
+    @property
+    def seed(self) -> int:
+        """That of its first member."""
+        return self.members[0].seed
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> EnsembleRun:
+        for key in ("dataset", "loss", "fraction", "captions_per_image"):
+            if any(getattr(member, key) != getattr(self.members[0], key) for member in self.members):
+                raise ValueError(f"members of an ensemble differ in {key}; their similarities cannot be averaged")
+        names = [member.name for member in self.members]
+        if len(set(names)) < len(names):
+            raise ValueError("a member occurs twice in an ensemble; give it another seed")
+        return self
+
+
+Trained = RunSpec | EnsembleRun
+
+
+class EncodedRun(Strict):
+    """An encoder of a study and the dataset whose test split it embeds."""
+
+    dataset: Name
+    model: Name
+    encoder: EncoderSpec
+
+    @property
+    def name(self) -> str:
+        """Folder of its similarity below ``results/training``, and what records call it."""
+        return self.named(self.dataset, self.model)
+
+    @property
+    def seed(self) -> int:
+        """0: nothing about it is drawn."""
+        return 0
+
+    @staticmethod
+    def named(dataset: str, model: str) -> str:
+        """Such a folder."""
+        return f"{dataset}/{model},encoder"
+
+
+Scored = Trained | EncodedRun
+
+
+def members_of(run: Scored) -> list[RunSpec]:
+    """The runs to be trained: a run itself, the members of an ensemble, or none for an encoder."""
+    match run:
+        case EnsembleRun():
+            return run.members
+        case EncodedRun():
+            return []
+    return [run]
+
+
+def read_scored(content: dict[str, Any], where: str) -> Scored:
+    """A run, an ensemble or an encoder from its ``model_dump``.
+
+    Raises:
+        InputError: If a key or value is wrong.
+    """
+    if "encoder" in content:
+        return check(EncodedRun, content, where)
+    return check(EnsembleRun, content, where) if "members" in content else check(RunSpec, content, where)
+
+
+class SubspaceRun(Strict):
+    """One run, complete; its folder is ``results/training/subspaces/<name>``."""
+
+    documents: Name
+    division: Name
+    method: AnyMethod
+    seed: Seed
+    image: Prepare
+    text: Prepare
+    words: Count
+    training: SubspaceTraining
+
+    @property
+    def name(self) -> str:
+        """Equal names mean equal runs within a scale."""
+        return f"{self.documents}/{self.division}/{self.method.folder}/seed={self.seed}"
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Plain data from which the same run is read: of the method only what was stated, which its name says."""
+        return self.model_dump(mode="json", exclude={"method"}) | {
+            "method": self.method.model_dump(mode="json", exclude_unset=True)
+        }
+
+
+@dataclass(frozen=True)
+class PlacedRun:
+    """A run and where its files are.
+
+    Attributes:
+        run: Its settings.
+        folder: Its folder.
+        division: The table that says which documents are for training, validation and test.
+    """
+
+    run: SubspaceRun
+    folder: Path
+    division: Path
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> PlacedRun:
+        """From plain data, as the plan writes it: the keys ``run``, ``folder`` and ``division``.
+
+        Raises:
+            InputError: If the settings are wrong.
+        """
+        folder = Path(given["folder"])
+        return cls(check(SubspaceRun, given["run"], str(folder)), folder, Path(given["division"]))
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Plain data, which ``of`` reads."""
+        return {"run": self.run.plain, "folder": str(self.folder), "division": str(self.division)}
+
+
+_IN_FOLDS = re.compile(r"([a-z_]+), (first of )?([0-9]{1,3}) folds")
+
+
+def reading_of(inference: str, folds: int | str | None) -> str:
+    """The name of a reading: ``csls``, ``csls, 5 folds`` or ``csls, first of 5 folds``."""
+    return inference if folds is None else f"{inference}, {folds} folds"
+
+
+def method_and_folds(reading: str) -> tuple[Inference, int, int]:
+    """The inference method of a reading, into how many galleries the split is cut, and how many of these are read.
+
+    One gallery is the whole split.
+
+    Raises:
+        InputError: If it names no reading.
+    """
+    found = _IN_FOLDS.fullmatch(reading)
+    method, folds = (found[1], int(found[3])) if found else (reading, 1)
+    if method not in INFERENCES or folds < 1:
+        known = ", ".join(INFERENCES)
+        raise InputError(f"'{reading}' is no way to read a similarity; it is one of {known}, perhaps with folds.")
+    return cast(Inference, method), folds, 1 if found and found[2] else folds
+
+
+def galleries_of(folds: int | str | None) -> int:
+    """Into how many galleries the split is cut."""
+    return method_and_folds(reading_of(INFERENCES[0], folds))[1]

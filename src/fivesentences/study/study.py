@@ -1,0 +1,261 @@
+"""A study, one paper: ``config/studies/<name>.yaml``, and the claims of a paper: ``config/claims/<name>.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
+
+from fivesentences.config.files import claims_files, study_file
+from fivesentences.config.reading import read
+from fivesentences.config.scales import Scale
+from fivesentences.config.types import EvaluationPhi, Name, Strict, as_list
+from fivesentences.encoders.spec import EncoderSpec
+from fivesentences.errors import InputError
+from fivesentences.losses import LossSpec
+from fivesentences.models import MODELS, ModelSpec, ModelVariant
+from fivesentences.models.subspaces.specs import AnyMethod
+from fivesentences.study.claims import Claims
+from fivesentences.study.exhibits import AnyFigure, AnyTable, Exhibit, GallerySpec
+from fivesentences.study.phis import check_phi
+
+
+def _kind_of_model(given: Any) -> str:
+    of_encoder = isinstance(given, EncoderSpec) or (isinstance(given, dict) and "encoder" in given)
+    return "an encoder" if of_encoder else "a variant"  # these words are no keys, which messages tell apart by
+
+
+AnyOfModels = Annotated[
+    Annotated[EncoderSpec, Tag("an encoder")] | Annotated[ModelVariant, Tag("a variant")], Discriminator(_kind_of_model)
+]
+
+
+class Study(Strict):
+    """One paper, or questions of our own, with its tables and figures."""
+
+    paper: str
+    short: str = Field(default="", description="what navigation calls the paper; default: `paper`")
+    losses: dict[Name, LossSpec] = Field(default={})
+    models: dict[Name, AnyOfModels] = Field(
+        default={}, description="variants, such as scan_i2t, and encoders; a row may also name a known model as it is"
+    )
+    ensembles: dict[Name, list[Name]] = Field(
+        default={}, description="models whose similarities are averaged; a model that is listed twice has two seeds"
+    )
+    methods: dict[Name, AnyMethod] = Field(default={}, description="of category retrieval")
+    labels: dict[Name | EvaluationPhi, str] = Field(
+        default={},
+        description="what tables call a role, dataset, judge, phi or ensemble; of losses, models and methods only "
+        "those that shall not be called by their settings",
+    )
+    tables: list[AnyTable] = Field(default=[], description="in the order of the page")
+    figures: list[AnyFigure] = Field(default=[], description="in the order of the page, after the tables")
+    gallery: GallerySpec | None = Field(default=None, description="queries with what models retrieve; null: none")
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """The name of its file without the suffix, which scales call it by; empty if it was read from none."""
+        return self._name
+
+    def label_of(self, name: str, otherwise: str | None = None) -> str:
+        """What tables call something: as ``labels`` says; a loss by its settings, a model by its title.
+
+        A method of category retrieval is called by its title and what was stated of it.
+
+        Args:
+            name: Of a loss, model, ensemble, method, role, dataset, judge, phi or inference method.
+            otherwise: For what has no label; None: its name.
+        """
+        if name in self.labels:
+            return self.labels[name]
+        if name in self.losses:
+            return self.losses[name].label(self.labels)
+        if name in self.methods:
+            return self.methods[name].label()
+        model = self.models.get(name) or MODELS.get(name)
+        return model.title if model is not None else otherwise or name
+
+    @property
+    def variants(self) -> dict[str, ModelSpec]:
+        """Those of its models that are trained here."""
+        return {name: model for name, model in self.models.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def encoders(self) -> dict[str, EncoderSpec]:
+        """Those of its models that are not trained here."""
+        return {name: model for name, model in self.models.items() if isinstance(model, EncoderSpec)}
+
+    @property
+    def exhibits(self) -> Iterator[Exhibit]:
+        """All tables and figures, in the order of the page."""
+        yield from self.tables
+        yield from self.figures
+
+    @property
+    def declared(self) -> Iterator[Exhibit]:
+        """All tables and figures, and the gallery."""
+        yield from self.exhibits
+        if self.gallery is not None:
+            yield self.gallery
+
+    def exhibit(self, name: str) -> Exhibit:
+        """The table or figure of that name."""
+        return next(one for one in self.exhibits if one.name == name)
+
+    def made_at(self, scale: Scale) -> list[Exhibit]:
+        """The tables and figures that a scale makes, in the order of the page."""
+        return [one for one in self.exhibits if scale.makes(one.name)]
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Study:
+        names = [one.name for one in self.declared]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two tables or figures are named '{name}'; rename one")
+        return self
+
+    @model_validator(mode="after")
+    def _ensembles_have_members(self) -> Study:
+        for name, members in self.ensembles.items():
+            if name in self.models:
+                raise ValueError(f"'{name}' is the name of a model and of an ensemble; rename one")
+            if len(members) < 2:
+                raise ValueError(f"ensembles.{name} has {len(members)} members; an ensemble has at least two")
+            for member in members:
+                if member in self.ensembles:
+                    raise ValueError(f"ensembles.{name} names the ensemble '{member}'; its members are models")
+                if member in self.encoders:
+                    raise ValueError(f"ensembles.{name} names the encoder '{member}'; its members are trained here")
+        return self
+
+    @model_validator(mode="after")
+    def _phis_are_known(self) -> Study:
+        for name, loss in self.losses.items():
+            for phi in loss.phis:
+                check_phi(phi, f"losses.{name}: phi")
+        for exhibit in self.exhibits:
+            for column in exhibit.metrics():
+                if column.phi is not None:
+                    check_phi(column.phi, f"{exhibit.name}: phi of the column {column.metric}")
+            for phi in exhibit.matrices():
+                check_phi(phi, f"{exhibit.name}: phi")
+            for phi, _ in exhibit.judged():
+                check_phi(phi, f"{exhibit.name}: phi", whole=False)
+        return self
+
+    @model_validator(mode="after")
+    def _margins_are_adaptive(self) -> Study:
+        for exhibit in self.exhibits:
+            for _, name in exhibit.adaptive_margins():
+                if name not in self.losses:
+                    known = ", ".join(self.losses)
+                    raise ValueError(f"{exhibit.name} names the loss '{name}', but losses has only: {known}")
+                sam = self.losses[name].sam
+                if sam is None or sam.margins != "adaptive":
+                    raise ValueError(
+                        f"{exhibit.name} shows the margins of the loss '{name}', which has no adaptive margins; name a "
+                        "loss with sam, whose margins are adaptive"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _methods_are_declared(self) -> Study:
+        for exhibit in self.exhibits:
+            for row in exhibit.every_subspace_row():
+                for method in as_list(row.method):
+                    if method not in self.methods:
+                        known = ", ".join(self.methods)
+                        raise ValueError(f"{exhibit.name} names the method '{method}', but methods has only: {known}")
+        return self
+
+    @model_validator(mode="after")
+    def _losses_are_declared(self) -> Study:
+        for exhibit in self.declared:
+            for row in exhibit.row_specs():
+                for loss in as_list(row.loss):
+                    if loss is not None and loss not in self.losses:
+                        known = ", ".join(self.losses)
+                        raise ValueError(f"{exhibit.name} names the loss '{loss}', but losses has only: {known}")
+        return self
+
+    @model_validator(mode="after")
+    def _models_are_trained_or_not(self) -> Study:
+        for exhibit in self.declared:
+            for row in exhibit.row_specs():
+                models = as_list(row.model)
+                encoders = [model for model in models if model in self.encoders]
+                if encoders and len(encoders) < len(models):
+                    raise ValueError(
+                        f"{exhibit.name} has a row of '{encoders[0]}', which is an encoder, and of models that are "
+                        "trained; give the encoders a row of their own"
+                    )
+                if not encoders and row.loss is None:
+                    raise ValueError(f"{exhibit.name}: a row of {', '.join(models)} has no loss; add it")
+                if encoders and not exhibit.takes_encoders:
+                    raise ValueError(
+                        f"{exhibit.name} compares how models are trained, but '{encoders[0]}' is an encoder, which is "
+                        "not trained here; show it in a table or figure of another kind"
+                    )
+                stated = [key for key in row.model_fields_set if key not in ("role", "model", "inference")]
+                if encoders and stated:
+                    raise ValueError(
+                        f"{exhibit.name}: a row of the encoder '{encoders[0]}', which is not trained here, has "
+                        f"{sorted(stated)[0]}; remove it"
+                    )
+        return self
+
+
+@dataclass(frozen=True)
+class PaperClaims:
+    """The claims of a paper and its study, whose names of losses and methods they use.
+
+    Raises:
+        InputError: If a claim names a loss or method that the study does not have.
+    """
+
+    name: str
+    claims: Claims
+    study: Study
+
+    def __post_init__(self) -> None:
+        for kind, asked, known in (
+            ("loss", self.claims.losses(), self.study.losses),
+            ("method", self.claims.methods(), self.study.methods),
+        ):
+            for one in sorted(asked - set(known)):
+                raise InputError(f"claims/{self.name}.yaml names the {kind} '{one}', which its study does not have.")
+
+
+def read_study(path: Path) -> Study:
+    """Read the study of a file; it takes the file's name.
+
+    Raises:
+        InputError: If the file is missing or wrong.
+    """
+    study = read(Study, path)
+    study._name = path.stem
+    return study
+
+
+def read_claims(config: Path, known: Mapping[str, Study], scale: str) -> list[PaperClaims]:
+    """Read every file of ``claims/``, each with the study whose names it uses, the longest first.
+
+    Args:
+        config: The folder of the scale's file; see ``config_file``.
+        known: Studies that were read already.
+        scale: The name of the scale, for an error.
+
+    Raises:
+        InputError: If a file is missing or wrong, or names a loss or method that its study lacks.
+    """
+    found = []
+    for name, path in claims_files(config).items():
+        claims = read(Claims, path)
+        study = known.get(claims.study) or read_study(study_file(claims.study, config, scale))
+        found.append(PaperClaims(name, claims, study))
+    return sorted(found, key=lambda paper: -len(paper.claims.claims))

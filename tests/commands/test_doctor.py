@@ -1,0 +1,137 @@
+"""`fivesentences doctor`: what works on this machine, and what a scale needs of it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+from fivesentences.commands import doctor
+from fivesentences.documents import read_yaml
+from fivesentences.plan.graph import graph_of
+from fivesentences.plan.plan import plan_of, scale_of
+
+
+@pytest.fixture
+def findings(run):
+    """What the command with some arguments writes as JSON, by part and name."""
+
+    def found(*arguments):
+        said = run("doctor", *arguments, "--json", "o.json")
+        assert said.code == 0, said.err
+        return {(f["part"], f["name"]): f for f in json.loads(Path("o.json").read_text())["findings"]}
+
+    return found
+
+
+def installed(monkeypatch, name, version):
+    """Let a package have another version, or none."""
+    real = importlib.metadata.version
+
+    def of(asked):
+        if asked == name and version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version if asked == name else real(asked)
+
+    monkeypatch.setattr(importlib.metadata, "version", of)
+
+
+def test_what_is_missing_is_named_with_its_cure(findings, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    monkeypatch.setenv("FIVESENTENCES_CACHE", str(folder / "cache"))
+    installed(monkeypatch, "timm", None)
+    found = findings()
+    train = found["extra train", doctor.SERVES["extra train"]]
+    assert (train["state"], train["cure"]) == ("optional", 'pip install "fivesentences[train]"') and "timm" in train[
+        "found"
+    ]
+    assert found["core", doctor.SERVES["core"]]["state"] == "ok"
+    assert found["Java", "stanford-corenlp-3.6.0.jar"]["cure"] == "fivesentences jars"
+    assert found["data", "mirror"]["state"] == "optional"
+    parts = {part for part, _ in found}
+    assert parts >= {f"extra {name}" for name in importlib.metadata.metadata("fivesentences").get_all("Provides-Extra")}
+
+
+def test_data_are_found_in_a_folder_or_a_mirror(findings, root, folder):
+    for name in ("Flickr8k_text.zip", "Flickr8k_Dataset.zip"):
+        (folder / "mirror" / "flickr8k").mkdir(parents=True, exist_ok=True)
+        (folder / "mirror" / "flickr8k" / name).write_bytes(b"")
+    found = findings("--catalogue", root / "config" / "datasets.yaml", "--mirror", "mirror")
+    assert found["data", "flickr8k"]["state"] == "ok" and "coco" in found["data", "data sets"]["found"]
+
+
+def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
+    installed(monkeypatch, "scipy", "1.2.3")
+    said = run("doctor")
+    assert said.code == 1 and "BROKEN" in said.out and "scipy is 1.2.3, but >=" in said.err
+
+
+def test_python_is_looked_at_first(monkeypatch):
+    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
+    assert next(doctor.examine(Path("data"), None, Path("none.yaml"))).state == doctor.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "state", "found"),
+    [
+        ("cpu gpu", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "ok", "partitions cpu, gpu, as in"),
+        (
+            "cpu short",
+            "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}",
+            "WRONG",
+            "has gpu, but the partitions are",
+        ),
+        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "WRONG", "partitions.cpu.max_gpu is 'x'"),
+        ("", "{partitions: {cpu: {}}}", "WRONG", "sinfo fails: no controller answers"),
+    ],
+)
+def test_the_file_about_a_cluster_is_compared_with_slurm(findings, folder, monkeypatch, known, written, state, found):
+    (folder / "bin").mkdir()
+    sinfo = folder / "bin" / "sinfo"
+    sinfo.write_text(
+        f"#!/bin/sh\nset -- {known}\n[ $# = 0 ] && echo no controller answers >&2 && exit 1\necho {known}\n"
+    )
+    sinfo.chmod(0o755)
+    (folder / "cluster.yaml").write_text(written)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("FIVESENTENCES_CLUSTER", str(folder / "cluster.yaml"))
+    one = findings()["cluster", "SLURM"]
+    assert one["state"] == state and found in one["found"]
+
+
+def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    path = Path("part.yaml")
+    path.write_text(f"{{extends: {root}/config/flickr8k.yaml, only: [table3]}}")
+    plan = plan_of(scale_of(read_yaml(path), path), path.parent)
+    said = run("doctor", path, "--json", "o.json")
+    assert said.code == 0 and "flickr8k/Flickr8k_text.zip" in said.out
+    content = json.loads(Path("o.json").read_text())
+    jobs = graph_of(plan, plan.targets["page"]).jobs
+    assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs) and content["jobs_left"] == len(jobs)
+    assert content["by_table"]["five_sentences/table3"] > 0
+    assert content["bytes"] > len(plan.runs) * 2 * 4 * 1000 * 5000  # similarities of dev and test, 4 bytes each
+    for made in next(job for job in jobs if job.rule == "score_captions").outputs:
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.touch()
+    run("doctor", path, "--json", "o.json")
+    left = json.loads(Path("o.json").read_text())
+    assert left["jobs_left"] == len(jobs) - 1 and left["bytes"] == content["bytes"] - 4 * 1000 * 5000
+
+
+def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    (folder / "data" / "coco_precomp").mkdir(parents=True)
+    part = f"{{extends: {root}/config/paper.yaml, only: [figure1, subspace]}}"
+    Path("part.yaml").write_text(part)
+    said = run("doctor", "part.yaml", "--json", "o.json")
+    missing = json.loads(Path("o.json").read_text())["missing"]
+    unpacked = [one.split()[0] for one in missing if "no rule makes it" in one]
+    assert said.code == 0 and unpacked == ["data/nus_wide"]
+
+
+def test_a_file_that_is_not_a_scale_is_refused(run, root):
+    said = run("doctor", root / "config" / "datasets.yaml")
+    assert said.code == 1 and "datasets.yaml" in said.err and "Traceback" not in said.err

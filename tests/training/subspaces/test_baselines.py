@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from cca_zoo.deep.objectives import CCALoss
+from scipy.linalg import subspace_angles
+
+from fivesentences.config.documents import SubspaceTraining
+from fivesentences.errors import InputError
+from fivesentences.features.document_inputs import Inputs
+from fivesentences.models.subspaces.specs import Adversarial, CorrelationAutoencoder, DeepCCA
+from fivesentences.training.loop import reproducible
+from fivesentences.training.subspaces.autograd_training import Batch, mean_map
+from fivesentences.training.subspaces.baselines import (
+    AdversarialNetworks,
+    CorrelationAutoencoders,
+    DeepCCANetworks,
+    canonical_correlations,
+    mean_triplet,
+    reversed_gradient,
+)
+from fivesentences.training.subspaces.fit import Fit
+from fivesentences.training.subspaces.fitting import fit
+
+TRAINING = SubspaceTraining(epochs=12, batch_size=60, hidden=24, output=6, validate_every=5)
+NAMES = ["one", "two", "three", "four"]
+DCCA = DeepCCA(method="dcca", dimensions=4, learning_rate=0.01)
+METHODS: dict[str, DeepCCA | CorrelationAutoencoder | Adversarial] = {
+    "DCCA": DCCA,
+    "DCCAE": DCCA.model_copy(update={"reconstruct": 0.1}),
+    "Corr-AE": CorrelationAutoencoder(method="corr_ae", learning_rate=0.01),
+    "ACMR-like": Adversarial(method="acmr", learning_rate=0.01),
+}
+
+
+@pytest.fixture(autouse=True)
+def same_arithmetic() -> Iterator[None]:
+    with reproducible(1, torch.device("cpu")):
+        yield
+
+
+def planted(seed: int, documents: int) -> Inputs:
+    """Both modalities are curved functions of a document's topic; its category is near its topic."""
+    worlds, draw = np.random.default_rng(3), np.random.default_rng(seed)
+    centres = 1.5 * worlds.standard_normal((4, 3))
+    to_image, to_text = worlds.standard_normal((3, 10)), worlds.standard_normal((3, 7))
+    of = draw.integers(4, size=documents)
+    topic = centres[of] + 0.3 * draw.standard_normal((documents, 3))
+    images = np.tanh(topic @ to_image) + 0.2 * draw.standard_normal((documents, 10))
+    texts = np.tanh(topic @ to_text) + 0.2 * draw.standard_normal((documents, 7))
+    return Inputs(images.astype(np.float32), texts.astype(np.float32), of)
+
+
+TRAIN, VALIDATION, TEST = planted(0, 240), planted(1, 80), planted(2, 120)
+
+
+def fitted(name: str, seed: int = 0, training: SubspaceTraining = TRAINING, train: Inputs = TRAIN) -> Fit:
+    return fit(METHODS[name], train, VALIDATION, seed, training, NAMES)
+
+
+def numpy_correlations(images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    """Cosines of the angles between the spaces that centred columns span."""
+    return np.sort(np.cos(subspace_angles(images - images.mean(axis=0), texts - texts.mean(axis=0))))[::-1]
+
+
+def test_correlations_of_a_batch_are_those_of_numpy_and_cca_zoo() -> None:
+    draw = np.random.default_rng(0)
+    shared = draw.standard_normal((50, 2))
+    images = np.hstack([shared, draw.standard_normal((50, 2))]) @ draw.standard_normal((4, 4))
+    texts = np.hstack([shared + 0.3 * draw.standard_normal((50, 2)), draw.standard_normal((50, 2))])
+    pair = torch.from_numpy(images), torch.from_numpy(texts)
+    ours = canonical_correlations(*pair, ridge=1e-9)
+    np.testing.assert_allclose(ours.numpy(), numpy_correlations(images, texts), atol=1e-6)
+    for ridge in (1e-6, 0.1):
+        squares = canonical_correlations(*pair, ridge=ridge).square().sum()
+        assert squares.item() == pytest.approx(-CCALoss(reg_covar=ridge)([*pair]).item(), rel=1e-9)
+
+
+def test_gradients_of_correlations_are_right_and_finite_where_outputs_are_equal() -> None:
+    draw = torch.Generator().manual_seed(0)
+    images, texts = (torch.randn(20, 3, generator=draw, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    assert torch.autograd.gradcheck(lambda a, b: canonical_correlations(a, b, 0.1).sum(), (images, texts))
+    flat = torch.ones(20, 3, dtype=torch.float64, requires_grad=True)
+    canonical_correlations(flat, flat, 0.1).sum().backward()
+    assert flat.grad is not None and flat.grad.isfinite().all()
+
+
+def test_deep_cca_minimises_minus_the_sum_of_correlations_and_reconstruction_errors() -> None:
+    spec = DCCA.model_copy(update={"ridge": 1e-9, "reconstruct": 0.7})
+    module, batch = DeepCCANetworks(spec, 10, 7, 24), Batch.of(TRAIN)
+    outputs = module.project(batch.images, batch.texts)
+    again = module.to_image(outputs[0]).detach().numpy(), module.to_text(outputs[1]).detach().numpy()
+    errors = np.mean((again[0] - TRAIN.images) ** 2) + np.mean((again[1] - TRAIN.texts) ** 2)
+    correlations = numpy_correlations(*(one.detach().double().numpy() for one in outputs)).sum()
+    assert module.loss(batch, 0.0).item() == pytest.approx(0.7 * errors - correlations, abs=1e-4)
+
+
+def test_deep_cca_directions_are_canonical() -> None:
+    """Vectors of the training documents are uncorrelated in a modality, and correlate as the outputs do."""
+    images, texts = fitted("DCCA").projectors["last"](TRAIN.images, TRAIN.texts)
+    np.testing.assert_allclose(np.cov(images.T), np.eye(4), atol=1e-5)
+    across = np.corrcoef(images.T, texts.T)[:4, 4:]
+    np.testing.assert_allclose(across, np.diag(numpy_correlations(images, texts)), atol=1e-5)
+
+
+def test_correlation_autoencoders_by_hand() -> None:
+    spec = CorrelationAutoencoder(method="corr_ae", share=0.3)
+    module, batch = CorrelationAutoencoders(spec, 10, 7, 24, 6), Batch.of(TRAIN)
+    codes = module.project(batch.images, batch.texts)
+    numbers = [one.detach().numpy() for one in (*codes, module.to_image(codes[0]), module.to_text(codes[1]))]
+    errors = ((numbers[2] - TRAIN.images) ** 2).sum() + ((numbers[3] - TRAIN.texts) ** 2).sum()
+    agreement = ((numbers[0] - numbers[1]) ** 2).sum()
+    assert module.loss(batch, 0.0).item() == pytest.approx((0.7 * errors + 0.3 * agreement) / len(TRAIN), rel=1e-5)
+
+
+def test_triplets_of_a_batch_by_three_loops() -> None:
+    draw = np.random.default_rng(0)
+    images, texts = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in draw.standard_normal((2, 9, 4)))
+    categories, hinges = np.array([0, 1, 2, 0, 1, 1, 2, 0, 0]), []
+    for anchors, others in ((images, texts), (texts, images)):
+        for a in range(9):
+            for n in range(9):
+                if categories[a] != categories[n]:
+                    hinges.append(max(0.0, 0.4 - anchors[a] @ others[a] + anchors[a] @ others[n]))
+    ours = mean_triplet(*map(torch.from_numpy, (images, texts, categories)), 0.4)
+    assert ours.item() == pytest.approx(np.mean(hinges))
+    assert mean_triplet(*map(torch.from_numpy, (images, texts, 0 * categories)), 0.4).item() == 0
+
+
+def test_a_reversed_gradient_changes_its_sign_alone() -> None:
+    inputs = torch.tensor([1.0, -2.0], requires_grad=True)
+    same = reversed_gradient(inputs, 0.25)
+    assert same.tolist() == inputs.tolist()
+    (3 * same).sum().backward()
+    assert inputs.grad is not None and inputs.grad.tolist() == [-0.75, -0.75]
+
+
+def test_adversary_and_networks_want_opposite_things() -> None:
+    """A step along the networks' gradient makes modalities harder to tell apart; along the adversary's, easier."""
+    torch.manual_seed(0)
+    module, batch = AdversarialNetworks(Adversarial(method="acmr"), 10, 7, 4, TRAINING).eval(), Batch.of(TRAIN)
+
+    def cross_entropy() -> torch.Tensor:
+        return module.of_modality(module.project(batch.images, batch.texts), 1.0)
+
+    for part, sign in (("modality", -1), ("image", 1)):
+        module.zero_grad()
+        before = cross_entropy()
+        before.backward()
+        with torch.no_grad():
+            for parameter in getattr(module, part).parameters():
+                parameter -= 0.05 * parameter.grad
+        assert sign * (cross_entropy() - before).item() > 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_training_lowers_the_loss_and_finds_the_topics(name: str) -> None:
+    fit = fitted(name)
+    losses = [row["loss"] for row in fit.history]
+    assert losses[-1] < losses[0] and np.mean(losses[-3:]) < np.mean(losses[:3])
+    chance = ((np.bincount(TEST.categories) / len(TEST)) ** 2).sum()
+    for projector in fit.projectors.values():
+        assert mean_map(projector, TEST) > chance + 0.3
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_history_says_what_was_validated_and_kept(name: str) -> None:
+    run, spec = fitted(name), METHODS[name]
+    assert [row["epoch"] for row in run.history] == list(range(1, 13))
+    assert {row["learning_rate"] for row in run.history} == {spec.learning_rate}
+    validated = [row for row in run.history if row["validation_map"] is not None]
+    assert [row["epoch"] for row in validated] == [5, 10, 12]
+    assert set(run.projectors) == {"map", "loss", "last"}
+    found = {selection: mean_map(projector, VALIDATION) for selection, projector in run.projectors.items()}
+    assert found["map"] == max(row["validation_map"] for row in validated)
+    assert found["last"] == validated[-1]["validation_map"]
+    assert found["loss"] == min(validated, key=lambda row: row["validation_loss"])["validation_map"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_seed_gives_the_same_bits_whatever_was_drawn_before(name: str) -> None:
+    short = TRAINING.model_copy(update={"epochs": 2})
+    state = torch.random.get_rng_state()
+    first = fitted(name, training=short)
+    assert (torch.random.get_rng_state() == state).all()
+    torch.rand(7)
+    again, other = fitted(name, training=short), fitted(name, seed=1, training=short)
+    assert first.history == again.history and first.history != other.history
+    vectors = [fit.projectors["last"](TEST.images, TEST.texts) for fit in (first, again)]
+    for one, two in zip(*vectors, strict=True):
+        assert (one == two).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_projectors_do_not_change_each_other_and_project_rows_alone(name: str) -> None:
+    projector = fitted(name, training=TRAINING.model_copy(update={"epochs": 1})).projectors["last"]
+    whole = projector(TEST.images, TEST.texts)
+    part = projector(TEST.images[10:17], TEST.texts[10:17])
+    for one, two in zip(whole, part, strict=True):
+        np.testing.assert_allclose(one[10:17], two, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_too_few_documents_and_too_high_rates_are_said(name: str) -> None:
+    spec = METHODS[name]
+    few = Inputs(TRAIN.images[:1], TRAIN.texts[:1], TRAIN.categories[:1])
+    with pytest.raises(InputError, match="each needs two at least"):
+        fit(spec, TRAIN, few, 0, TRAINING, NAMES)
+    if name == "Corr-AE":  # the others have bounded losses
+        with pytest.raises(InputError, match="training diverged"):
+            fit(spec.model_copy(update={"learning_rate": 1e30}), TRAIN, VALIDATION, 0, TRAINING, NAMES)
