@@ -145,7 +145,7 @@ def test_a_clone_reports_everything_and_then_remakes_exactly_what_depends_on_a_c
         "show_examples": 1,
         "show_features": 1,
     }
-    assert jobs(reader) == of_captions | evaluated | drawing
+    assert jobs(reader) == of_captions | evaluated | titled
 
 
 @pytest.mark.ssh
