@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from fivesentences.semantics.registry import SEMANTIC_METRICS
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 METRICS = {
     "cider": "CIDEr",
@@ -66,9 +70,17 @@ def phi_in_words(phi: str) -> str:
     return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")
 
 
-def unique(names: Iterable[str]) -> list[str]:
-    """Each name once, in the order of first occurrence."""
-    return list(dict.fromkeys(names))
+def unique(items: Iterable[Key]) -> list[Key]:
+    """Each item once, in the order of first occurrence."""
+    return list(dict.fromkeys(items))
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Group items by a key, both in the order of first occurrence."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def listed(names: Sequence[str]) -> str:
