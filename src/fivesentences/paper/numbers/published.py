@@ -10,6 +10,7 @@ from typing import Literal
 
 from fivesentences.documents import check_file, read_bytes, text_of
 from fivesentences.errors import InputError
+from fivesentences.paper.text.names import with_details
 
 COLUMNS = ("paper", "table", "row", "dataset", "split", "method", "setting", "direction", "metric", "value")
 PART = ("dataset", "split", "setting", "method")
@@ -65,9 +66,8 @@ class PublishedRow:
     @property
     def label(self) -> str:
         """The method, with the settings that tell a reader the paper's rows apart."""
-        said = [say(self.setting[key]) for key, say in SETTINGS.items() if key in self.setting]
-        named = ", ".join(filter(None, said))
-        return self.method + (f" ({named})" if named else "")
+        said = (say(self.setting[key]) for key, say in SETTINGS.items() if key in self.setting)
+        return with_details(self.method, *said)
 
     @property
     def gallery(self) -> str:

@@ -12,6 +12,7 @@ from fivesentences.config.metrics import metric_of
 from fivesentences.config.scales import Scale
 from fivesentences.config.types import as_list
 from fivesentences.errors import InputError
+from fivesentences.paper.text.names import with_details
 from fivesentences.study.exhibits import ColumnSpec, PublishedSetting
 from fivesentences.study.expand import Row
 from fivesentences.study.runs import galleries_of, members_of
@@ -49,11 +50,10 @@ class Measure:
         return cls(column.metric, direction, column.formula, column.ground_truth, column.m, column.style, phi)
 
     def __str__(self) -> str:
-        rule = "ranks" if self.metric == "ASP" else "formula"
-        details = [self.formula and f"{self.formula} {rule}", self.ground_truth and f"own items {self.ground_truth}"]
-        details += [f"m {self.m}" if self.m else "", self.style and f"style {self.style}", self.phi]
-        named = ", ".join(detail for detail in details if detail)
-        return f"{self.metric} {self.direction}".strip() + (f" ({named})" if named else "")
+        formula = self.formula and f"{self.formula} {'ranks' if self.metric == 'ASP' else 'formula'}"
+        own, m = self.ground_truth and f"own items {self.ground_truth}", f"m {self.m}" if self.m else ""
+        style = self.style and f"style {self.style}"
+        return with_details(f"{self.metric} {self.direction}".strip(), formula, own, m, style, self.phi)
 
 
 def evaluated_columns(columns: Sequence[ColumnSpec], scale: Scale) -> list[ColumnSpec]:

@@ -67,7 +67,7 @@ def phi_in_words(phi: str) -> str:
     """``CIDEr (PTB tokens)`` for ``cider-ptb``, ``CIDEr`` for ``cider``, ``mean of A and B`` for ``a+b``."""
     if "+" in phi:
         return f"mean of {listed([phi_in_words(one) for one in phi.split('+')])}"
-    return metric_in_words(phi) + (f" ({tokens_in_words(phi)} tokens)" if "-" in phi else "")
+    return with_details(metric_in_words(phi), f"{tokens_in_words(phi)} tokens" if "-" in phi else "")
 
 
 def unique(items: Iterable[Key]) -> list[Key]:
@@ -86,6 +86,12 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 def listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def with_details(name: str, *details: str | None) -> str:
+    """``name (detail, other)``, without the details that are empty."""
+    named = ", ".join(filter(None, details))
+    return f"{name} ({named})" if named else name
 
 
 def capitalised(text: str) -> str:
