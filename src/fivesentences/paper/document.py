@@ -40,7 +40,7 @@ HEAD = r"""% Compile it where it lies, twice: pdflatex {file}.tex. From Debian i
 
 
 def write_document(scale: Scale, studies: Mapping[str, Study], path: Path) -> None:
-    """Write a document beside the folders of the studies, in which their tables and figures lie.
+    """Write a document beside the folders of the studies, which hold their tables and figures.
 
     Args:
         scale: The scale.

@@ -103,7 +103,7 @@ def rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> Effect:
 
 
 def _weights(items: int) -> NDArray[np.float64]:
-    """``[1 + draws, items]`` how often each item counts: once each, then as often as it is drawn."""
+    """Return ``[1 + draws, items]`` counts of each item: one each, then as often as it is drawn."""
     drawn = weights_of_draws(np.random.default_rng(0), RESAMPLES, items) * items
     return np.concatenate([np.ones((1, items)), drawn])
 
@@ -111,7 +111,7 @@ def _weights(items: int) -> NDArray[np.float64]:
 def _correlations(
     x: NDArray[np.float64], y: NDArray[np.float64], places: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``[draws]`` Pearson's r with each image counted as often as it was drawn."""
+    """Return ``[draws]`` Pearson's r with each image counted as often as it was drawn."""
     x, y = x - x.mean(), y - y.mean()
     sums = np.stack([np.bincount(places, one) for one in (np.ones_like(x), x, y, x * x, y * y, x * y)], axis=1)
     n, sx, sy, sxx, syy, sxy = (weights @ sums).T
@@ -119,7 +119,7 @@ def _correlations(
 
 
 def _quotient(top: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``top / spread``, 0 where nothing is spread."""
+    """Return ``top / spread``, 0 where the spread is 0."""
     found: NDArray[np.float64] = np.divide(top, spread, out=np.zeros_like(spread), where=spread > 0)
     return found
 

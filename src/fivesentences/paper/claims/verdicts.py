@@ -64,14 +64,14 @@ class Effect:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether enough was repeated for its interval to settle anything."""
+        """True if enough was repeated for the interval to settle anything."""
         if self.over in ("judged images", "settings"):
             return True
         return self.over != "queries" and self.seeds >= FEWEST_SEEDS
 
 
 def outcome_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> Outcome:
-    """What a cell says.
+    """Return the outcome of a cell.
 
     Args:
         effect: Of the cell.
@@ -100,7 +100,7 @@ def outcome_of(effect: Effect, expect: Expect, smallest: float, level: float = 0
 
 
 def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> float:
-    """The one-sided p value of a cell that holds: how likely so sure an effect is at the bar; 1 without an interval."""
+    """Return the one-sided p value of a cell: how likely such an effect is at the bar; 1 without an interval."""
     from scipy.special import ndtr, stdtr
 
     if effect.standard_error is None or effect.low is None:
@@ -120,7 +120,7 @@ def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.
 
 
 def verdict_of(outcomes: Sequence[Outcome], chances: Sequence[float]) -> Verdict:
-    """What the cells of a statement say together; see the module.
+    """Combine the outcomes of the cells of a statement; see the module.
 
     Args:
         outcomes: One per cell.

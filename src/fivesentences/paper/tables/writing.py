@@ -28,12 +28,12 @@ def write_table(table: Table, stem: Path | str) -> None:
 
 
 def csv(table: Table) -> str:
-    """One line per cell: what it measures, our number, its uncertainty, the published value and the difference."""
+    """Write one line per cell: measure, our number, its uncertainty, the published value and the difference."""
     return table.tidy().to_csv(index=False, lineterminator="\n")
 
 
 def markdown(table: Table) -> str:
-    """A GitHub table with one heading line; published values and differences in lines of their own below ours."""
+    """Write a GitHub table with one heading line; published values and differences stand in lines below ours."""
     lines = [f"### {escape_markdown(table.title)}", "", escape_markdown(table.caption), ""]
     stub, columns = len(table.stub), len(table.columns)
     if table.groups:
@@ -51,7 +51,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
+    r"""Write a ``table*`` for a document that loads booktabs and graphicx, shrunk only where it would leave the page.
 
     It is never wider than the line, its cells never higher than 55% of a page, and its notes than 30%.
     """
@@ -101,12 +101,12 @@ def latex(table: Table) -> str:
 
 
 def table_page(table: Table) -> str:
-    """A self-contained HTML page with one table: no script, no font, no picture from elsewhere."""
+    """Render one table as a self-contained HTML page: no script, font or picture from elsewhere."""
     return environment().get_template("table_page.html").render(table=table)
 
 
 def environment() -> Environment:
-    """The templates of tables and pages, with what they call."""
+    """Return the environment of the templates of tables and pages."""
     found = Environment(
         loader=PackageLoader("fivesentences.paper", "templates"),
         autoescape=True,
@@ -119,12 +119,12 @@ def environment() -> Environment:
 
 
 def label_of(kind: Literal["tab", "fig"], study: str, name: str) -> str:
-    r"""What ``\ref`` calls a table or figure in LaTeX, such as ``tab:five-sentences-table2``."""
+    r"""Return the name of a table or figure for ``\ref`` in LaTeX, such as ``tab:five-sentences-table2``."""
     return f"{kind}:{study}-{name}".replace("_", "-")
 
 
 def latex_width(table: Table) -> float:
-    """Roughly how wide the table is in LaTeX before it is shrunk, in points: a document may turn a wide one."""
+    """Estimate the width of a table in LaTeX before it is shrunk, in points; a document turns wide ones."""
     lines = [line for group in table.groups for row in group.rows for line in table.lines(row)]
     names = [max([len(heading), *(len(line.stub[at]) for line in lines)]) for at, heading in enumerate(table.stub)]
     widths = [LETTER * letters + GAP for letters in names]
@@ -149,7 +149,7 @@ def _markdown_cell(cell: ShownCell) -> str:
 
 
 def _latex_cell(cell: ShownCell) -> tuple[str, str]:
-    """A number and its uncertainty."""
+    """Write a number and its uncertainty."""
     number, beside = escape_latex(cell.text), escape_latex(cell.beside)
     return rf"\textbf{{{number}}}" if cell.best else number, rf"{{\tiny {beside}}}" if beside else ""
 
@@ -166,6 +166,6 @@ def _latex_heading(headings: list[str], stub: int, width: int) -> list[str]:
 
 
 def _width(text: str) -> float:
-    """Approximate width of a text in a sans-serif font, in em."""
+    """Estimate the width of a text in a sans-serif font, in em."""
     widths = {MINUS: 0.84} | dict.fromkeys(" .,[]", 0.3)
     return round(0.1 + sum(widths.get(letter, 0.58) for letter in text), 1)

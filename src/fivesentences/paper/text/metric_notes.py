@@ -24,7 +24,7 @@ def notes_on_metrics(
     rows: Sequence[Row],
     results: Results,
 ) -> list[str]:
-    """How the numbers of each kind of metric are computed, and with which phi.
+    """Explain how the numbers of each kind of metric are computed, and with which phi.
 
     Args:
         columns: All columns of a table; those that the scale cannot fill are named.
@@ -77,7 +77,7 @@ def _on_semantic_scores(columns: Sequence[ColumnSpec], setting: PublishedSetting
 
 
 def notes_on_inference(methods: Sequence[str]) -> list[str]:
-    """Which inference methods need all queries together."""
+    """Name the inference methods that need all queries together."""
     transductive = [INFERENCES[method] for method in methods if method != "naive"]
     if not transductive:
         return []
