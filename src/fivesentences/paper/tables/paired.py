@@ -127,10 +127,10 @@ def _groups(
 
 def _cells(found: Difference) -> tuple[Cell, ...]:
     """Make the cells of a difference in the order of ``COLUMNS``."""
-    values = vars(found) | {"difference": found.mean, "seeds": float(found.seeds)}
-    interval = {"low": found.low, "high": found.high}
+    values = vars(found) | {"seeds": float(found.seeds)}
     names = [str(column.keys["statistic"]) for column in COLUMNS]
-    return tuple(Cell(values[name], count=found.seeds, **(interval if name == "difference" else {})) for name in names)
+    difference = Cell(found.mean, low=found.low, high=found.high, count=found.seeds)
+    return tuple(difference if name == "difference" else Cell(values[name], count=found.seeds) for name in names)
 
 
 def _settings(row: Row) -> dict[str, str | int | float]:

@@ -88,6 +88,12 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def note_naming(sentence: str, names: Iterable[str], comma: str = ", ") -> list[str]:
+    """Return the sentence with each name once after a colon; nothing if there are no names."""
+    named = comma.join(unique(names))
+    return [f"{sentence}: {named}."] if named else []
+
+
 def with_details(name: str, *details: str | None) -> str:
     """Return ``name (detail, other)`` without empty details."""
     named = ", ".join(filter(None, details))

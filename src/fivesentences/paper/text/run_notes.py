@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from fivesentences.config.scales import Scale
 from fivesentences.encoders.naming import PLACE
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.results import Results, differing_settings
 from fivesentences.paper.text.labels import loss_in_words
-from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, unique
+from fivesentences.paper.text.names import INFERENCES, capitalised, grouped, listed, note_naming, unique
 from fivesentences.study.exhibits import PublishedSetting
-from fivesentences.study.expand import Row
+from fivesentences.study.expand import Row, SubspaceRow
 from fivesentences.study.runs import members_of
 from fivesentences.study.study import Study
 
 FEW = 4  # up to so many things are listed; more are counted
 PREPARED = {"as_stored": "as stored", "standardise": "standardised", "normalise": "normalised"}
 Seeds = tuple[int, ...]
+AnyRow = TypeVar("AnyRow", Row, SubspaceRow)
 
 
 def notes_on_data(
@@ -145,29 +148,27 @@ def _published_features(setting: PublishedSetting | None, read: Iterable[tuple[s
 
 def notes_on_missing(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:
     """Name the roles that no dataset plays, and what the scale leaves out to save time."""
-    notes = []
-    for role in unique(row.role for row in rows if row.left_out == "role"):
-        count = sum(row.role == role for row in rows)
-        notes.append(
-            f"No dataset plays the role of {study.label_of(role)} at the scale {scale.scale}: "
-            f"its {count} row{'s are' if count != 1 else ' is'} left out."
-        )
     saved = f"left out at the scale {scale.scale} to save time"
-    reasons: list[tuple[str, str, str, Callable[[Row], str]]] = [
-        ("loss", capitalised(saved), "; ", lambda row: loss_in_words(study, row.loss)),
-        ("inference", f"Inference methods {saved}", ", ", lambda row: INFERENCES[row.inference]),
-        ("fraction", f"Training fractions {saved}", ", ", lambda row: f"{100 * row.fraction:g}%"),
-        (
-            "features",
-            f"Rows left out at the scale {scale.scale}, which does not have their features",
-            ", ",
-            lambda row: study.label_of(str(row.features)),
-        ),
+    absent = f"Rows left out at the scale {scale.scale}, which does not have their features"
+    lost = defaultdict(list, grouped(rows, lambda row: row.left_out))
+    return [
+        *notes_on_roles(rows, "No dataset plays", scale.scale, study),
+        *note_naming(capitalised(saved), (loss_in_words(study, row.loss) for row in lost["loss"]), "; "),
+        *note_naming(f"Inference methods {saved}", (INFERENCES[row.inference] for row in lost["inference"])),
+        *note_naming(f"Training fractions {saved}", (f"{100 * row.fraction:g}%" for row in lost["fraction"])),
+        *note_naming(absent, (study.label_of(str(row.features)) for row in lost["features"])),
+        *_on_cells(study, scale, rows),
     ]
-    for reason, sentence, comma, words in reasons:
-        if named := unique(words(row) for row in rows if row.left_out == reason):
-            notes.append(f"{sentence}: {comma.join(named)}.")
-    return notes + _on_cells(study, scale, rows)
+
+
+def notes_on_roles(rows: Sequence[AnyRow], nobody: str, scale: str, study: Study) -> list[str]:
+    """Name the roles that nobody plays, such as ``No dataset plays``, with the number of their rows."""
+    absent = grouped((row for row in rows if row.left_out == "role"), lambda row: row.role)
+    return [
+        f"{nobody} the role of {study.label_of(role)} at the scale {scale}: its {len(some)} "
+        f"row{'s are' if len(some) != 1 else ' is'} left out."
+        for role, some in absent.items()
+    ]
 
 
 def _on_cells(study: Study, scale: Scale, rows: Sequence[Row]) -> list[str]:

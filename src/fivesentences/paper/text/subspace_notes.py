@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from fivesentences.config.documents import Prepare, Selection
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.numbers.subspaces import SubspaceResults
-from fivesentences.paper.text.names import grouped, listed, unique
+from fivesentences.paper.text.names import grouped, listed, note_naming, unique
 from fivesentences.paper.text.numbers import number
-from fivesentences.paper.text.run_notes import FEW
+from fivesentences.paper.text.run_notes import FEW, notes_on_roles
 from fivesentences.study.exhibits import PublishedSubspaces, SubspaceMeasure
 from fivesentences.study.expand import SubspaceRow
 from fivesentences.study.study import Study
@@ -144,17 +144,10 @@ def notes_on_published(
 
 def notes_on_left_out(rows: Sequence[SubspaceRow], scale: str, study: Study) -> list[str]:
     """Name the roles that no documents play, missing divisions, and methods that the scale leaves out."""
-    notes = []
-    for role in unique(row.role for row in rows if row.left_out == "role"):
-        count = sum(row.role == role for row in rows)
-        notes.append(
-            f"No documents play the role of {study.label_of(role)} at the scale {scale}: "
-            f"its {count} row{'s are' if count != 1 else ' is'} left out."
-        )
-    divisions = unique(place_of(row, study) for row in rows if row.left_out == "division")
-    if divisions:
-        notes.append(f"Left out at the scale {scale}, which does not have these divisions: {'; '.join(divisions)}.")
-    methods = unique(row.label for row in rows if row.left_out == "method")
-    if methods:
-        notes.append(f"Left out at the scale {scale} to save time: {'; '.join(methods)}.")
-    return notes
+    absent = f"Left out at the scale {scale}, which does not have these divisions"
+    saved = f"Left out at the scale {scale} to save time"
+    return [
+        *notes_on_roles(rows, "No documents play", scale, study),
+        *note_naming(absent, (place_of(row, study) for row in rows if row.left_out == "division"), "; "),
+        *note_naming(saved, (row.label for row in rows if row.left_out == "method"), "; "),
+    ]
