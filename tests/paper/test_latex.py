@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from fivesentences.metrics.latex import escape_latex, latex_row, tabular
-from fivesentences.paper.document import TURNED_FROM, write_document
 from fivesentences.paper.tables.table import Table
-from fivesentences.paper.tables.writing import latex, latex_width
+from fivesentences.paper.tables.writing import TURNED_FROM, latex, latex_width, write_document
 from fivesentences.study.exhibits import TableSpec
 
 HOSTILE = (

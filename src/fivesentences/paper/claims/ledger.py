@@ -15,16 +15,19 @@ from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.contrasts import Precisions, read_precisions
 from fivesentences.evaluation.tidy import read_per_image, read_tidy
-from fivesentences.paper.claims.effects import (
+from fivesentences.paper.claims.verdicts import (
+    SHARE,
+    Effect,
+    chance_of,
     correlation_difference,
     mean_over_images,
+    outcome_of,
     over_seeds,
     over_seeds_and_queries,
     rank_correlation,
+    verdict_of,
 )
-from fivesentences.paper.claims.verdicts import SHARE, Effect, chance_of, outcome_of, verdict_of
-from fivesentences.paper.headline import kind_of
-from fivesentences.paper.numbers.results import Measure, Results
+from fivesentences.paper.numbers.results import Measure, Results, kind_of
 from fivesentences.paper.text.names import unique
 from fivesentences.plan.claimed import MethodCell, RunCell
 from fivesentences.plan.plan import Plan
