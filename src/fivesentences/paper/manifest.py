@@ -24,7 +24,7 @@ from fivesentences.evaluation.tidy import read_tidy
 from fivesentences.features.files import read_source
 from fivesentences.machine import hardware
 from fivesentences.paper.digests import CHECKSUMS, Digests
-from fivesentences.paper.numbers.results import headline_of, kind_of
+from fivesentences.paper.headline import headline_of, kind_of
 from fivesentences.plan.graph import Graph, PlannedJob, graph_of
 from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan
