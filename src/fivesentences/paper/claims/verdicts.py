@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr
 
 from fivesentences.metrics.crossed import (
     CrossedDifference,
@@ -110,8 +111,6 @@ def outcome_of(effect: Effect, expect: Expect, smallest: float, level: float = 0
 
 def chance_of(effect: Effect, expect: Expect, smallest: float, level: float = 0.0) -> float:
     """Return the one-sided p value of a cell: how likely such an effect is at the bar; 1 without an interval."""
-    from scipy.special import ndtr, stdtr
-
     if effect.standard_error is None or effect.low is None:
         return 1.0
     distance = effect.value - level
