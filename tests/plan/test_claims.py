@@ -11,7 +11,7 @@ from fivesentences.config.reading import check, read
 from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
-from fivesentences.plan.claimed import MethodCell, RunCell, run_cells
+from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, run_cells
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.study.expand import expand_rows
@@ -213,10 +213,11 @@ def test_a_metric_or_inference_that_the_scale_lacks_has_no_cells(evidence):
 def test_a_level_has_one_side(evidence, papers):
     test = LevelTest(kind="level", loss="hardest", fraction=0.1, measure={"metric": "Rsum"}, level=1)
     study = next(paper.study for paper in papers if paper.name == "five_sentences")
-    found = run_cells(test, study, evidence.scale, list(evidence.runs.values()), evidence.inferences)
+    candidates = candidates_of(evidence.runs.values(), evidence.scale)
+    found = run_cells(test, study, evidence.scale, candidates, evidence.inferences)
     assert found and all(len(cell.terms) == 1 for cell in found)
     nobody = test.model_copy(update={"role": "coco"})
-    assert run_cells(nobody, study, evidence.scale, list(evidence.runs.values()), evidence.inferences) == []
+    assert run_cells(nobody, study, evidence.scale, candidates, evidence.inferences) == []
 
 
 def test_methods_of_category_retrieval_are_paired_by_seed_on_each_division():

@@ -54,10 +54,7 @@ def named(jobs: list[Job], rule: str, **wildcards: str) -> Job:
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name != "demo" else name
-        for name in SCALES
-    ],
+    [pytest.param(name, marks=pytest.mark.slow) if name != "demo" else name for name in SCALES],
 )
 def test_snakemake_would_make_every_scale_of_files_that_are_there_or_can_be_downloaded(plans, own, jobs_of, name):
     plan, scale = plans[name], plans[name].scale

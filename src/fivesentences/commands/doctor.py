@@ -272,8 +272,8 @@ def _size(size: int | None) -> str:
 def _kept(plan: Plan, left: Iterable[str]) -> int:
     """Bytes of similarities of the runs that are left and of phi that is not here; 0 where sizes are not known."""
     pairs = 0.0
-    for run in left:
-        sizes = _sizes(plan, plan.runs[run].dataset)
+    for name in left:
+        sizes = _sizes(plan, plan.runs[name].dataset)
         pairs += sum(images * captions for split, (images, captions) in sizes.items() if split != "train")
     for path in plan.targets["semantics"]:
         images, captions = _sizes(plan, path.parent.parent.name).get("test", (0, 0))

@@ -50,8 +50,11 @@ def subspace_jobs(runs: Mapping[str, SubspaceRun], most: int, prefix: str = "") 
 
 def evaluation_jobs(runs: Iterable[EnsembleRun | EncodedRun], prefix: str = "") -> dict[str, Job]:
     """Jobs that evaluate the ensembles, and the encoders, of one dataset together, such as ``scenes/ensembles``."""
-    words = {EnsembleRun: "ensembles", EncodedRun: "encoders"}
-    return _jobs(runs, lambda run: (run.dataset, prefix + words[type(run)]))
+
+    def kind_of(run: EnsembleRun | EncodedRun) -> tuple[str, str]:
+        return run.dataset, prefix + ("ensembles" if isinstance(run, EnsembleRun) else "encoders")
+
+    return _jobs(runs, kind_of)
 
 
 def _jobs(runs: Iterable[Any], kind_of: Callable[[Any], tuple[str, ...]], most: int | None = None) -> dict[str, Job]:

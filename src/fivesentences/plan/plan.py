@@ -26,11 +26,11 @@ from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.spec import EncoderSpec
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.losses import LossSpec
-from fivesentences.plan.claimed import MethodCell, RunCell, cells_of
+from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells_of
 from fivesentences.plan.jobs import COMPLETE, Job, evaluation_jobs, subspace_jobs, training_jobs
 from fivesentences.plan.places import Places, captions_of, part_of, part_of_tuples
 from fivesentences.semantics.registry import needs_tuples
-from fivesentences.study.checks import check_scale
+from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.expand import (
     Row,
@@ -48,7 +48,6 @@ from fivesentences.study.expand import (
     subspace_contrasts,
     subspace_runs_of,
 )
-from fivesentences.study.inherited import inheriting
 from fivesentences.study.runs import (
     EncodedRun,
     EnsembleRun,
@@ -167,7 +166,19 @@ class Plan:
         subspaces: Runs of category retrieval and their jobs.
         jobs: Training jobs, by name; every run of ``all_runs`` is in one.
         evaluations: Evaluation jobs: one for each training job, and some for ensembles and encoders.
-        tables, figures: Tables and figures that the scale makes, by ``study/name``, in the order of the page.
+        tables, figures, exhibits: Tables and figures that the scale makes, by ``study/name``, in the order of the page.
+        own, drawn, precomp: Datasets of a user's own photographs, which change without a rule that makes them; of drawn
+            scenes; and of a precomp folder.
+        with_parts, with_training_captions: Datasets whose parts are matched, not only divided for category retrieval;
+            those whose training captions the scale reads.
+        downloads: Dataset and name in the catalogue of each file, by its path.
+        extracted_features, reduced_features: Features before and after they are made smaller, by the name of the file.
+        released_regions, described: Datasets of photographs whose regions are in a precomp folder, and all features
+            that stay in such a folder.
+        extracted: Each (dataset, name of the file) of features that are made of photographs for runs.
+        single_phis: Matrices that runs are evaluated with, by themselves or as a part of a mean.
+        shown_phis, matrices: Every phi whose whole matrix a figure shows, or that the scale makes for any reason.
+        judged: Every (phi, references) whose agreement with judges is shown.
 
     Raises:
         InputError: If studies and scale do not fit together, or two different runs would have one name.
@@ -191,9 +202,11 @@ class Plan:
         made = {f"{name}/{one.name}": one for name, study in studies.items() for one in study.made_at(scale)}
         self.tables = {name: one for name, one in made.items() if isinstance(one, TableSpec)}
         self.figures = {name: one for name, one in made.items() if isinstance(one, FigureSpec)}
+        self.exhibits: dict[str, Exhibit] = {**self.tables, **self.figures}
         self._identities: dict[str, Identity] = {}  # of own photographs, as far as asked for
         self._settings: dict[str, dict[str, Any]] = {}  # of runs as plain data, as far as asked for
         self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._cells: dict[str, dict[tuple[str, str], list[RunCell] | list[MethodCell]]] = {}  # as far as asked for
         self._made = {name: self._made_at(name, made) for name in self.scales}
         own, every = self._made.values()
         self.runs, self.ensembles, self.encoded = own.runs, own.ensembles, own.encoded
@@ -203,11 +216,61 @@ class Plan:
         most = scale.training.runs_per_job
         further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
         self.jobs: dict[str, Job] = training_jobs(self.runs, most) | training_jobs(further, most, COMPLETE)
-        first = {**self.ensembles, **self.encoded}
-        later = {name: run for name, run in {**self.all_ensembles, **self.all_encoded}.items() if name not in first}
-        others = evaluation_jobs(first.values()) | evaluation_jobs(later.values(), COMPLETE)
+        first = [*self.ensembles.values(), *self.encoded.values()]
+        later = [run for run in (*self.all_ensembles.values(), *self.all_encoded.values()) if run not in first]
+        others = evaluation_jobs(first) | evaluation_jobs(later, COMPLETE)
         self.evaluations: dict[str, Job] = self.jobs | others
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
+        self._read_datasets()
+        self._read_features()
+        self._read_phis()
+
+    def _read_datasets(self) -> None:
+        scale, config = self.scale, self.config
+        loaders = {name: data.loader for name, data in scale.datasets.items()}
+        self.own = [name for name, loader in loaders.items() if loader == "folder"]
+        self.drawn = [name for name, loader in loaders.items() if loader == "scenes"]
+        self.precomp = [name for name, loader in loaders.items() if loader == "precomp"]
+        self.with_parts = [name for name, loader in loaders.items() if loader not in FOR_CATEGORIES]
+        splits = {name: getattr(scale.datasets[name], "splits", None) for name in self.with_parts}
+        self.with_training_captions = [name for name, read in splits.items() if read is None or "train" in read]
+        self.datasets_of_runs = sorted({spec.dataset for spec in self.all_runs.values()})
+        self.documents: dict[str, AnyDocuments] = {} if scale.categories is None else scale.categories.documents
+        self.catalogue_file = config_file(CATALOGUE, config)
+        self.download_folders = [self.places.data, *([] if self.mirror is None else [self.mirror])]
+        entries = self.catalogue.datasets.items()
+        self.downloads = {file.path: (name, key) for name, entry in entries for key, file in entry.files.items()}
+        self.study_files = [self.study_file(study) for study in self.studies]
+        claims = claims_files(config)
+        self.claims_files = [claims[paper.name] for paper in self.claims]
+        of_claims = [self.study_file(paper.claims.study) for paper in self.claims]
+        self.study_files_of_claims = list(dict.fromkeys([*of_claims, *self.study_files]))
+
+    def _read_features(self) -> None:
+        scale, grid = self.scale, self.scale.grid_features
+        asked = [scale.features, grid, *scale.further_features.values()]
+        # Before reduction, by the name of their file; what differs in preparation alone is one of them.
+        self.extracted_features = {spec.source: spec.extraction for spec in asked if spec is not None}
+        self.released_regions = [name for name, data in scale.datasets.items() if getattr(data, "regions", None)]
+        released = [grid.source] if grid is not None and self.released_regions else []
+        self.described = list(self.extracted_features) if self.precomp else released
+        runs = self.all_runs.values()
+        self.extracted = sorted(
+            {(run.dataset, run.features.source) for run in runs if not self.is_described(run.dataset, run.features)}
+        )
+        specs = [run.features for run in runs]
+        if scale.features is not None and scale.categories is not None:
+            specs.append(scale.features)  # of documents that are images of a corpus
+        self.reduced_features = {spec.stem: spec for spec in specs if spec.stem != spec.source}
+
+    def _read_phis(self) -> None:
+        scale = self.scale
+        self.single_phis = list(dict.fromkeys(one for phi in scale.phis for one in phi.split("+")))
+        self.shown_phis = self.phis_read()
+        evaluation = self.single_phis if scale.roles else []
+        self.matrices = list(dict.fromkeys([*evaluation, *self.shown_phis, *scale.matrices]))
+        asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
+        self.judged = [(phi, references) for phi, references in asked if scale.shows(phi)]
 
     def _made_at(self, scale: str, exhibits: Mapping[str, Exhibit]) -> Made:
         at = self.scales[scale]
@@ -241,11 +304,6 @@ class Plan:
 
     # --- configuration --------------------------------------------------------------------------------------
 
-    @property
-    def exhibits(self) -> dict[str, Exhibit]:
-        """Every table and figure that the scale makes, by ``study/name``."""
-        return self.tables | self.figures
-
     def study_of(self, exhibit: str) -> Study:
         """The study of a table or figure."""
         return self.studies[exhibit.partition("/")[0]]
@@ -254,72 +312,15 @@ class Plan:
         """The file of a study, by its name or that of one of its tables and figures."""
         return config_file(f"studies/{exhibit.partition('/')[0]}.yaml", self.config)
 
-    @property
-    def study_files(self) -> list[Path]:
-        """The files of the scale's studies."""
-        return [self.study_file(study) for study in self.studies]
-
-    @property
-    def claims_files(self) -> list[Path]:
-        """The files of the papers' claims, and of the studies whose words they use."""
-        found = claims_files(self.config)
-        return [found[paper.name] for paper in self.claims]
-
-    @property
-    def study_files_of_claims(self) -> list[Path]:
-        """The files of the studies whose words the claims use, then those of the scale."""
-        names = [*(paper.claims.study for paper in self.claims), *self.studies]
-        return list(dict.fromkeys(self.study_file(name) for name in names))
-
     def settings(self, scale: str) -> dict[str, Any]:
         """The scale, or its complete form, as plain data."""
         return self.scales[scale].model_dump(mode="json", exclude_unset=True)
 
     # --- datasets -------------------------------------------------------------------------------------------
 
-    def datasets_with(self, *loaders: str) -> list[str]:
-        """Datasets of the scale that some loaders read."""
-        return [name for name, data in self.scale.datasets.items() if data.loader in loaders]
-
-    @property
-    def own(self) -> list[str]:
-        """Datasets of a user's own photographs, which change without a rule that makes them."""
-        return self.datasets_with("folder")
-
-    @property
-    def drawn(self) -> list[str]:
-        """Datasets of drawn scenes."""
-        return self.datasets_with("scenes")
-
-    @property
-    def precomp(self) -> list[str]:
-        """Datasets whose features are in a precomp folder."""
-        return self.datasets_with("precomp")
-
-    @property
-    def with_parts(self) -> list[str]:
-        """Datasets whose parts are matched: images of the others are divided for category retrieval alone."""
-        return [name for name in self.scale.datasets if name not in self.datasets_with(*FOR_CATEGORIES)]
-
     def except_for(self, datasets: Iterable[str]) -> list[str]:
         """The datasets of the scale without some."""
         return [name for name in self.scale.datasets if name not in datasets]
-
-    @property
-    def catalogue_file(self) -> Path:
-        """The file that lists every download."""
-        return config_file(CATALOGUE, self.config)
-
-    @property
-    def download_folders(self) -> list[Path]:
-        """Folders that may hold downloads."""
-        return [self.places.data, *([] if self.mirror is None else [self.mirror])]
-
-    @property
-    def downloads(self) -> dict[str, tuple[str, str]]:
-        """Dataset and name in the catalogue of each file, by its path."""
-        entries = self.catalogue.datasets.items()
-        return {file.path: (dataset, name) for dataset, entry in entries for name, file in entry.files.items()}
 
     def downloaded(self, dataset: str, kind: str, splits: Sequence[str] | None = None) -> list[Path]:
         """Files of a dataset whose name in the catalogue begins with ``kind``."""
@@ -392,25 +393,6 @@ class Plan:
 
     # --- features -------------------------------------------------------------------------------------------
 
-    @property
-    def extracted_features(self) -> dict[str, FeatureSpec]:
-        """Features before reduction, by the name of their file; what differs in preparation alone is one of them."""
-        scale = self.scale
-        asked = [scale.features, scale.grid_features, *scale.further_features.values()]
-        return {spec.source: spec.extraction for spec in asked if spec is not None}
-
-    @property
-    def released_regions(self) -> list[str]:
-        """Datasets of photographs whose regions are in a precomp folder."""
-        return [name for name, data in self.scale.datasets.items() if getattr(data, "regions", None) is not None]
-
-    @property
-    def described(self) -> list[str]:
-        """Features that stay in the precomp folder of whoever extracted them."""
-        grid = self.scale.grid_features
-        released = [grid.source] if grid is not None and self.released_regions else []
-        return list(self.extracted_features) if self.precomp else released
-
     def extracted_here(self, *, parts: bool, regions: bool | None = None) -> list[str]:
         """Features that are extracted from photographs: in several jobs or one, regions or not (None: either)."""
         grid = self.scale.grid_features
@@ -462,14 +444,6 @@ class Plan:
         fetches = not self.weights_of(extracted) and extractor not in WITHOUT_DOWNLOADS
         return [str(self.places.fetched(f"networks/{extractor}"))] if fetches else []
 
-    @property
-    def reduced_features(self) -> dict[str, FeatureSpec]:
-        """Features that are made smaller before training, by the name of their file."""
-        specs = [spec.features for spec in self.all_runs.values()]
-        if self.scale.features is not None and self.scale.categories is not None:
-            specs.append(self.scale.features)  # of documents that are images of a corpus
-        return {spec.stem: spec for spec in specs if spec.stem != spec.source}
-
     def features_before(self, dataset: str, reduced: str) -> Path:
         """Features that are made smaller."""
         spec = self.reduced_features[reduced]
@@ -478,14 +452,6 @@ class Plan:
     def features_of(self, spec: RunSpec) -> Path:
         """The features that a run reads."""
         return self.places.features(spec.dataset, spec.features, self.is_described(spec.dataset, spec.features))
-
-    @property
-    def extracted(self) -> list[tuple[str, str]]:
-        """Each (dataset, name of the file) of features that are made of photographs for runs, before reduction."""
-        runs = self.all_runs.values()
-        return sorted(
-            {(run.dataset, run.features.source) for run in runs if not self.is_described(run.dataset, run.features)}
-        )
 
     def encoder(self, name: str) -> EncoderSpec:
         """An encoder as a study names it; whatever dataset it embeds, it is the same."""
@@ -497,11 +463,6 @@ class Plan:
 
     # --- phi ------------------------------------------------------------------------------------------------
 
-    @property
-    def single_phis(self) -> list[str]:
-        """Every matrix that runs are evaluated with, by itself or as a part of a mean, each once."""
-        return list(dict.fromkeys(one for phi in self.scale.phis for one in phi.split("+")))
-
     def phis_read(self, *sources: str) -> list[str]:
         """Every phi whose whole matrix is read for figures made from some ``sources``; default: from any."""
         reading = [exhibit for exhibit in self.exhibits.values() if not sources or exhibit.reads in sources]
@@ -509,23 +470,6 @@ class Plan:
             reading = [exhibit for exhibit in reading if exhibit.reads != "found_positives"]
         asked = dict.fromkeys(phi for exhibit in reading for phi in exhibit.matrices())
         return [phi for phi in asked if self.scale.shows(phi)]
-
-    @property
-    def shown_phis(self) -> list[str]:
-        """Every phi whose whole matrix a figure shows, each once."""
-        return self.phis_read()
-
-    @property
-    def matrices(self) -> list[str]:
-        """Every phi whose matrix the scale makes of each dataset's test split, each once."""
-        evaluation = self.single_phis if self.scale.roles else []
-        return list(dict.fromkeys([*evaluation, *self.shown_phis, *self.scale.matrices]))
-
-    @property
-    def judged(self) -> list[tuple[str, References]]:
-        """Every (phi, references) whose agreement with judges is shown, each once."""
-        asked = dict.fromkeys(pair for exhibit in self.exhibits.values() for pair in exhibit.judged())
-        return [(phi, references) for phi, references in asked if self.scale.shows(phi)]
 
     def tuples_of(self, dataset: str, phis: Iterable[str], split: str, captions: str = "") -> list[Path]:
         """Scene-graph tuples where a phi needs them; those of drawn scenes come from the program that drew them.
@@ -713,12 +657,6 @@ class Plan:
 
     # --- adaptive margins -----------------------------------------------------------------------------------
 
-    @property
-    def with_training_captions(self) -> list[str]:
-        """Datasets whose training captions the scale reads, among them those that no model is trained on."""
-        splits = {name: getattr(self.scale.datasets[name], "splits", None) for name in self.with_parts}
-        return [name for name, read in splits.items() if read is None or "train" in read]
-
     def margins_of_captions(self, dataset: str) -> list[tuple[float, LossSpec]]:
         """Each (fraction, loss) whose margins are measured on captions alone, each once.
 
@@ -772,11 +710,6 @@ class Plan:
         ]
 
     # --- category retrieval ---------------------------------------------------------------------------------
-
-    @property
-    def documents(self) -> dict[str, AnyDocuments]:
-        """Every set of documents of the scale."""
-        return {} if self.scale.categories is None else self.scale.categories.documents
 
     def documents_with(self, texts: str) -> list[str]:
         """Documents whose texts are ``words``, of which a bag is made, or ``vectors``."""
@@ -886,10 +819,19 @@ class Plan:
         return []
 
     def shown_by(self, scale: str, exhibit: str) -> list[str]:
-        """Names of the runs, of matching or category retrieval, that a table or figure shows."""
+        """Names of the runs, of matching or category retrieval, that a table or figure is made from."""
+        match self.exhibits[exhibit].reads:
+            case "every_run":
+                return self.trained_at(scale)
+            case "retrievals":
+                compared = self.compared(scale, exhibit)
+                return [] if compared is None else compared.runs
+            case "subspace_projection":
+                projected = self.projected(scale, exhibit)
+                return [] if projected is None else [projected[0].run.name]
         found = [run.name for row in self._rows[scale, exhibit] for one in row.runs for run in members_of(one)]
         found += [run.name for row in self._subspace_rows(scale, exhibit) for run in row.runs]
-        return self.trained_at(scale) if self.exhibits[exhibit].reads == "every_run" else list(dict.fromkeys(found))
+        return list(dict.fromkeys(found))
 
     def _found_positives(self) -> list[Path]:
         judges = [one for one in self.scale.judges if one.judge in RIGHT]
@@ -922,17 +864,20 @@ class Plan:
             return None
         if exhibit.reads == "retrievals":
             compared = self.compared(scale, figure)
-            return compared and compared.dataset
+            return None if compared is None else compared.dataset
         return next(iter(self.scale.datasets), None)
 
     def cells_of_claims(self, scale: str) -> dict[tuple[str, str], list[RunCell] | list[MethodCell]]:
         """The tests of each claim that runs of the scale, or of its complete form, allow, by paper and claim."""
-        runs, methods = (list(found.values()) for found in (self._made[scale].runs, self._made[scale].subspaces))
-        return {
-            (paper.name, one.name): cells_of(one.test, paper.study, self.scales[scale], runs, self.inferences, methods)
-            for paper in self.claims
-            for one in paper.claims.claims
-        }
+        if scale not in self._cells:
+            made, at = self._made[scale], self.scales[scale]
+            candidates, methods = candidates_of(made.runs.values(), at), list(made.subspaces.values())
+            self._cells[scale] = {
+                (paper.name, one.name): cells_of(one.test, paper.study, at, candidates, self.inferences, methods)
+                for paper in self.claims
+                for one in paper.claims.claims
+            }
+        return self._cells[scale]
 
     def numbers_of_claims(self, scale: str) -> dict[str, list[Path]]:
         """What the verdicts are made from: values per image and all numbers of runs; of category retrieval, values
@@ -981,11 +926,6 @@ class Plan:
             "subspaces": self.subspaces.numbers_of(self.subspaces_at(scale)),
         }
 
-    @property
-    def datasets_of_runs(self) -> list[str]:
-        """Datasets that models are trained on."""
-        return sorted({spec.dataset for spec in self.all_runs.values()})
-
     def gallery_page(self, scale: str) -> list[Path]:
         """The page of the gallery of a scale that has one."""
         return [self.places.page(scale, GALLERY)] if self.gallery(scale) else []
@@ -1006,7 +946,7 @@ class Plan:
         Raises:
             InputError: If the catalogue lacks one.
         """
-        shown = {run.dataset for run in {**self.all_runs, **self.all_encoded}.values()}
+        shown = {run.dataset for run in (*self.all_runs.values(), *self.all_encoded.values())}
         shown |= {one for figure in self.figures if (one := self.pictured(scale, figure))}
         shown |= {spec.corpus for spec in self.documents.values() if spec.loader == "corpus"}
         found = [path for dataset in self.scale.datasets for path in self.captions_of(dataset)]
