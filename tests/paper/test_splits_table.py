@@ -82,5 +82,7 @@ def test_a_note_says_how_a_corpus_was_read(table_at):
 
 def test_the_plan_asks_for_the_corpora_of_its_roles():
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
-    read_by = plan.inputs_of("make_table", scale="paper", table="knn_margin/splits")
-    assert [path.name for path in read_by["numbers"]] == ["flickr30k.parquet", "coco.parquet"]
+    assert [path.name for path in plan.numbers_of("paper", "knn_margin/splits")] == [
+        "flickr30k.parquet",
+        "coco.parquet",
+    ]

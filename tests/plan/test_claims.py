@@ -12,7 +12,6 @@ from fivesentences.config.scales import Scale
 from fivesentences.errors import InputError
 from fivesentences.paper.numbers.published import read_published
 from fivesentences.plan.claimed import MethodCell, RunCell, run_cells
-from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.claims import Claims, LevelTest, MethodsTest, Printed, RunsTest, Than
 from fivesentences.study.expand import expand_rows
@@ -276,19 +275,12 @@ def test_a_test_of_a_method_against_itself_needs_another_direction_or_role():
 def test_claims_train_nothing_and_the_rule_reads_what_its_cells_need(evidence):
     bare = Plan(evidence.scale, evidence.studies, evidence.catalogue, config=CONFIG)
     assert list(bare.runs) == list(evidence.runs) and bare.cells_of_claims("flickr8k_evidence") == {}
-    inputs = PageRules(evidence).judge_claims("flickr8k_evidence").inputs
+    inputs = evidence.numbers_of_claims("flickr8k_evidence")
     of_jobs = {evidence.places.per_image(job) for job in evidence.evaluations}
     assert set(inputs["per_image"]) <= of_jobs and inputs["per_image"]
     assert inputs["tidy"] == [evidence.places.tidy("flickr8k_evidence")]
     assert inputs["queries"] == inputs["judged"] == []
-    assert {path.stem for path in inputs["claims"]} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
-
-
-def test_the_page_comes_after_the_claims_and_they_have_a_target(evidence):
-    assert PageRules(evidence).make_page("flickr8k_evidence").inputs["claims"] == evidence.places.claims(
-        "flickr8k_evidence", "json"
-    )
-    assert evidence.targets["claims"] == [evidence.places.claims("flickr8k_evidence", "html")]
+    assert {path.stem for path in evidence.claims_files} == {"five_sentences", "sched_sam", "knn_margin", "daa_supp"}
 
 
 # --- at the papers' scale -------------------------------------------------------------------------------------------

@@ -49,25 +49,22 @@ def report(
         return
     kept = []
     for exhibit in (*plan.tables, *plan.figures):
-        rule, kind, suffix = (
-            ("make_table", "table", "html") if exhibit in plan.tables else ("plot_figure", "figure", "png")
-        )
-        wildcards = {"scale": name, kind: exhibit}
-        inputs, params = plan.inputs_of(rule, **wildcards), plan.params_of(rule, **wildcards)
-        numbers, archives = inputs["numbers"], inputs.get("photographs", [])
-        assert isinstance(numbers, list) and isinstance(archives, list)
+        numbers = plan.numbers_of(name, exhibit)
+        pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
+        archives = [] if pictured is None else plan.photographs_of(pictured)
         absent = [path for path in numbers if not path.exists()]
         if absent:
             raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
         if any(not path.exists() for path in archives):
             kept.append(exhibit)
             continue
-        photographs = {params["pictured"]: Photographs(*archives)} if archives else {}
+        photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
         study = exhibit.partition("/")[0]
-        context = Context(study, plan.studies[study], plan.scale, Path(params["folder"]), photographs)
-        stem = plan.places.exhibit(name, exhibit, suffix).with_suffix("")
-        write_exhibit(context.study.exhibit(exhibit.partition("/")[2]), context, numbers, stem)
+        folder = Path(plan.folder_of_published(exhibit))
+        context = Context(study, plan.studies[study], plan.scale, folder, photographs)
+        file = plan.exhibit_files[exhibit]
+        write_exhibit(context.study.exhibit(exhibit.partition("/")[2]), context, numbers, file.with_suffix(""))
         if not quiet:
-            print(plan.places.exhibit(name, exhibit, suffix))
+            print(file)
     for exhibit in kept if not quiet else ():
         print(f"kept as fetched, since its photographs are not here: {exhibit}")

@@ -171,10 +171,10 @@ def _subspace_jobs(names: Sequence[str], plan: Plan) -> list[_SubspaceJob]:
     """The runs by the jobs of the workflow, whose runs share documents and division."""
     found = []
     for job in plan.subspaces.jobs_of(names):
-        inputs = plan.inputs_of("train_subspaces", subspace_job=job)
-        (documents, image), text = (Path(str(inputs[key])) for key in ("documents", "image")), inputs["text"]
-        runs = [plan.subspaces.placed(run) for run in plan.subspaces.jobs[job].runs if run in names]
-        found.append(_SubspaceJob(runs, documents, image, next(iter(text if isinstance(text, list) else [text]), None)))
+        documents, places = plan.subspaces.jobs[job].dataset, plan.places
+        runs = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
+        image, text = places.document_vectors(documents, "image"), next(iter(plan.vectors_of_texts(documents)), None)
+        found.append(_SubspaceJob(runs, places.documents(documents), image, text))
     return found
 
 

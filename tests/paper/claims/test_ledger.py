@@ -20,7 +20,6 @@ from fivesentences.evaluation.categories import PER_QUERY
 from fivesentences.paper.claims.ledger import Judged, Numbers, judge_claims
 from fivesentences.paper.claims.writing import counted, counts_of, read_claims, words_for, write_claims
 from fivesentences.paper.site.shell import Site
-from fivesentences.plan.pages import PageRules
 from fivesentences.plan.plan import Plan, plan_of
 from fivesentences.study.runs import RunSpec
 from made_up_claims import is_sam, noise, numbers_of
@@ -215,7 +214,7 @@ def written(planned, make_scale, tmp_path_factory) -> tuple[Plan, Sequence[Judge
     plan = planned(make_scale())
     folder = tmp_path_factory.mktemp("claims")
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))
-    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), folder / "claims")
+    write_claims(found, plan.scale, Site.of(plan.site("tiny")), folder / "claims")
     return plan, found, folder / "claims"
 
 
@@ -281,6 +280,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 def test_a_scale_without_runs_has_a_page(planned, make_scale, tmp_path):
     plan = planned(make_scale(roles={}, features=None, only=["judged"]))
     found = judge_claims(plan, "tiny", Numbers({}, None, {}, {}))
-    write_claims(found, plan.scale, Site.of(PageRules(plan).site("tiny")), tmp_path / "claims")
+    write_claims(found, plan.scale, Site.of(plan.site("tiny")), tmp_path / "claims")
     assert {one.verdict for one in found} == {"not testable"}
     assert all(not line.endswith("| 0 |") for line in (tmp_path / "claims.md").read_text().splitlines())
