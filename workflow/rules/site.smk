@@ -89,7 +89,9 @@ rule show_gallery:
 rule make_study_page:
     input:
         tables=lambda wildcards: expand("results/paper/{{scale}}/{table}.json", table=of_study(PLAN.tables, wildcards)),
-        figures=lambda wildcards: expand("results/paper/{{scale}}/{figure}.png", figure=of_study(PLAN.figures, wildcards)),
+        figures=lambda wildcards: expand(
+            "results/paper/{{scale}}/{figure}.png", figure=of_study(PLAN.figures, wildcards)
+        ),
         claims="results/paper/{scale}/claims/claims.json",
         study=lambda wildcards: PLAN.study_file(wildcards.study),
     output:
@@ -113,7 +115,9 @@ rule make_study_page:
 
 rule make_page:
     input:
-        papers=lambda wildcards: expand("results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)),
+        papers=lambda wildcards: expand(
+            "results/paper/{{scale}}/{study}/index.html", study=PLAN.shown_at(wildcards.scale)
+        ),
         tables=expand("results/paper/{{scale}}/{table}.html", table=PLAN.tables),
         figures=expand("results/paper/{{scale}}/{figure}.png", figure=PLAN.figures),
         claims="results/paper/{scale}/claims/claims.json",
