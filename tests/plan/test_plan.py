@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from plan.conftest import Job, count
 
 CONFIG = Path(__file__).parents[2] / "config"
 SCALES = sorted(path.stem for path in CONFIG.glob("*.yaml") if path.name != "datasets.yaml")
-TINY = Path(__file__).parents[1] / "workflow" / "tiny.yaml"
+MICRO = Path(__file__).parents[1] / "workflow" / "micro.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -117,16 +118,17 @@ def test_jobs_of_the_demo_read_what_their_runs_need_and_no_more(plans, jobs_of):
 
 
 @pytest.mark.workflow
-def test_the_tiny_scale_of_the_workflow_tests_asks_for_every_rule_but_those_of_real_data(jobs_of):
-    from workflow.test_slurm_profile import rules_of_files
-
+def test_the_demo_and_the_scale_of_the_workflow_tests_ask_for_every_rule_but_those_of_real_data(jobs_of):
     real = {"download", "load_corpus", "label_images", "describe_precomp", "parse_captions", "parse_training_captions"}
     real |= {"keep_documents"}  # whose texts are vectors
-    slow = {"score_training_captions"}  # its losses read no slow phi on a fraction
-    with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders/test_rows.py, test_by_spec.py
+    slow = {"score_training_captions"}  # the losses of the demo read no slow phi on a fraction
+    with_weights = {"embed", "compare_embeddings", "detect_regions"}  # see tests/encoders and tests/features
     fetched = {"fetch_network", "fetch_encoder", "fetch_parser"}
-    rules = set(count(jobs_of(TINY, "page", "latex"))) - {"page", "latex"}
-    assert rules == set(rules_of_files()) - real - slow - with_weights - fetched
+    asked = {*count(jobs_of(CONFIG / "demo.yaml")), *count(jobs_of(CONFIG / "demo.yaml", "latex"))}
+    asked |= set(count(jobs_of(MICRO)))
+    files = "".join(path.read_text() for path in (CONFIG.parent / "workflow" / "rules").glob("*.smk"))
+    rules = set(re.findall(r"^(?:use rule \w+ as|rule) (\w+)", files, flags=re.MULTILINE))
+    assert asked - {"all", "latex"} == rules - real - slow - with_weights - fetched
 
 
 def test_another_metric_of_runs_is_another_setting_of_evaluation_and_of_training_none(plans, monkeypatch):

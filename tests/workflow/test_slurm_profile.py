@@ -38,7 +38,8 @@ LIGHT |= {
 }
 
 
-def rules_of_files() -> dict[str, str]:
+@pytest.fixture(scope="module")
+def rules() -> dict[str, str]:
     """The text of each rule; of one that another refines, with the other's."""
     found: dict[str, str] = {}
     for path in sorted((PROJECT / "workflow" / "rules").glob("*.smk")):
@@ -48,11 +49,6 @@ def rules_of_files() -> dict[str, str]:
             else:
                 found[text.split(":")[0].removeprefix("rule ")] = text
     return found
-
-
-@pytest.fixture(scope="module")
-def rules() -> dict[str, str]:
-    return rules_of_files()
 
 
 @pytest.fixture

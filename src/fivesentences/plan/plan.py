@@ -20,7 +20,7 @@ from fivesentences.config.features import ENDINGS, FeatureSpec
 from fivesentences.config.files import CATALOGUE, claims_files, config_file, study_file
 from fivesentences.config.reading import check, extended, read
 from fivesentences.config.scales import JUDGEMENTS, RIGHT, Scale
-from fivesentences.config.types import Judge, References, Split
+from fivesentences.config.types import Judge, Split
 from fivesentences.corpus.catalogue import files_to_read
 from fivesentences.corpus.photograph_digests import Identity, identify
 from fivesentences.encoders.spec import EncoderSpec
@@ -30,24 +30,10 @@ from fivesentences.plan.claimed import MethodCell, RunCell, candidates_of, cells
 from fivesentences.plan.jobs import COMPLETE, Job, evaluation_jobs, subspace_jobs, training_jobs
 from fivesentences.plan.places import Places, captions_of, part_of, part_of_tuples
 from fivesentences.semantics.registry import needs_tuples
+from fivesentences.study import expand
 from fivesentences.study.checks import check_scale, inheriting
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
-from fivesentences.study.expand import (
-    Row,
-    SubspaceContrast,
-    SubspaceRow,
-    contrasts_of,
-    encoded_of_rows,
-    ensembles_of_rows,
-    evaluated_of_rows,
-    expand_rows,
-    gallery_spec_of,
-    inferences_of_rows,
-    rows_shown,
-    runs_of_rows,
-    subspace_contrasts,
-    subspace_runs_of,
-)
+from fivesentences.study.expand import Row, SubspaceContrast, SubspaceRow
 from fivesentences.study.runs import (
     EncodedRun,
     EnsembleRun,
@@ -208,16 +194,17 @@ class Plan:
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._cells: dict[str, dict[tuple[str, str], list[RunCell] | list[MethodCell]]] = {}  # as far as asked for
         self._made = {name: self._made_at(name, made) for name in self.scales}
-        own, every = self._made.values()
+        own, whole = self._made.values()
         self.runs, self.ensembles, self.encoded = own.runs, own.ensembles, own.encoded
-        self.all_runs, self.all_ensembles, self.all_encoded = every.runs, every.ensembles, every.encoded
-        self.inferences = every.inferences
-        self.subspaces = Subspaces(scale, own.subspaces, every.subspaces, self.places)
+        self.all_runs, self.all_ensembles, self.all_encoded = whole.runs, whole.ensembles, whole.encoded
+        self.inferences = whole.inferences
+        self.subspaces = Subspaces(scale, own.subspaces, whole.subspaces, self.places)
         most = scale.training.runs_per_job
         further = {name: spec for name, spec in self.all_runs.items() if name not in self.runs}
         self.jobs: dict[str, Job] = training_jobs(self.runs, most) | training_jobs(further, most, COMPLETE)
-        first = [*self.ensembles.values(), *self.encoded.values()]
-        later = [run for run in (*self.all_ensembles.values(), *self.all_encoded.values()) if run not in first]
+        first: list[EnsembleRun | EncodedRun] = [*self.ensembles.values(), *self.encoded.values()]
+        every: list[EnsembleRun | EncodedRun] = [*self.all_ensembles.values(), *self.all_encoded.values()]
+        later = [run for run in every if run not in first]
         others = evaluation_jobs(first) | evaluation_jobs(later, COMPLETE)
         self.evaluations: dict[str, Job] = self.jobs | others
         self._job_of = {run: job for job in self.evaluations.values() for run in job.runs}
@@ -275,17 +262,22 @@ class Plan:
     def _made_at(self, scale: str, exhibits: Mapping[str, Exhibit]) -> Made:
         at = self.scales[scale]
         check_scale(self.studies, at)
-        shown, gallery = dict(exhibits), gallery_spec_of(self.studies, at)
+        shown, gallery = dict(exhibits), expand.gallery_spec_of(self.studies, at)
         if gallery is not None:
             shown[f"{gallery[0]}/{gallery[1].name}"] = gallery[1]
         for name, exhibit in shown.items():
-            self._rows[scale, name] = expand_rows(exhibit.row_specs(), self.study_of(name), at)
+            self._rows[scale, name] = expand.expand_rows(exhibit.row_specs(), self.study_of(name), at)
         rows = [row for name in shown for row in self._rows[scale, name]]
-        subspaces = subspace_runs_of(
-            row for name, one in exhibits.items() for row in rows_shown(one, self.study_of(name), at)
+        subspaces = expand.subspace_runs_of(
+            row for name, one in exhibits.items() for row in expand.rows_shown(one, self.study_of(name), at)
         )
-        runs, ensembles, encoded = runs_of_rows(rows), ensembles_of_rows(rows), encoded_of_rows(rows)
-        return Made(runs, ensembles, encoded, subspaces, inferences_of_rows(rows))
+        return Made(
+            expand.runs_of_rows(rows),
+            expand.ensembles_of_rows(rows),
+            expand.encoded_of_rows(rows),
+            subspaces,
+            expand.inferences_of_rows(rows),
+        )
 
     def check(self) -> None:
         """Check that a user's own photographs are there, and that the catalogue has every file that is to be fetched.
@@ -623,7 +615,7 @@ class Plan:
         those of the paper whose matrix the scale makes.
         """
         at = self.scales[scale]
-        found = gallery_spec_of(self.studies, at)
+        found = expand.gallery_spec_of(self.studies, at)
         if found is None:
             return None
         study, spec = found
@@ -634,7 +626,7 @@ class Plan:
         runs = dict.fromkeys(row.runs[0].name for row in made if row.dataset == dataset)
         pairs = [
             (one.a.runs[0].name, one.b.runs[0].name)
-            for one in contrasts_of(spec.contrasts, self.studies[study], at)
+            for one in expand.contrasts_of(spec.contrasts, self.studies[study], at)
             if one.a.dataset == dataset and one.is_made
         ]
         phis = dict.fromkeys([self.scale.evaluation_phi, *(phi for phi in PAPERS_PHIS if phi in self.matrices)])
@@ -651,7 +643,7 @@ class Plan:
         specs, study = self.exhibits[exhibit].contrast_specs(), self.study_of(exhibit)
         return [
             {"dataset": one.a.dataset, "a": one.runs[0], "b": one.runs[1], "seeds": one.seeds}
-            for one in contrasts_of(specs, study, self.scales[scale])
+            for one in expand.contrasts_of(specs, study, self.scales[scale])
             if one.is_made
         ]
 
@@ -767,10 +759,10 @@ class Plan:
 
     def _subspace_contrasts(self, scale: str, exhibit: str) -> list[SubspaceContrast]:
         specs, study = self.exhibits[exhibit].subspace_contrasts(), self.study_of(exhibit)
-        return [one for one in subspace_contrasts(specs, study, self.scales[scale]) if one.is_made]
+        return [one for one in expand.subspace_contrasts(specs, study, self.scales[scale]) if one.is_made]
 
     def _subspace_rows(self, scale: str, exhibit: str) -> list[SubspaceRow]:
-        return rows_shown(self.exhibits[exhibit], self.study_of(exhibit), self.scales[scale])
+        return expand.rows_shown(self.exhibits[exhibit], self.study_of(exhibit), self.scales[scale])
 
     def projected(self, scale: str, exhibit: str) -> tuple[PlacedRun, str] | None:
         """The run whose subspace a figure shows, and which epoch's: the first that the scale makes."""
@@ -785,7 +777,7 @@ class Plan:
         methods = [run.name for row in self._subspace_rows(scale, name) for run in row.runs]
         match exhibit.reads:
             case "runs":
-                return self.metrics_of(evaluated_of_rows(self._rows[scale, name]))
+                return self.metrics_of(expand.evaluated_of_rows(self._rows[scale, name]))
             case "every_run":
                 return self.metrics_of(self.trained_at(scale))
             case "retrievals":
@@ -946,7 +938,7 @@ class Plan:
         Raises:
             InputError: If the catalogue lacks one.
         """
-        shown = {run.dataset for run in (*self.all_runs.values(), *self.all_encoded.values())}
+        shown = {*self.datasets_of_runs, *(run.dataset for run in self.all_encoded.values())}
         shown |= {one for figure in self.figures if (one := self.pictured(scale, figure))}
         shown |= {spec.corpus for spec in self.documents.values() if spec.loader == "corpus"}
         found = [path for dataset in self.scale.datasets for path in self.captions_of(dataset)]

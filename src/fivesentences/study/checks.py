@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fivesentences.config.reading import check
@@ -195,7 +196,7 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
     """
     names, found = names_of(studies), dict(merged)
     for path, kinds in names.entries.items():
-        found = _fitting(found, own, path.split("."), lambda entry, kinds=kinds: _known_part(names, entry, kinds))
+        found = _fitting(found, own, path.split("."), partial(_known_part, names=names, kinds=kinds))
     for name, documents in ((found.get("categories") or {}).get("documents") or {}).items():
         if not documents["divisions"]:  # no row divides them as the other scale does
             stated = (own.get("categories") or {}).get("roles") or {}
@@ -208,7 +209,7 @@ def inheriting(merged: Settings, own: Settings, studies: Mapping[str, Study], wh
     return scale.model_copy(update={"keep": None})
 
 
-def _known_part(names: Names, entry: Any, kinds: str | dict[str, str]) -> Any:
+def _known_part(entry: Any, names: Names, kinds: str | dict[str, str]) -> Any:
     """A name that the studies know, or a block with those of its names; None if nothing is left of it."""
     if isinstance(kinds, str):
         return entry if names.knows(kinds, entry) else None

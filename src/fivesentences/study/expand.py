@@ -270,14 +270,12 @@ def _why_left_out(row: Row, study: Study, scale: Scale) -> LeftOut | None:
         return "role"
     if row.features is not None and row.features not in scale.further_features:
         return "features"
-    left_out = scale.leave_out
-    for key, value, without in (
-        ("loss", row.loss, left_out.losses),
-        ("inference", row.inference, left_out.inferences),
-        ("fraction", row.fraction, left_out.fractions),
-    ):
-        if value in without:
-            return key
+    if row.loss in scale.leave_out.losses:
+        return "loss"
+    if row.inference in scale.leave_out.inferences:
+        return "inference"
+    if row.fraction in scale.leave_out.fractions:
+        return "fraction"
     names = {row.model}
     if row.model not in study.ensembles and row.model not in study.encoders:
         names.add(_model(study, row.model).name)

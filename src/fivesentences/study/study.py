@@ -136,17 +136,18 @@ class Study(Strict):
         for exhibit in self.declared:
             of_columns = [(column.phi, f"phi of the column {column.metric}", True) for column in exhibit.metrics()]
             of_matrices = [(phi, "phi", True) for phi in exhibit.matrices()]
-            for phi, where, whole in (*of_columns, *of_matrices, *((phi, "phi", False) for phi, _ in exhibit.judged())):
-                if phi is not None:
-                    check_phi(phi, f"{exhibit.name}: {where}", whole=whole)
+            of_judges = [(phi, "phi", False) for phi, _ in exhibit.judged()]
+            for asked, where, whole in (*of_columns, *of_matrices, *of_judges):
+                if asked is not None:
+                    check_phi(asked, f"{exhibit.name}: {where}", whole=whole)
             margins = [name for _, name in exhibit.adaptive_margins()]
             losses = [
                 *margins,
                 *(loss for row in exhibit.row_specs() for loss in as_list(row.loss) if loss is not None),
             ]
             methods = [method for row in exhibit.every_subspace_row() for method in as_list(row.method)]
-            for kind, asked, known in (("loss", losses, self.losses), ("method", methods, self.methods)):
-                for name in (one for one in asked if one not in known):
+            for kind, names_asked, known in (("loss", losses, self.losses), ("method", methods, self.methods)):
+                for name in (one for one in names_asked if one not in known):
                     has = f"{kind}{'es' if kind == 'loss' else 's'} has only: {', '.join(known)}"
                     raise ValueError(f"{exhibit.name} names the {kind} '{name}', but {has}")
             for name in margins:
@@ -160,7 +161,8 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _models_are_trained_or_not(self) -> Study:
-        for exhibit, row in ((exhibit, row) for exhibit in self.declared for row in exhibit.row_specs()):
+        rows = [(one, row) for one in self.declared for row in one.row_specs()]
+        for exhibit, row in rows:
             models = as_list(row.model)
             encoders = [model for model in models if model in self.encoders]
             stated = sorted(row.model_fields_set - {"role", "model", "inference"})
