@@ -27,9 +27,9 @@ rule parse_captions:
     output:
         tuples="results/semantics/{dataset}/{split}/tuples.jsonl.gz",
     log:
-        "logs/semantics/{dataset}/{split}/tuples.log",
+        "logs/semantics/{dataset}/parsed/{split}.log",
     benchmark:
-        "logs/benchmarks/semantics/{dataset}/{split}/tuples.tsv"
+        "logs/benchmarks/semantics/{dataset}/parsed/{split}.tsv"
     threads: 16
     resources:
         mem_mb=4000,
@@ -46,9 +46,9 @@ use rule parse_captions as parse_training_captions with:
     output:
         tuples="results/semantics/{dataset}/train/tuples,{captions}.jsonl.gz",
     log:
-        "logs/semantics/{dataset}/train/tuples,{captions}.log",
+        "logs/semantics/{dataset}/parsed/train,{captions}.log",
     benchmark:
-        "logs/benchmarks/semantics/{dataset}/train/tuples,{captions}.tsv"
+        "logs/benchmarks/semantics/{dataset}/parsed/train,{captions}.tsv"
     params:
         part=part_of_training,
         mirror=MIRROR,
@@ -100,9 +100,9 @@ rule prepare_cider:
     output:
         prepared="results/semantics/{dataset}/train/{phi},{captions}.npz",
     log:
-        "logs/semantics/{dataset}/train/{phi},{captions}.log",
+        "logs/semantics/{dataset}/prepared/{phi},{captions}.log",
     benchmark:
-        "logs/benchmarks/semantics/{dataset}/train/{phi},{captions}.tsv"
+        "logs/benchmarks/semantics/{dataset}/prepared/{phi},{captions}.tsv"
     resources:
         mem_mb=lambda wildcards, attempt: 4000 * attempt,
         runtime="15m",
