@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from fivesentences.paper.headline import kind_of
+from fivesentences.paper.numbers.results import kind_of
 from fivesentences.paper.site.runs import write_runs_page
 
 
