@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fivesentences.commands import doctor
-from fivesentences.commands.arguments import Downloads
 from fivesentences.documents import read_yaml
 from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import plan_of, scale_of
@@ -69,11 +68,6 @@ def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
     assert said.code == 1 and "BROKEN" in said.out and "scipy is 1.2.3, but >=" in said.err
 
 
-def test_python_is_looked_at_first(monkeypatch):
-    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor.examine(Downloads())).state == doctor.BROKEN
-
-
 @pytest.mark.parametrize(
     ("known", "written", "state", "found"),
     [
@@ -84,7 +78,6 @@ def test_python_is_looked_at_first(monkeypatch):
             "WRONG",
             "has gpu, but the partitions are",
         ),
-        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "WRONG", "partitions.cpu.max_gpu is 'x'"),
         ("", "{partitions: {cpu: {}}}", "WRONG", "sinfo fails: no controller answers"),
     ],
 )
@@ -120,19 +113,3 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     run("doctor", path, "--json", "o.json")
     left = json.loads(Path("o.json").read_text())
     assert left["jobs_left"] == len(jobs) - 1 and left["bytes"] == content["bytes"] - 4 * 1000 * 5000
-
-
-def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):
-    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    (folder / "data" / "coco_precomp").mkdir(parents=True)
-    part = f"{{extends: {root}/config/paper.yaml, only: [figure1, subspace]}}"
-    Path("part.yaml").write_text(part)
-    said = run("doctor", "part.yaml", "--json", "o.json")
-    missing = json.loads(Path("o.json").read_text())["missing"]
-    unpacked = [one.split()[0] for one in missing if "no rule makes it" in one]
-    assert said.code == 0 and unpacked == ["data/nus_wide"]
-
-
-def test_a_file_that_is_not_a_scale_is_refused(run, root):
-    said = run("doctor", root / "config" / "datasets.yaml")
-    assert said.code == 1 and "datasets.yaml" in said.err and "Traceback" not in said.err
