@@ -242,7 +242,7 @@ CASES = [
     right(f"{CXC} {IDS}", "CxC R@k"),
     right(f"{CXC} --image-ids moved_ids.txt --caption-ids moved_caption_ids.txt", "CxC R@k"),
     right(f"evaluate s.npy --cxc three_columns.csv {IDS}", "CxC R@k"),
-    refused(f"{CXC} --image-ids moved_ids.txt --caption-ids caption_ids.txt", "the positives CxC have caption 0 with image",
+    refused(f"{CXC} --image-ids moved_ids.txt --caption-ids caption_ids.txt", "positives CxC have caption 0 with image",
             "captions: rows or columns are in another order", "--image-ids FILE"),
     refused(f"{CXC} --image-ids image_ids.txt --caption-ids moved_caption_ids.txt", "in another order"),
     refused(f"{CXC} --image-ids image_ids.txt", "sits.csv", "give --caption-ids FILE", "--dataset coco-5k"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fivesentences.errors import Argument, InputError
-from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives, QueryValues
+from fivesentences.metrics import Evaluation, Evaluator, MetricValue, Positives
 from fivesentences.metrics.result import about_of
 from fivesentences.retrieval.arguments import DIRECTIONS
 from fivesentences.retrieval.gallery import Gallery, Similarity, as_array
