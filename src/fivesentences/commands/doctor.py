@@ -228,19 +228,17 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     """Return the tables and the JSON content on a scale."""
     plan = plan_of(scale_of(read_yaml(path), path), path.parent)
     scale = plan.scale.scale
-    left = [run for run in plan.runs if not plan.places.similarity(run).exists()]
     by_table = {name: count for name in plan.exhibits if (count := len(plan.shown_by(scale, name)))}
-    runs = len(plan.runs) + len(plan.subspaces.runs)
-    sources = plan.sources(scale)
-    downloads = list(_downloads(plan, sources))
-    kept = _kept(plan, left)
-    fetched = sum(one["bytes"] or 0 for one in downloads)
-    missing = [*_missing(plan, sources, downloads, kept + fetched)]
-    notes = [f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB."]
-    notes += [f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]]
-    notes += [f"Missing here: {one}" for one in missing]
-    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
+    runs, sources = len(plan.runs) + len(plan.subspaces.runs), plan.sources(scale)
+    downloads, kept = list(_downloads(plan, sources)), _kept(plan)
+    missing = list(_missing(plan, sources, downloads, kept + sum(one["bytes"] or 0 for one in downloads)))
+    notes = [
+        f"Similarities and phi that are not here yet take {kept / 1e9:,.1f} GB.",
+        *(f"{one['path']}: {one['by_hand']}" for one in downloads if one["by_hand"]),
+        *(f"Missing here: {one}" for one in missing),
+    ]
     title = f"{plan.scale.title}: {runs:,} runs ({path})"
+    rows = [[name, f"{count:,}"] for name, count in by_table.items()]
     sheets = [Sheet(["table or figure"], [("", "runs")], rows, title, [] if downloads else notes)]
     if downloads:
         fetch = [
@@ -256,21 +254,20 @@ def _of_scale(path: Path) -> tuple[list[Sheet], dict[str, Any]]:
     return sheets, content | {"downloads": downloads, "missing": missing}
 
 
-def _kept(plan: Plan, left: Iterable[str]) -> int:
-    """Return bytes of float32 similarities of these runs and of phi that is not here; 0 where sizes are unknown."""
-    pairs = 0.0
-    for name in left:
+def _kept(plan: Plan) -> int:
+    """Return bytes of the float32 similarities and phi that are not here yet; 0 where sizes are not known."""
+    cells = 0.0
+    for name in (run for run in plan.runs if not plan.places.similarity(run).exists()):
         sizes = _sizes(plan, plan.runs[name].dataset)
-        pairs += sum(images * captions for split, (images, captions) in sizes.items() if split != "train")
-    for path in plan.targets["semantics"]:
+        cells += sum(images * captions for split, (images, captions) in sizes.items() if split != "train")
+    for path in (path for path in plan.targets["semantics"] if not path.exists()):
         images, captions = _sizes(plan, path.parent.parent.name).get("test", (0, 0))
-        pairs += 0 if path.exists() else images * captions
+        cells += images * captions
     of_training = {path: run for run in plan.runs.values() for path in plan.phi_read_by([run])}
     for run in (run for path, run in of_training.items() if path.suffix == ".npy" and not path.exists()):
         images, captions = _sizes(plan, run.dataset).get("train", (0, 0))
-        taken = min(captions, images * (run.captions_per_image or captions)) * run.fraction
-        pairs += images * run.fraction * taken
-    return int(4 * pairs)
+        cells += images * run.fraction * min(captions, images * (run.captions_per_image or captions)) * run.fraction
+    return int(4 * cells)
 
 
 def _sizes(plan: Plan, dataset: str) -> dict[str, tuple[int, int]]:

@@ -43,30 +43,26 @@ def report(
     """
     plan = plan_of(scale_of(read_yaml(scale), scale), scale.parent)
     name = plan.scale.scale
+    said = []
     if check:
         if found := differences_from(read_manifest(plan.places.manifest(name)), plan.scale):
             raise InputErrors([InputError(sentence) for sentence in found])
-        if not quiet:
-            print("Files and settings are those of the manifest.")
-        return
-    kept = []
-    for exhibit in (*plan.tables, *plan.figures):
-        numbers = plan.numbers_of(name, exhibit)
+        said.append("Files and settings are those of the manifest.")
+    for exhibit in (*plan.tables, *plan.figures) if not check else ():
+        numbers, made = plan.numbers_of(name, exhibit), plan.exhibit_files[exhibit]
         pictured = plan.pictured(name, exhibit) if exhibit in plan.figures else None
         archives = [] if pictured is None else plan.photographs_of(pictured)
-        absent = [path for path in numbers if not path.exists()]
-        if absent:
+        if absent := [path for path in numbers if not path.exists()]:
             raise InputError(f"{exhibit} is made of it", where=absent[0], cure="fetch the results: dvc pull")
         if any(not path.exists() for path in archives):
-            kept.append(exhibit)
+            said.append(f"kept as fetched, since its photographs are not here: {exhibit}")
             continue
         photographs = {pictured: Photographs(*archives)} if pictured is not None else {}
-        study = exhibit.partition("/")[0]
+        study, _, own_name = exhibit.partition("/")
         folder = Path(plan.folder_of_published(exhibit))
         context = Context(study, plan.studies[study], plan.scale, folder, photographs)
-        file = plan.exhibit_files[exhibit]
-        write_exhibit(context.study.exhibit(exhibit.partition("/")[2]), context, numbers, file.with_suffix(""))
+        write_exhibit(context.study.exhibit(own_name), context, numbers, made.with_suffix(""))
         if not quiet:
-            print(file)
-    for exhibit in kept if not quiet else ():
-        print(f"kept as fetched, since its photographs are not here: {exhibit}")
+            print(made)
+    for sentence in said if not quiet else ():
+        print(sentence)

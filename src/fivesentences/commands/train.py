@@ -116,10 +116,10 @@ def _train_scale(plan: Plan, names: Sequence[str], scale: Path, device: str, ten
     places, specs = plan.places, [plan.runs[name] for name in names if name in plan.runs]
     jobs = []
     for job in plan.subspaces.jobs_of([name for name in names if name in plan.subspaces.runs]):
-        read = plan.subspaces.jobs[job].dataset
+        documents = plan.subspaces.jobs[job].dataset
+        image, text = places.document_vectors(documents, "image"), next(iter(plan.vectors_of_texts(documents)), None)
         runs = [one for one in plan.subspaces_of_job(job) if one.run.name in names]
-        text = next(iter(plan.vectors_of_texts(read)), None)
-        jobs.append((runs, places.documents(read), places.document_vectors(read, "image"), text))
+        jobs.append((runs, places.documents(documents), image, text))
     _check_inputs(plan.read_by(specs), plan, scale)
     for runs, *files in jobs:
         _check_inputs([*filter(None, files), *(run.division for run in runs)], plan, scale)
