@@ -172,6 +172,7 @@ def test_documents_of_category_retrieval_are_compared_by_mean_average_precision(
     assert found["sched_sam/both_active"]["verdict"] != "holds"
 
 
+@pytest.mark.slow
 def test_a_method_is_compared_between_directions_query_by_query_and_between_documents_seed_by_seed():
     plan = plan_of(read(Scale, CONFIG / "paper.yaml"), CONFIG)
     plan.claims = only(plan, "sched_sam/texts_find_more", "sched_sam/larger_data_help_all")
