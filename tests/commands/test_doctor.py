@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fivesentences.commands import doctor
-from fivesentences.commands.arguments import Downloads
 from fivesentences.documents import read_yaml
 from fivesentences.plan.plan import plan_of, scale_of
 
@@ -68,11 +67,6 @@ def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
     assert said.code == 1 and "BROKEN" in said.out and "scipy is 1.2.3, but >=" in said.err
 
 
-def test_python_is_looked_at_first(monkeypatch):
-    monkeypatch.setattr(doctor, "PYTHONS", ((3, 98), (3, 99)))
-    assert next(doctor.examine(Downloads())).state == doctor.BROKEN
-
-
 @pytest.mark.parametrize(
     ("known", "written", "state", "found"),
     [
@@ -83,7 +77,6 @@ def test_python_is_looked_at_first(monkeypatch):
             "WRONG",
             "has gpu, but the partitions are",
         ),
-        ("cpu", "{partitions: {cpu: {max_gpu: x}}}", "WRONG", "partitions.cpu.max_gpu is 'x'"),
         ("", "{partitions: {cpu: {}}}", "WRONG", "sinfo fails: no controller answers"),
     ],
 )

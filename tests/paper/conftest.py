@@ -29,7 +29,7 @@ from fivesentences.evaluation.categories import (
     TABLES,
     write_subspace_table,
 )
-from fivesentences.evaluation.contrasts import PairedRuns, PairedSubspaces, write_contrasts, write_subspace_contrasts
+from fivesentences.evaluation.contrasts import write_contrasts, write_subspace_contrasts
 from fivesentences.evaluation.disagreements import FORMAT_OF_RETRIEVALS as RETRIEVALS
 from fivesentences.evaluation.disagreements import compare_retrievals
 from fivesentences.evaluation.margins import FORMAT as MARGINS
@@ -386,8 +386,8 @@ class MadeUp:
                 sets, runs = plan.margins_of_captions(path.stem), plan.runs_with_margins(plan.scale.scale)
                 write_json(path, margins_of(path.stem, sets, runs))
             case "contrasts":
-                pairs = [PairedRuns(**pair) for pair in plan.paired_runs(plan.scale.scale, exhibit)]
-                runs = {run for pair in pairs for run in (*pair.a, *pair.b)}
+                pairs = plan.paired_runs(plan.scale.scale, exhibit)
+                runs = {run for pair in pairs for run in (*pair["a"], *pair["b"])}
                 write_per_image([per_image_of(run) for run in sorted(runs)], path.with_suffix(".parquet"))
                 write_contrasts(
                     pairs, [path.with_suffix(".parquet")], path, phi=plan.scale.evaluation_phi, resamples=100
@@ -413,7 +413,7 @@ class MadeUp:
             pairs = plan.paired_subspaces(scale, exhibit)
             queries = [places.subspace_numbers(job.name, "queries") for job in jobs]
             out = places.subspace_contrasts(scale, exhibit)
-            write_subspace_contrasts([PairedSubspaces(**pair) for pair in pairs], queries, out, resamples=100)
+            write_subspace_contrasts(pairs, queries, out, resamples=100)
         if plan.exhibits[exhibit].reads == "subspace_projection":
             out = places.subspace_projection(scale, exhibit)
             write_subspace_table([projection_of(24)], out, PROJECTION_COLUMNS)

@@ -31,10 +31,7 @@ from fivesentences.training.fingerprint import code_of_run
 
 config = Path(sys.argv[1])
 plan = plan_of(read(Scale, config / "demo.yaml"), config)
-steps = {
-    "train": [plan.settings_to_train(job) for job in plan.jobs],
-    "evaluate": [plan.settings_to_evaluate(job) for job in plan.evaluations],
-}
+steps = {"train": map(plan.settings_to_train, plan.jobs), "evaluate": map(plan.settings_to_evaluate, plan.evaluations)}
 params = {rule: [str(run) for runs in found for run in runs] for rule, found in steps.items()}
 code = {name: code_of_run(spec) for name, spec in plan.runs.items()}
 if not Path("results").exists():  # what training leaves
