@@ -72,12 +72,7 @@ def test_a_broken_core_ends_with_1(run, folder, monkeypatch):
     ("known", "written", "state", "found"),
     [
         ("cpu gpu", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "ok", "partitions cpu, gpu, as in"),
-        (
-            "cpu short",
-            "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}",
-            "WRONG",
-            "has gpu, but the partitions are",
-        ),
+        ("cpu short", "{partitions: {cpu: {}, gpu: {max_gpu: 1}}}", "WRONG", "has gpu, but the partitions are"),
         ("", "{partitions: {cpu: {}}}", "WRONG", "sinfo fails: no controller answers"),
     ],
 )
