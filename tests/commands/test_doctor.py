@@ -10,7 +10,6 @@ import pytest
 
 from fivesentences.commands import doctor
 from fivesentences.documents import read_yaml
-from fivesentences.plan.graph import graph_of
 from fivesentences.plan.plan import plan_of, scale_of
 
 
@@ -98,13 +97,27 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
     said = run("doctor", path, "--json", "o.json")
     assert said.code == 0 and "flickr8k/Flickr8k_text.zip" in said.out
     content = json.loads(Path("o.json").read_text())
-    jobs = graph_of(plan, plan.targets["page"]).jobs
-    assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs) and content["jobs_left"] == len(jobs)
+    assert content["runs"] == len(plan.runs) + len(plan.subspaces.runs)
     assert content["by_table"]["five_sentences/table3"] > 0
     assert content["bytes"] > len(plan.runs) * 2 * 4 * 1000 * 5000  # similarities of dev and test, 4 bytes each
-    for made in next(job for job in jobs if job.rule == "score_captions").outputs:
-        made.parent.mkdir(parents=True, exist_ok=True)
-        made.touch()
+    made = plan.targets["semantics"][0]
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.touch()
     run("doctor", path, "--json", "o.json")
-    left = json.loads(Path("o.json").read_text())
-    assert left["jobs_left"] == len(jobs) - 1 and left["bytes"] == content["bytes"] - 4 * 1000 * 5000
+    assert json.loads(Path("o.json").read_text())["bytes"] == content["bytes"] - 4 * 1000 * 5000
+
+
+def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):
+    monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
+    (folder / "data" / "coco_precomp").mkdir(parents=True)
+    part = f"{{extends: {root}/config/paper.yaml, only: [figure1, subspace]}}"
+    Path("part.yaml").write_text(part)
+    said = run("doctor", "part.yaml", "--json", "o.json")
+    missing = json.loads(Path("o.json").read_text())["missing"]
+    unpacked = [one.split()[0] for one in missing if "no rule makes it" in one]
+    assert said.code == 0 and unpacked == ["data/nus_wide"]
+
+
+def test_a_file_that_is_not_a_scale_is_refused(run, root):
+    said = run("doctor", root / "config" / "datasets.yaml")
+    assert said.code == 1 and "datasets.yaml" in said.err and "Traceback" not in said.err
