@@ -109,7 +109,8 @@ def test_a_scale_is_told_with_its_runs_its_downloads_and_what_is_missing(run, ro
 
 def test_folders_that_a_person_unpacks_are_named_where_they_are_missing(run, root, folder, monkeypatch):
     monkeypatch.delenv("FIVESENTENCES_MIRROR", raising=False)
-    (folder / "data" / "coco_precomp").mkdir(parents=True)
+    for name in ("coco_precomp", "f30k_precomp"):
+        (folder / "data" / name).mkdir(parents=True)
     part = f"{{extends: {root}/config/paper.yaml, only: [figure1, subspace]}}"
     Path("part.yaml").write_text(part)
     said = run("doctor", "part.yaml", "--json", "o.json")

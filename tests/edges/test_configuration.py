@@ -50,7 +50,7 @@ def study(said: tuple[str, ...], **changes: Any) -> tuple[dict[str, Any], tuple[
 KARPATHY = {"scenes": {"loader": "karpathy", "splits": ["test"]}}
 SCALES = {
     "role": scale(("roles names 'flikr30k'", "did you mean 'flickr30k'?"), roles={"flikr30k": "scenes"}),
-    "role_of_nobody": scale(("roles names 'coco'", "nothing would be made of it"), roles={"coco": "scenes"}),
+    "role_of_nobody": scale(("roles names 'coco'", "no role of its studies"), roles={"coco": "scenes"}),
     "no_dataset": scale(("roles.flickr30k is 'scene'", "only: scenes"), roles={"flickr30k": "scene"}),
     "phi": scale(("evaluation_phi is 'cidre'", "did you mean 'cider'?"), evaluation_phi="cidre"),
     "phi_of_mean": scale(("'tfidf+blue1+rouge_l'", "did you mean 'bleu1'?"), evaluation_phis=["tfidf+blue1+rouge_l"]),
