@@ -17,7 +17,7 @@ from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
 from fivesentences.paper.figures.canvas import COLOURS
 from fivesentences.paper.figures.drawing import write_drawing
-from fivesentences.paper.figures.region_boxes import BoxedImage, Names, region_boxes_drawing
+from fivesentences.paper.figures.features import region_boxes_drawing
 
 NAMES = ("red", "red_too", "green", "green_too", "blue", "blue_too", "white")
 
@@ -118,8 +118,7 @@ def test_boxes_lie_where_the_features_say(pictures, tmp_path):
         "white", np.zeros((2, 3), np.float32), "white.png", 90, 60, boxes,
         scores=np.array([0.25, 0.75], np.float32), classes=np.array([1, 0]), attributes=np.array([0, 1]),
     )  # fmt: skip
-    names = Names(("cat", "dog"), ("black", "old"))
-    drawing = region_boxes_drawing([BoxedImage("white.png", record)], Photographs(pictures), 5, names)
+    drawing = region_boxes_drawing([record], Photographs(pictures), 5, ("cat", "dog"), ("black", "old"))
     assert drawing.data["label"].tolist() == ["old cat", "black dog"]  # the best first
     write_drawing(tmp_path / "b", "t", "c", drawing)
     page = imread("b.png")[:, :, :3]
@@ -150,11 +149,9 @@ def test_pictures_that_cannot_be_drawn_are_refused(pictures, run, tmp_path):
                            classes=np.array([7]))  # fmt: skip
     photographs = Photographs(pictures)
     with pytest.raises(ValueError, match="has 90 x 60 pixels, but its boxes are for 60 x 60"):
-        write_drawing(
-            tmp_path / "b", "", "", region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names())
-        )
+        write_drawing(tmp_path / "b", "", "", region_boxes_drawing([record], photographs, 5))
     with pytest.raises(ValueError, match="have class 7, but the vocabulary names 2"):
-        region_boxes_drawing([BoxedImage("blue.png", record)], photographs, 5, Names(("cat", "dog")))
+        region_boxes_drawing([record], photographs, 5, ("cat", "dog"))
 
 
 @pytest.mark.data

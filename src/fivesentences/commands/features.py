@@ -354,7 +354,7 @@ def show(
     from fivesentences.features.formats import open_features
     from fivesentences.features.neighbours import rows_of
     from fivesentences.paper.figures.drawing import write_drawing
-    from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
+    from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
 
     there = Photographs(*photographs)
     with open_features(path) as source:
