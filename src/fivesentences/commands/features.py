@@ -274,6 +274,9 @@ def show(
     need("matplotlib", "workflow", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
+    from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
+    from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
+
     there = Photographs(*photographs)
     with open_features(path) as source:
         boxed = "boxes" in source.outline.facts
