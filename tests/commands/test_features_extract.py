@@ -15,7 +15,7 @@ from PIL import Image
 from fivesentences.corpus import Photographs, decode
 from fivesentences.features.formats.record import ImageFeatures
 from fivesentences.features.grid_descriptors import GridDescriptors
-from fivesentences.paper.figures.canvas import COLOURS
+from fivesentences.paper.figures.style import COLOURS
 from fivesentences.paper.figures.drawing import write_drawing
 from fivesentences.paper.figures.features import region_boxes_drawing
 

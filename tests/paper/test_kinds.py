@@ -23,8 +23,8 @@ from colours import told_apart
 from drawn_texts import drawn, misplaced
 from fivesentences.config.reading import check
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.canvas import WIDTH
 from fivesentences.paper.figures.drawing import Drawing, read_texts
+from fivesentences.paper.figures.style import WIDTH
 from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
 from fivesentences.study.exhibits import AnyFigure, AnyTable, FigureSpec, RowSpec, TableSpec
 from fivesentences.study.study import Study

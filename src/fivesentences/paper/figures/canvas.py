@@ -1,4 +1,4 @@
-"""What all figures share: colours, panels and their layout, legends, names beside lines and points, and pictures."""
+"""Panels of a figure and their layout, lines, legends, and names beside lines and points."""
 
 from __future__ import annotations
 
@@ -11,30 +11,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextPath
 from scipy.optimize import isotonic_regression
 
-from fivesentences.corpus import Photographs
+from fivesentences.paper.figures.style import SMALL, WIDTH
 
-# The hues of Okabe and Ito, each with a lightness of its own, so that they differ in grey print too; dark enough for
-# thin lines and text on white. Found by a search for the largest smallest distance in CAM02-UCS, to everybody, to the
-# colour-blind and in grey: see tests/paper/test_colours.py.
-COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#242724", "#1B87D8")
-OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other images, and of the image itself
-DARK, SOFT, RULE, GRID = COLOURS[5], "#6b6b6b", "#c9c9c9", "#e4e4e4"
-CHANCE: dict[str, Any] = {"color": "#8f8f8f", "linestyle": (0, (1, 1)), "linewidth": 1.0}
-HATCHED: dict[str, Any] = {"facecolor": f"{OWN_COLOUR}59", "edgecolor": OWN_COLOUR, "hatch": "/////", "linewidth": 0.6}
-DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-WIDTH = 7.4  # inches
-SMALL = 7.5  # points: of what explains a figure
-# One style for all figures, on top of matplotlib's defaults: a matplotlibrc of the machine changes nothing.
-STYLE = "fivesentences.paper.style"  # as matplotlib names paper/style.mplstyle
-CHARACTERS = 20.5  # that fit into an inch of a picture's captions
-CAPTION, CAPTION_LINE = 6.2, 0.105  # points of a picture's captions, and inches from one line to the next
-TINTS = ((1.0, 0.0), (0.55, 0.0), (0.55, 1.0))  # of each round of colours: how much of it is left, mixed with what
 WAYS, RINGS, STEP, GAP = 16, 5, 0.09, 0.03  # tried around a point; inches: between rings, from a mark to its text
 OUTSIDE, DISTANCE = 10.0, 0.002  # what square inches outside the panel, and inches away from a point, cost
 
@@ -83,25 +66,9 @@ def legend(canvas: Any, samples: Mapping[str, Mapping[str, Any] | Patch], **how:
         how: Further arguments of ``legend``.
     """
     handles = [look if isinstance(look, Patch) else Line2D([], [], **look) for look in samples.values()]
-    style: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "handlelength": 2.4, "borderpad": 0.2}
+    style: dict[str, Any] = {"handlelength": 2.4, "borderpad": 0.2}
     style |= {"loc": "outside lower left", "ncols": min(len(samples), columns_of(samples))}
     canvas.legend(handles, list(samples), **style | how)
-
-
-def draw_grid(panel: Any, axis: Any = "y") -> None:
-    """Light lines behind the data."""
-    panel.grid(axis=axis, color=GRID, linewidth=0.5)
-    panel.set_axisbelow(True)
-
-
-def cycled(names: Sequence[str], colours: Sequence[str] = COLOURS) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each line, and dashes that change once the colours are used up."""
-    looks = {}
-    for place, name in enumerate(names):
-        turn, number = divmod(place, len(colours))
-        marker = MARKERS[COLOURS.index(colours[number])]
-        looks[name] = {"color": colours[number], "marker": marker, "linestyle": DASHES[turn % len(DASHES)]}
-    return looks
 
 
 def draw_lines(
@@ -252,99 +219,3 @@ def places_beside(points: np.ndarray, radii: np.ndarray, sizes: np.ndarray, pane
         places[index] = centres[best]
         boxes.append((low[best], high[best]))
     return places
-
-
-def looks_of_categories(categories: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each category, in their order.
-
-    Up to 21 of them have colours of their own: they come again as darker and lighter ones, with other dashes.
-    """
-    looks = {}
-    for index, name in enumerate(categories):
-        turn, place = divmod(index, len(COLOURS))
-        share, other = TINTS[turn % len(TINTS)]
-        parts = (int(COLOURS[place][at : at + 2], 16) / 255 for at in (1, 3, 5))
-        colour = "#" + "".join(f"{round(255 * (share * part + (1 - share) * other)):02X}" for part in parts)
-        looks[name] = {"color": colour, "linestyle": DASHES[(place - turn) % len(DASHES)]}
-    return looks
-
-
-def panel_at(canvas: Figure, left: float, top: float, width: float, height: float) -> Any:
-    """Axes whose upper left corner is at a place, in inches from the upper left corner of the figure."""
-    across, down = canvas.get_size_inches()
-    return canvas.add_axes((left / across, 1 - (top + height) / down, width / across, height / down))
-
-
-def text_at(canvas: Figure, left: float, top: float, text: str, **how: Any) -> None:
-    """Text whose upper left corner is at a place in inches."""
-    across, down = canvas.get_size_inches()
-    style: dict[str, Any] = {"va": "top", "ha": "left"}
-    canvas.text(left / across, 1 - top / down, text, **style | how)
-
-
-def rule_at(canvas: Figure, top: float) -> None:
-    """A thin line across the figure."""
-    height = 1 - top / canvas.get_size_inches()[1]
-    canvas.add_artist(Line2D([0, 1], [height, height], color=RULE, linewidth=0.5))
-
-
-def photograph_at(
-    canvas: Figure,
-    place: tuple[float, float, float, float],
-    filename: str,
-    photographs: Photographs | None,
-    longest: int,
-    **how: Any,
-) -> Any:
-    """Draw a photograph inside a box, or its file name where there are no photographs.
-
-    Args:
-        canvas: The figure.
-        place: Left, top, width and height of the box in inches.
-        filename: File name of the photograph.
-        photographs: Photographs of its dataset.
-        longest: Pixels of its longest side on the page.
-        how: ``anchor``: where it lies in the box, as matplotlib names it.
-
-    Returns:
-        Its axes; None without photographs.
-    """
-    if photographs is None:
-        text_at(canvas, place[0], place[1], f"{filename}\n(no photographs here)", fontsize=CAPTION, color=SOFT)
-        return None
-    picture = photographs.decoded(filename)
-    picture.thumbnail((longest, longest))
-    panel = panel_at(canvas, *place)
-    panel.imshow(picture)
-    panel.set_axis_off()
-    panel.set_anchor(how.get("anchor", "NW"))
-    return panel
-
-
-def caption_at(
-    canvas: Figure, left: float, down: float, value: str, text: str, colour: str, sign: str = "", ink: str = "black"
-) -> float:
-    """Write a number and beside it a wrapped caption, whose first baseline is ``down``; return where the next begins.
-
-    Args:
-        canvas: The figure.
-        left: Inches from the left.
-        down: Inches from the top.
-        value: The number; empty for none.
-        text: The caption in lines.
-        colour: Colour of the number.
-        sign: Sign before the number, for readers to whom its colour is like another.
-        ink: Colour of the caption.
-    """
-    how: dict[str, Any] = {"fontsize": CAPTION, "va": "baseline"}
-    text_at(canvas, left - 0.09, down, sign, color=colour, **how)
-    text_at(canvas, left, down, value, color=colour, weight="bold", **how)
-    for line in text.split("\n"):
-        text_at(canvas, left + (0.3 if value else 0), down, line, color=ink, **how)
-        down += CAPTION_LINE
-    return down
-
-
-def boxed(panel: Any, corner: tuple[float, float], width: float, height: float, **look: Any) -> None:
-    """Draw the frame of a rectangle."""
-    panel.add_patch(Rectangle(corner, width, height, fill=False, **look))

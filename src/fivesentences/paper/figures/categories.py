@@ -14,21 +14,9 @@ from matplotlib.ticker import MaxNLocator
 
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
-    COLOURS,
-    GRID,
-    RULE,
-    SOFT,
-    WIDTH,
-    blocks,
-    columns_of,
-    draw_grid,
-    legend,
-    looks_of_categories,
-    name_points,
-    panels,
-)  # fmt: skip
+from fivesentences.paper.figures.canvas import blocks, columns_of, legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, WIDTH, looks_of_categories
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
@@ -90,7 +78,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame, names: Mapping[str, str]) 
         shown = zip(panels(block, count, across, sharex=True, sharey=True), part.groupby("anchor"), strict=True)
         for place, (panel, (anchor, lines)) in enumerate(shown):
             _draw_category(panel, lines, looks, names)
-            panel.set_title(names[str(anchor)], loc="left", pad=2.5, fontsize=8)
+            panel.set_title(names[str(anchor)], pad=2.5, fontsize=8)
             panel.set(ylim=(low - room, high + room), xlim=(first, max(last, first + 1)))
             panel.tick_params(labelsize=7, length=2.5, labelbottom=place + across >= count)
         block.supxlabel("epoch t", fontsize=7.5)
@@ -103,9 +91,7 @@ def _draw_category(
 ) -> None:
     for negative, line in data.groupby("negative", sort=False):
         panel.plot(line["epoch"], line["mean_margin"], zorder=3, **looks[str(negative)])
-    panel.yaxis.set_major_locator(MaxNLocator(4))
     panel.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    draw_grid(panel)
     ends = data.groupby("negative", sort=False)["mean_margin"].last().sort_values(kind="stable")
     if len(ends) > 1 and not np.isclose(ends.iloc[0], ends.iloc[-1]):
         for word, negative, height, align in (
@@ -223,7 +209,8 @@ def _draw_maps(
         table = part.pivot(index="anchor", columns="negative", values="mean_margin")
         matrix = table.reindex(index=categories, columns=categories).to_numpy(dtype=float)
         image = panel.imshow(matrix, cmap=colours, vmin=low, vmax=max(high, low + 1e-6), interpolation="nearest")
-        panel.set_title(f"epoch {epoch}", loc="left", pad=2.5, fontsize=8)
+        panel.set_title(f"epoch {epoch}", pad=2.5, fontsize=8)
+        panel.grid(False)
         panel.set_yticks(range(len(labels)), labels)
         panel.set_xticks(range(len(labels)), labels, rotation=90)
         panel.tick_params(length=0, pad=2, labelsize=min(6.5, 68 * cell))

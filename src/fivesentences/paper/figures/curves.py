@@ -16,20 +16,9 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from fivesentences.errors import InputError
 from fivesentences.metrics.over_seeds import paired_interval, t_interval
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
-    COLOURS,
-    DARK,
-    DASHES,
-    MARKERS,
-    RULE,
-    blocks,
-    cycled,
-    draw_grid,
-    draw_labels,
-    draw_lines,
-    panels,
-)  # fmt: skip
+from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
+from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, MARKERS, RULE, cycled
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import label_of, line_labels, loss_in_words
@@ -134,20 +123,13 @@ def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) 
     """
     paired, looks = bool(data["difference"].notna().any()), looks_of_losses(spec, data)
     shown: list[tuple[pd.DataFrame, list[str]]] = []
-    for _, of_model in data.groupby(["role", "model"], sort=False):
-        found = [block for _, block in of_model.groupby("metric", sort=False)]
-        shown += [(block, names) for block in found for names in ([VALUES, DIFFERENCES] if paired else [VALUES])]
-        if not paired and len(found) > 1:
-            shown += [(of_model.iloc[:0], VALUES)] * (len(found) % 2)
+    for _, block in data.groupby(["role", "model", "metric"], sort=False):
+        shown += [(block, names) for names in ([VALUES, DIFFERENCES] if paired else [VALUES])]
     across = min(2, len(shown))
     height = max(2.67, 0.2 * max(block["label"].nunique() for block, _ in shown) + 0.82)
     telling = [name for name in ("dataset", "model") if data[name].nunique() > 1]
-    for number, (panel, (block, names)) in enumerate(
-        zip(panels(canvas, len(shown), across, height), shown, strict=True), start=1
-    ):
-        if block.empty:
-            panel.remove()
-            continue
+    found = panels(canvas, len(shown), across, height)
+    for panel, (block, names) in zip(found, shown, strict=True):
         if names == DIFFERENCES:
             panel.axhline(0, color=RULE, linewidth=0.8, zorder=1)
         places = sorted(block[spec.over].unique())
@@ -155,14 +137,11 @@ def _draw(spec: CurvesFigure, canvas: Figure, study: Study, data: pd.DataFrame) 
         ends = draw_lines(panel, block, spec.over, names, looks, DODGE, names == DIFFERENCES)
         panel.set_xticks(places, _ticks(spec, block, places))
         panel.xaxis.set_minor_locator(NullLocator())
-        panel.set_xlabel(IN_WORDS[spec.over], labelpad=2)
-        panel.yaxis.set_major_locator(MaxNLocator(5))
-        draw_grid(panel)
         title = ", ".join([*(study.label_of(block[name].iloc[0]) for name in telling), block["metric"].iloc[0]])
         if names == DIFFERENCES:
             title = f"difference to {loss_in_words(study, str(spec.relative_to))}"
-        panel.set_title(title, loc="left", pad=6)
-        if ends and (number % across == 0 or number == len(shown) or shown[number][0].empty):
+        panel.set(title=title, xlabel=IN_WORDS[spec.over])
+        if panel in (*found[across - 1 :: across], found[-1]) and ends:
             draw_labels(panel, ends)
 
 
@@ -241,17 +220,12 @@ def draw_semantic_recall(canvas: Figure, data: pd.DataFrame, study: Study) -> No
             shown = shown.assign(low=shown["mean"] - shown["spread"], high=shown["mean"] + shown["spread"])
             ends = draw_lines(panel, shown, "m", VALUES, looks_of_models(part))
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-            panel.yaxis.set_major_locator(MaxNLocator(5))
             panel.margins(x=0.04)
-            draw_grid(panel)
-            if place < 2:
-                panel.set_title(title.format(k=part["k"].iloc[0]), loc="left", pad=8)
-            else:
-                panel.set_xlabel("relevant images m")
             if place % 2:
                 draw_labels(panel, ends, 60)
-            else:
-                panel.set_ylabel(f"{DIRECTIONS[direction]} (%)")
+            panel.set_title(title.format(k=part["k"].iloc[0]) if place < 2 else "")
+            panel.set_xlabel("relevant images m" if place > 1 else "")
+            panel.set_ylabel("" if place % 2 else f"{DIRECTIONS[direction]} (%)")
 
 
 def looks_of_models(data: pd.DataFrame) -> dict[str, dict[str, Any]]:

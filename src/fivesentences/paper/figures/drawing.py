@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import STYLE, WIDTH
+from fivesentences.paper.figures.style import STYLE, WIDTH
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique

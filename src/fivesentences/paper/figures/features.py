@@ -17,18 +17,9 @@ from fivesentences.errors import InputError
 from fivesentences.features.detectors import read_vocabulary
 from fivesentences.features.formats import ImageFeatures, Source
 from fivesentences.features.neighbours import nearest_images
-from fivesentences.paper.figures.canvas import (
-    COLOURS,
-    OWN_COLOUR,
-    SOFT,
-    WIDTH,
-    boxed,
-    panel_at,
-    photograph_at,
-    rule_at,
-    text_at,
-)  # fmt: skip
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.pictures import boxed, panel_at, photograph_at, rule_at, text_at
+from fivesentences.paper.figures.style import COLOURS, OWN_COLOUR, SOFT, WIDTH
 
 BOXES = ["image_id", "place", "row", "x1", "y1", "x2", "y2", "score", "class", "attribute", "label"]
 LONGEST_SIDE = 700  # pixels of a photograph with boxes

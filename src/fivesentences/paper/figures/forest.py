@@ -10,8 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import COLOURS, GRID, SOFT, panels
+from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.style import COLOURS, GRID, SOFT
 from fivesentences.paper.numbers.contrasts import Difference, Measured, measured_contrasts
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.contrast_notes import (
@@ -91,7 +92,7 @@ def _draw(canvas: Figure, spec: ForestFigure, groups: Groups) -> None:
     for panel, metric in zip(found, spec.measures, strict=True):
         lines = [(middle, one.metrics[metric]) for middle, one in zip(middles, measured, strict=True)]
         _draw_panel(panel, lines, spans, spec.equivalent_within.get(metric))
-        panel.set_title(METRICS[metric], loc="left", fontsize=8, weight="bold")
+        panel.set_title(METRICS[metric], fontsize=8, weight="bold")
     first = found[0]
     first.set_yticks(middles, labels, fontsize=SIZE)
     first.set_ylim(down, 0)
@@ -129,7 +130,7 @@ def _draw_panel(
             panel.plot(found.mean, middle, **dot, markersize=4.6, zorder=4)
         panel.annotate(words, (1.04, middle), fontsize=SIZE - 0.4, **BESIDE)
     panel.spines["left"].set_visible(False)
+    panel.grid(False)
     panel.margins(x=0.08)
     panel.tick_params(axis="y", length=0)
-    panel.tick_params(axis="x", labelsize=SIZE - 0.4, length=2.5)
     panel.locator_params(axis="x", nbins=4)

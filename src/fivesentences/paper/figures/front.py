@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from fivesentences.config.metrics import metric_of
 from fivesentences.losses import LossSpec
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import COLOURS, MARKERS, SOFT, draw_grid, legend, name_points, panels
+from fivesentences.paper.figures.canvas import legend, name_points, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
+from fivesentences.paper.figures.style import COLOURS, MARKERS, SOFT
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.tables.columns import column_label
 from fivesentences.paper.text.labels import loss_in_words
@@ -120,8 +121,8 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame, signs: Mapping[str, 
     found = panels(canvas, len(shown), min(2, len(shown)), 3.3)
     for panel, points in zip(found, shown, strict=True):
         x, y = (str(points[name].iloc[0]) for name in ("x_metric", "y_metric"))
-        panel.set_title(", ".join([*(study.label_of(points[name].iloc[0]) for name in telling), y]), loc="left", pad=6)
-        panel.set_xlabel(x, labelpad=2)
+        title = ", ".join([*(study.label_of(points[name].iloc[0]) for name in telling), y])
+        panel.set(title=title, xlabel=x)
         _draw_points(panel, points, looks)
         _draw_front(panel, points[points["on_front"]], signs[x], signs[y])
     _draw_legend(canvas, data, looks)
@@ -169,7 +170,7 @@ def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[s
         style = "--" if "markerfacecolor" in look else "-"
         panel.plot(where["x"], where["y"], color=look["color"], linewidth=0.7, linestyle=style, alpha=0.6, zorder=3)
     panel.margins(0.13)
-    draw_grid(panel, "both")
+    panel.grid(axis="x")
 
 
 def _draw_front(panel: Any, front: pd.DataFrame, x_sign: int, y_sign: int) -> None:
@@ -232,9 +233,8 @@ def _draw_models(canvas: Figure, data: pd.DataFrame, reference: str) -> None:
     shown = [panel for _, panel in data.groupby(["phi", "ground_truth"], sort=False)]
     found = panels(canvas, len(shown), min(2, len(shown)), 3.4)
     for panel, points in zip(found, shown, strict=True):
-        panel.set_title(f"{points['phi'].iloc[0]}, own items {points['ground_truth'].iloc[0]}", loc="left", pad=6)
-        panel.set_xlabel("Rsum", labelpad=2)
-        panel.set_ylabel("sum of NCS", labelpad=2)
+        title = f"{points['phi'].iloc[0]}, own items {points['ground_truth'].iloc[0]}"
+        panel.set(title=title, xlabel="Rsum", ylabel="sum of NCS")
         for line in points.to_dict("records"):
             colour = colours[line["model"]]
             bars: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.6, "zorder": 2}
@@ -248,7 +248,7 @@ def _draw_models(canvas: Figure, data: pd.DataFrame, reference: str) -> None:
                 panel.axvline(line["recall"], **dotted)
                 panel.axhline(line["ncs"], **dotted)
         panel.margins(0.16)
-        draw_grid(panel, "both")
+        panel.grid(axis="x")
     canvas.draw_without_rendering()
     for panel, points in zip(found, shown, strict=True):
         marks = points[["recall", "ncs"]].to_numpy(dtype=float)

@@ -15,8 +15,9 @@ from scipy.stats import binom
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import CHANCE, COLOURS, DASHES, MARKERS, draw_grid, legend, panels
+from fivesentences.paper.figures.canvas import legend, panels
 from fivesentences.paper.figures.drawing import Drawing, notes_of_runs
+from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, MARKERS
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import Part, labels_of_settings
 from fivesentences.paper.text.names import DIRECTIONS, INFERENCES, unique
@@ -104,11 +105,9 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
         longest, smallest = of_direction["at_least"].max(), of_direction["percent"].loc[lambda share: share > 0].min()
         _draw_lines(panel, part, methods, longest)
         panel.set(xlim=(0.9, longest * 1.15), ylim=(max(smallest * 0.7, 1e-3), 130))
-        panel.set_title(f"{titles[across]}\n" * (down == 0) + DIRECTIONS[direction], loc="left")
-        if not across:
-            panel.set_ylabel(f"% of {ORDER[direction]}")
-        if down:
-            panel.set_xlabel("nearest of at least so many queries")
+        panel.set_title(f"{titles[across]}\n" * (down == 0) + DIRECTIONS[direction])
+        panel.set_ylabel("" if across else f"% of {ORDER[direction]}")
+        panel.set_xlabel("nearest of at least so many queries" if down else "")
     looks = {INFERENCES.get(name, name): _look(place) for place, name in enumerate(methods)}
     legend(canvas, looks | {"chance": CHANCE})
 
@@ -132,4 +131,3 @@ def _draw_lines(panel: Any, data: pd.DataFrame, methods: Sequence[str], longest:
         axis.set_minor_formatter(NullFormatter())
     if longest < 50:
         panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    draw_grid(panel)

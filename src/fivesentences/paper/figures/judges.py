@@ -10,28 +10,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from fivesentences.config.scales import LABELS, Scale
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.errors import InputError
 from fivesentences.evaluation.agreement import column_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
-    CHANCE,
-    COLOURS,
-    DASHES,
-    HATCHED,
-    OTHERS_COLOUR,
-    OWN_COLOUR,
-    SMALL,
-    SOFT,
-    blocks,
-    draw_grid,
-    legend,
-    panels,
-)  # fmt: skip
+from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.style import CHANCE, COLOURS, DASHES, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT
 from fivesentences.paper.numbers.agreements import Agreements, read_agreements
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.judge_notes import note_without_judges, notes_on_judges, notes_on_phi
@@ -151,7 +139,7 @@ def _draw_agreement(
                 asked = ((judge.judge, phi, spec.references, kind, statistic) for kind in ("all", OTHER_IMAGES))
                 values = " / ".join(number(agreements.one(*one).value, 3) or UNDEFINED for one in asked)
                 shown.append(f"{STATISTICS[statistic][1]} {values}")
-            panel.set_title(phi_in_words(phi), loc="left", pad=14)
+            panel.set_title(phi_in_words(phi), pad=14)
             above: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 6.5}
             panel.annotate("    ".join(shown), xy=(0, 1), xytext=(0, 4.5), color=SOFT, **above)
         across = f"Across: {BINS[judge.judge][2]}. Upwards: phi."
@@ -183,13 +171,9 @@ def _draw_boxes(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
             where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             where |= {"ha": "center", "va": "center", "annotation_clip": False}
             panel.annotate(f"{count:,}", (place, 0), (0, -below), color=colour, fontsize=6, **where)
-    panel.set_xlim(-0.6, len(labels) - 0.4)
     panel.set_xticks(range(len(labels)), labels)
-    panel.tick_params(labelsize=7)
+    panel.set(xlim=(-0.6, len(labels) - 0.4), ylim=(0, None))
     panel.tick_params(axis="x", length=0, pad=2)
-    panel.set_ylim(bottom=0)
-    panel.yaxis.set_major_locator(MaxNLocator(4))
-    draw_grid(panel)
 
 
 def found_positives_figure(spec: FoundPositivesFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
@@ -284,11 +268,9 @@ def _draw_positives(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
             where = (point["searched"], point["found"])
             panel.annotate(f"paper, by {point['order']}", where, textcoords="offset points", fontsize=SMALL, **beside)
         judge, dataset = (study.label_of(part[name].iloc[0]) for name in ("judge", "dataset"))
-        panel.set_title(f"{judge}, {dataset}", loc="left", pad=6)
-        panel.set_xlabel("pairs of a caption with another image that are taken for right", labelpad=2)
-        panel.set_ylabel("right pairs among them", color=SOFT)
+        across = "pairs of a caption with another image that are taken for right"
+        panel.set(title=f"{judge}, {dataset}", xlabel=across, ylabel="right pairs among them")
         first = part["searched"][part["found"] >= positives / 100].min()
         panel.set(ylim=(0, None), xlim=(10 ** np.floor(np.log10(first)), pairs))
         panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        draw_grid(panel)
     legend(canvas, {_in_words(order): look for order, look in looks.items()} | {"by chance": CHANCE})

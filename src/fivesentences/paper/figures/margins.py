@@ -13,8 +13,9 @@ from matplotlib.patches import Patch
 
 from fivesentences.evaluation.margins import CAP
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import COLOURS, DASHES, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT, blocks, legend
+from fivesentences.paper.figures.canvas import blocks, legend
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.style import COLOURS, DASHES, OTHERS_COLOUR, OWN_COLOUR, SOFT
 from fivesentences.paper.numbers.margins import Numbers, made_at, read_all_margins
 from fivesentences.paper.text.labels import label_of, loss_in_words
 from fivesentences.study.exhibits import MarginsFigure
@@ -114,10 +115,8 @@ def _draw_margins(
         how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "bottom"}
         how |= {"fontsize": 6.5, "color": SOFT, "annotation_clip": False}
         panel.annotate(text, (place, 1.0), (-2 if right else 2, 1), ha="right" if right else "left", **how)
-    panel.set(xlim=limits, ylim=(0, 1.08), yticks=[])
+    panel.set(xlim=limits, ylim=(0, 1.08), yticks=[], xlabel="margin")
     panel.spines["left"].set_visible(False)
-    panel.tick_params(labelsize=7)
-    panel.set_xlabel("margin", fontsize=SMALL, labelpad=1)
 
 
 def _draw_shares(panel: Any, block: Block, study: Study) -> None:
@@ -129,7 +128,7 @@ def _draw_shares(panel: Any, block: Block, study: Study) -> None:
             how: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
             panel.annotate(f"{share:.1%}", (1.0, place), (3, 0), fontsize=7, **how)
     panel.set_yticks(range(len(block.shares)), [loss_in_words(study, loss) for loss in block.shares], fontsize=6.5)
-    panel.set(xlim=(0, 1), ylim=(len(block.shares) - 0.5, -0.5))
-    panel.set_xticks([0, 0.5, 1], ["0", "50%", "100%"], fontsize=7)
+    panel.set(xlim=(0, 1), ylim=(len(block.shares) - 0.5, -0.5), xlabel="share of the variance")
+    panel.set_xticks([0, 0.5, 1], ["0", "50%", "100%"])
     panel.tick_params(axis="y", length=0)
-    panel.set_xlabel("share of the variance", fontsize=SMALL, labelpad=1)
+    panel.grid(False)

@@ -15,8 +15,10 @@ from scipy.stats import kendalltau, spearmanr
 from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import SOFT, boxed, panels
+from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.pictures import boxed
+from fivesentences.paper.figures.style import SOFT
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
@@ -175,7 +177,7 @@ def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
         runs, settings, dataset, fraction = part[["runs", "settings", *GROUP]].iloc[0]
         which = "" if np.isnan(fraction) else f", {_fraction_in_words(fraction)}"
         title = f"{study.label_of(dataset)}{which}: {runs} runs of {settings} settings"
-        panel.set_title(title, loc="left", fontsize=8, pad=8)
+        panel.set_title(title, fontsize=8, pad=8)
 
 
 def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
@@ -185,6 +187,7 @@ def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
         values[first, second] = line["spearman"]
         values[second, first] = line["kendall_b"]
     panel.set_facecolor("#f2f2f2")
+    panel.grid(False)
     panel.imshow(values, cmap="RdBu", vmin=-1, vmax=1)
     edges = np.arange(len(labels) + 1) - 0.5
     panel.hlines(edges, -0.5, len(labels) - 0.5, color="white", linewidth=0.8)

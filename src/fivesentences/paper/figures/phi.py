@@ -11,28 +11,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
-    CAPTION_LINE,
-    CHARACTERS,
-    COLOURS,
-    HATCHED,
-    OTHERS_COLOUR,
-    OWN_COLOUR,
-    SMALL,
-    SOFT,
-    WIDTH,
-    blocks,
-    caption_at,
-    legend,
-    panels,
-    photograph_at,
-    rule_at,
-    text_at,
-)  # fmt: skip
+from fivesentences.paper.figures.canvas import blocks, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.pictures import CAPTION_LINE, CHARACTERS, caption_at, photograph_at, rule_at, text_at
+from fivesentences.paper.figures.style import COLOURS, HATCHED, OTHERS_COLOUR, OWN_COLOUR, SMALL, SOFT, WIDTH
 from fivesentences.paper.numbers.phi_statistics import OTHERS, PhiStatistics, read_phi_statistics
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.names import phi_in_words
@@ -108,7 +93,7 @@ def _draw(canvas: Figure, context: Context, found: PhiStatistics) -> None:
     for block, one in zip(blocks(canvas, titles, heights, 0.55), found.datasets, strict=True):
         for panel, phi in zip(panels(block, len(found.phis), 2), found.phis, strict=True):
             _draw_histograms(panel, one["phis"][phi])
-            panel.set_title(phi_in_words(phi), loc="left", pad=4)
+            panel.set_title(phi_in_words(phi))
     legend(canvas, LEGEND, ncols=1)
 
 
@@ -124,15 +109,12 @@ def _draw_histograms(panel: Any, numbers: dict[str, Any]) -> None:
         panel.stairs(share, edges, color=colour, fill=True, alpha=0.28, hatch=hatch)
         panel.stairs(share, edges, color=colour, linewidth=1.0, zorder=3)
     panel.set_yscale("log")
-    panel.set_ylim(smallest / 2, (2 / smallest) ** 0.35)  # a quarter of the height for the numbers
-    panel.set_xlim(0, edges[-1] * 1.01)
+    # A quarter of the height is for the numbers.
+    panel.set(xlim=(0, edges[-1] * 1.01), ylim=(smallest / 2, (2 / smallest) ** 0.35), xlabel="phi")
     panel.yaxis.set_major_locator(LogLocator(10, numticks=5))
     panel.yaxis.set_minor_formatter(NullFormatter())
     panel.yaxis.set_major_formatter(FuncFormatter(_percent))
-    panel.xaxis.set_major_locator(MaxNLocator(6))
-    panel.tick_params(labelsize=7)
     panel.tick_params(axis="y", which="minor", length=0)
-    panel.set_xlabel("phi", fontsize=SMALL, labelpad=1)
     # A small table in the upper right corner: the share of captions and images with a better score elsewhere.
     kinds = {right: kind for right, kind in ((0.83, "kept"), (1.0, "own_left_out")) if kind in numbers}
     cells = [(0.66, 0, "higher than the worst own:", SOFT)]

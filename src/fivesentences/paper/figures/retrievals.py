@@ -13,21 +13,18 @@ from fivesentences.corpus import Photographs
 from fivesentences.errors import InputError
 from fivesentences.evaluation.disagreements import read_retrievals
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
+from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.pictures import (
     CAPTION,
     CAPTION_LINE,
     CHARACTERS,
-    OWN_COLOUR,
-    SMALL,
-    SOFT,
-    WIDTH,
     boxed,
     caption_at,
     photograph_at,
     rule_at,
     text_at,
-)  # fmt: skip
-from fivesentences.paper.figures.drawing import Drawing
+)
+from fivesentences.paper.figures.style import OWN_COLOUR, SMALL, SOFT, WIDTH
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words

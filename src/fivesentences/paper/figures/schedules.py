@@ -10,27 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from fivesentences.errors import InputError
 from fivesentences.losses.scheduled_margin import activation
 from fivesentences.metrics.over_seeds import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import (
-    COLOURS,
-    DARK,
-    DASHES,
-    SOFT,
-    blocks,
-    cycled,
-    draw_grid,
-    draw_labels,
-    draw_lines,
-    legend,
-    panels,
-)  # fmt: skip
+from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, legend, panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycled
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
@@ -92,13 +80,11 @@ def _draw_activation(canvas: Figure, data: pd.DataFrame, epochs: int) -> None:
     for ((start, steepness), curve), colour, dashes in zip(curves, COLOURS, DASHES, strict=False):
         look = {"color": colour, "linestyle": dashes, "linewidth": 1.5}
         panel.plot(curve["epoch"], curve["alpha"], zorder=3, **look)
-        panel.plot(
-            curve["start"].iloc[0] * epochs, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False
-        )
+        half = curve["start"].iloc[0] * epochs
+        panel.plot(half, 0.5, marker="o", markersize=4, color=colour, zorder=4, clip_on=False)
         looks[f"fₐ = {start:g}, k = {steepness:g}"] = look
     panel.set(xlim=(0, epochs), ylim=(-0.02, 1.02), xlabel="epoch t", ylabel="α(t)")
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-    draw_grid(panel)
     for y, text in ((1, "α = 1: the adaptive margin, fₘ = fₐₘ"), (0, "α = 0: the fixed margin, fₘ = m")):
         how: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "annotation_clip": False, "va": "center"}
         panel.annotate(text, (1.04, y), color=SOFT, fontsize=7.5, **how)
@@ -168,10 +154,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame) -> None:
             ends += [(short if len(labels) == 1 else label, *end) for label, *end in drawn]
         first, last = int(data["epoch"].min()), int(data["epoch"].max())
         panel.set(xlim=(first, max(last, first + 1)), ylim=(0, max(1.0, part["high"].max()) * 1.04))
-        panel.set_title(setting, loc="left", pad=6)
-        panel.set_xlabel("epoch t", labelpad=2)
-        panel.set_ylabel("margin, α(t)", labelpad=3)
-        draw_grid(panel)
+        panel.set(title=setting, xlabel="epoch t", ylabel="margin, α(t)")
         draw_labels(panel, ends, 30)
 
 
@@ -264,7 +247,7 @@ def _draw(spec: StartAndShareFigure, canvas: Figure, data: pd.DataFrame) -> None
         for panel, names in zip(panels(block, len(shown), len(shown)), shown, strict=True):
             ends = _draw_curves(panel, part, names)
             of_values = f"{spec.metric}, {DIRECTIONS.get(spec.direction, 'mean of both directions')}"
-            panel.set_title(of_values if names == VALUES else f"difference to {_fixed(part)}", loc="left", pad=6)
+            panel.set_title(of_values if names == VALUES else f"difference to {_fixed(part)}")
             if names == shown[-1]:
                 draw_labels(panel, ends, 22)
 
@@ -289,7 +272,5 @@ def _draw_curves(panel: Any, data: pd.DataFrame, names: list[str]) -> list[tuple
     labels = curves.drop_duplicates("label").sort_values("feature_share")["label"]
     ends += draw_lines(panel, curves, "start", names, cycled(list(labels), CURVES), DODGE, moved=True)
     panel.set_xticks(starts, [f"{start:g}" for start in starts])
-    panel.set_xlabel("start of the schedule, fₐ", labelpad=2)
-    panel.yaxis.set_major_locator(MaxNLocator(5))
-    draw_grid(panel)
+    panel.set_xlabel("start of the schedule, fₐ")
     return ends
