@@ -11,12 +11,9 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from drawn_texts import drawn, misplaced
-from fivesentences.config.reading import read
-from fivesentences.config.scales import Scale
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.evaluation.tidy import collect
-from fivesentences.paper.context import Context
 from fivesentences.paper.figures.curves import draw_semantic_recall
 from fivesentences.paper.figures.front import undominated
 from fivesentences.paper.rendering import drawing_of
@@ -211,15 +208,6 @@ def test_a_scale_that_does_not_evaluate_with_a_phi_has_no_panel_for_it(build, ma
     assert any(note.startswith("Columns left out at the scale tiny") and "tf-idf" in note for note in drawing.notes)
 
 
-def test_the_rows_of_the_releases_readme_stand_below_ours_and_are_not_compared(build, complete):
-    table = build("evidence_daa/daa", complete)
-    rows = [row for group in table.groups for row in group.rows if row.kind == "published"]
-    assert [row.labels[0] for row in rows] == ["SAF + DAA", "SGR + DAA", "SGRAF + DAA"]
-    shown = zip(rows[1].cells, table.columns, strict=True)
-    assert [cell.published for cell, column in shown if "tf-idf" in column.label] == [65.5, 59.0]
-    assert not rows[1].same_data and any("for orientation, not for comparison" in note for note in table.notes)
-
-
 # --- semantic recall ---------------------------------------------------------------------------------------------
 
 
@@ -258,13 +246,6 @@ def test_a_figure_grows_with_its_lines_and_every_dataset_has_panels_of_its_own(e
     shown = [[line.get_ydata().tolist() for line in panel.lines] for panel in canvas.axes]
     assert np.allclose(np.array(shown[:4]), 2 * np.array(shown[4:]))
     assert [block.get_suptitle() for block in canvas.subfigs][1] == "MS-COCO"
-
-
-def test_the_demo_draws_every_model_that_it_keeps(studies, root):
-    demo, study = read(Scale, root / "config/demo.yaml"), studies["five_sentences"]
-    rows = Context("five_sentences", study, demo).rows(study.exhibit("figure3"))
-    kept = {row.model for row in rows if row.runs}
-    assert kept == {"vsepp", "sgr", "saf", "scan_t2i", "scan_i2t", "vsrn", "cvse"}
 
 
 # --- hubs, retrievals and agreement of metrics ----------------------------------------------------------------------

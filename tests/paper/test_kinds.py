@@ -1,4 +1,4 @@
-"""What every kind of table and figure promises, and that a new kind takes a specification, a function and a line."""
+"""What every kind of table and figure promises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,17 +17,13 @@ import pytest
 from matplotlib import colors
 from matplotlib.text import Text
 from PIL import Image
-from pydantic import Field
 
 from colours import told_apart
 from drawn_texts import drawn, misplaced
-from fivesentences.config.reading import check
 from fivesentences.paper import rendering
-from fivesentences.paper.figures.drawing import Drawing, read_texts
+from fivesentences.paper.figures.drawing import read_texts
 from fivesentences.paper.figures.style import WIDTH
-from fivesentences.paper.tables.table import Cell, Column, Group, Table, TableRow
-from fivesentences.study.exhibits import AnyFigure, AnyTable, FigureSpec, RowSpec, TableSpec
-from fivesentences.study.study import Study
+from fivesentences.study.exhibits import AnyFigure, AnyTable
 
 # One of each kind.
 TABLES = {
@@ -165,65 +161,6 @@ def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, 
     else:
         with Image.open(tmp_path / "stem.png") as image:
             assert image.height == 200  # a sentence
-
-
-class RsumTable(TableSpec):
-    """A table of one column, which nothing in the package knows."""
-
-    reads: ClassVar = "runs"
-
-    kind: Literal["rsum"]
-    rows: list[RowSpec]
-
-
-def rsum_table(spec, context, frame):
-    values = frame.query("metric == 'Rsum' and inference == 'naive'").set_index("run")["value"]
-    rows = [
-        TableRow("ours", (row.loss,), {"loss": row.loss}, "", False, (Cell(values[row.runs[0].name]),))
-        for row in context.rows(spec)
-    ]
-    group, columns = Group("All", {}, tuple(rows)), (Column(("Rsum",), "Rsum", {}),)
-    return Table(*context.texts(spec), ("Loss",), columns, (group,), (), 1, (("loss", ""), ("rsum", "value")))
-
-
-class RsumFigure(FigureSpec):
-    """Dots, drawn by nothing in the package."""
-
-    reads: ClassVar = "runs"
-
-    kind: Literal["rsum_dots"]
-    rows: list[RowSpec]
-
-
-def rsum_figure(spec, context, frame):
-    data = frame.query("metric == 'Rsum' and inference == 'naive'")[["run", "value"]]
-    return Drawing(data, ["Dots."], lambda canvas: canvas.add_axes((0, 0, 1, 1)).plot(data["value"], "o"))
-
-
-class ToyStudy(Study):
-    """Both kinds as one line each of the unions."""
-
-    tables: list[Annotated[AnyTable.__args__[0] | RsumTable, Field(discriminator="kind")]]
-    figures: list[Annotated[AnyFigure.__args__[0] | RsumFigure, Field(discriminator="kind")]]
-
-
-def test_a_new_kind_of_table_and_figure_is_planned_made_and_written(make_scale, make_up, tmp_path, monkeypatch):
-    for kind, make, kinds in (("rsum", rsum_table, "TABLES"), ("rsum_dots", rsum_figure, "FIGURES")):
-        monkeypatch.setitem(rendering.OF_RESULTS, kind, make)
-        monkeypatch.setitem(getattr(rendering, kinds), kind, rendering.of_results)
-    rows = [{"role": "flickr30k", "loss": ["a", "b"]}]
-    content = {
-        "paper": "P",
-        "losses": {"a": {}, "b": {"triplet": "all"}},
-        "tables": [{"name": "t", "kind": "rsum", "title": "T", "caption": "C", "rows": rows}],
-        "figures": [{"name": "f", "kind": "rsum_dots", "title": "F", "caption": "C", "rows": rows}],
-    }
-    made_up = make_up(make_scale(keep=None), toy=check(ToyStudy, content, "toy"))
-    for name in ("toy/t", "toy/f"):
-        made_up.write(name, tmp_path / name)
-    values = pd.read_csv(tmp_path / "toy/f.csv")["value"]
-    assert len(values) == 6 and pd.read_csv(tmp_path / "toy/t.csv")["rsum"].tolist() == values[::3].tolist()
-    assert read_texts(tmp_path / "toy/f.json") == ("F", "C", ["Dots."])
 
 
 def test_a_study_is_read_without_what_draws_writes_and_trains():

@@ -7,7 +7,7 @@ from typing import Any
 
 # The hues of Okabe and Ito, each with a lightness of its own, so that they differ in grey print too; dark enough for
 # thin lines and text on white. Found by a search for the largest smallest distance in CAM02-UCS, to everybody, to the
-# colour-blind and in grey: see tests/paper/test_colours.py.
+# colour-blind and in grey: see tests/paper/test_canvas.py.
 COLOURS = ("#204AA2", "#A93C08", "#1E8064", "#700C54", "#B88E13", "#242724", "#1B87D8")
 OTHERS_COLOUR, OWN_COLOUR = COLOURS[0], COLOURS[1]  # captions or items of other images, and of the image itself
 DARK, SOFT, RULE, GRID = COLOURS[5], "#6b6b6b", "#c9c9c9", "#e4e4e4"
