@@ -102,8 +102,8 @@ def draw_lines(
             continue
         at, value, low, high = line[[x, *names]].to_numpy(dtype=float).T
         beside = scale.inverted().transform(scale.transform(at) + step * (index - middle))
-        style = {"linewidth": 1.2, "markersize": 3.3, "zorder": 3}
-        panel.plot(beside if moved else at, value, **style | look)
+        style: dict[str, Any] = {"linewidth": 1.2, "markersize": 3.3, "zorder": 3}
+        panel.plot(beside if moved else at, value, **style | dict(look))
         known = np.isfinite(low)
         if apart:
             panel.vlines(beside[known], low[known], high[known], color=look["color"], linewidth=0.8, zorder=2)

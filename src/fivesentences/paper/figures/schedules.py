@@ -151,7 +151,7 @@ def _draw_margins(canvas: Figure, data: pd.DataFrame) -> None:
             for place, label in enumerate(labels if what == ALPHA else []):
                 looks[label] = SCHEDULE | {"linestyle": (0, (5 - place % 3, 1.5))}
             drawn = draw_lines(panel, lines, "epoch", VALUES, looks)
-            ends += [(short if len(labels) == 1 else label, *end) for label, *end in drawn]
+            ends += [(short if len(labels) == 1 else label, colour, x, y) for label, colour, x, y in drawn]
         first, last = int(data["epoch"].min()), int(data["epoch"].max())
         panel.set(xlim=(first, max(last, first + 1)), ylim=(0, max(1.0, part["high"].max()) * 1.04))
         panel.set(title=setting, xlabel="epoch t", ylabel="margin, α(t)")

@@ -43,9 +43,9 @@ def write_overview(
         site: The site of the scale.
         scale: The scale.
         studies: Its studies, by the names of their files.
-        folder: Of the site.
-        corpora: Those that runs are trained on.
-        trained: How many runs there are: ``{"matching": ..., "categories": ...}``.
+        folder: Folder of the site.
+        corpora: Corpora that runs are trained on.
+        trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
         claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
         pictures: What the data look like.
 
