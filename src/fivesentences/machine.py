@@ -1,4 +1,4 @@
-"""What this machine offers: processors, and devices to compute on."""
+"""The resources of this machine: processors, and devices to compute on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def threads() -> int:
 
 
 def hardware() -> dict[str, Any]:
-    """What numbers and times may depend on, as plain data: system, processor, cores, memory in GB, and GPU if any."""
+    """The hardware as plain data: system, processor, cores, memory in GB, and GPU if any."""
     found: dict[str, Any] = {"system": platform.system(), "machine": platform.machine(), "cores": processors()}
     cpu = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
     memory = re.search(r"^MemTotal:\s*(\d+) kB$", _text("/proc/meminfo"), flags=re.MULTILINE)
@@ -38,7 +38,7 @@ def hardware() -> dict[str, Any]:
 
 
 def cpu_kind() -> str:
-    """What the last digits of a training on the CPU depend on: its vendor and torch's instructions for it."""
+    """The hardware behind the last digits of a training on the CPU: its vendor and torch's instructions for it."""
     vendor = re.search(r"^vendor_id\s*:\s*(.+)$", _text("/proc/cpuinfo"), flags=re.MULTILINE)
     try:
         capability = _torch().backends.cpu.get_cpu_capability()
@@ -89,7 +89,7 @@ def stay_offline() -> None:
 
 
 def _has_driver() -> bool:
-    """Whether NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
+    """Return True if NVIDIA's driver, or the device of AMD's, is on a Linux machine; elsewhere torch is asked."""
     if sys.platform != "linux" or Path("/dev/kfd").exists():
         return True
     try:

@@ -100,7 +100,7 @@ def test_an_encoder_is_embedded_once_and_never_trained(tmp_path: Path) -> None:
     assert not any("clip" in run for run in plan.runs)
     assert plan.evaluations["scenes/encoders"].runs == ("scenes/clip,encoder",)
     assert plan.inferences["scenes/clip,encoder"] == ["naive", "csls"]
-    assert plan.params_of("embed", dataset="scenes", encoder="clip")["encoder"]["prompt"] == "a photo of {}"
+    assert plan.encoder("clip").prompt == "a photo of {}"
 
 
 def test_a_scale_may_keep_an_encoder_alone(tmp_path: Path) -> None:
