@@ -151,6 +151,7 @@ def test_methods_with_one_schedule_share_its_line_and_a_fixed_margin_has_none(ma
 
 @pytest.mark.parametrize("methods", [["sam"], ["sam", "constant", "late", "fixed"]])
 @pytest.mark.parametrize("divisions", [["printed"], ["printed", "whole_test"]])
+@pytest.mark.slow
 def test_lines_and_labels_are_drawn_for_every_setting(made, methods, divisions):
     drawing = made("margin_by_epoch", [row(*methods, division=divisions)]).drawing("toy/f")
     canvas = drawn(drawing.draw)
@@ -182,7 +183,7 @@ def test_every_point_is_the_mean_over_the_seeds_of_one_pair_of_categories(drawin
         drawing("category_margins", [row("sam")], change=lambda one: one.rename(columns={"mean_margin": "margin"}))
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 7, 10, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, 5, *(pytest.param(count, marks=pytest.mark.slow) for count in (3, 7, 10, 20))])
 def test_each_category_has_a_panel_with_a_line_for_every_other(drawing, count):
     found, frame, _ = drawing("category_margins", [row("sam")], names=PASCAL[:count])
     canvas = drawn(found.draw)
@@ -244,6 +245,7 @@ def test_values_stand_beside_differences_where_there_is_a_fixed_margin(made, fix
 
 
 @pytest.mark.parametrize("methods", [["grid_0_0"], ["fixed", "grid_0.4_0.1"], ["fixed", "grid_0_0", "grid_1_1"]])
+@pytest.mark.slow
 def test_few_points_and_one_seed_are_drawn_too(made, methods):
     drawing = made("start_and_share", [row(*methods)], {"seeds": [3]}).drawing("toy/f")
     assert drawing.data["difference_low"].isna().all()

@@ -105,6 +105,7 @@ def test_one_seed_has_a_mean_without_an_interval_and_the_notes_say_so(build, mak
     assert build(FIGURE3, make_scale(seeds=[0])).data["spread"].isna().all()
 
 
+@pytest.mark.slow
 def test_each_model_has_its_panels_and_lines_are_named_by_what_tells_them_apart(build, make_scale):
     rows = [*ROWS, {"role": "flickr30k", "fraction": 0.1, "model": "cvse", "epochs": [15, 30], "loss": "hardest"}]
     rows.append(ROWS[0] | {"one_caption_per_image": True, "loss": "all"})
@@ -211,6 +212,7 @@ def test_a_scale_that_does_not_evaluate_with_a_phi_has_no_panel_for_it(build, ma
 # --- semantic recall ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_point_of_semantic_recall_is_numpys_mean_and_spread_over_seeds(everything):
     data = everything.drawing(FIGURE3).data
     assert len(data) == 5 * 2 * 2 * 5  # losses, directions, styles, m
@@ -260,6 +262,7 @@ def changed(made_up, figure, folder, change):
     return drawing_of(made_up.plan.figures[figure], made_up.contexts[figure], paths)
 
 
+@pytest.mark.slow
 def test_every_point_is_the_share_of_items_that_are_nearest_so_often(everything):
     data = everything.drawing(HUBNESS).data
     known = {one["run"]: one for path in everything.numbers(HUBNESS) for one in read_json(path)}
@@ -274,6 +277,7 @@ def test_every_point_is_the_share_of_items_that_are_nearest_so_often(everything)
     np.testing.assert_allclose(line["by_chance"], np.where(chance * 0.4 > 1e-3, chance, 0), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_notes_say_what_is_transductive_and_what_is_left_out(everything, make_up, make_scale):
     notes = " ".join(everything.drawing(HUBNESS).notes)
     assert "Inverted softmax, CSLS and assignment" in notes and "Transductive" in notes
@@ -282,6 +286,7 @@ def test_notes_say_what_is_transductive_and_what_is_left_out(everything, make_up
     assert "Inference methods left out at the scale tiny to save time: assignment." in three.notes
 
 
+@pytest.mark.slow
 def test_a_method_that_was_not_evaluated_is_named(everything, tmp_path):
     def without(one):
         return one | {"hubs": {name: hubs for name, hubs in one["hubs"].items() if name != "csls"}}
@@ -317,6 +322,7 @@ def values_of(made_up, fraction, metric, **keys):
     return frame.groupby("run")["value"].mean().loc[runs]
 
 
+@pytest.mark.slow
 def test_correlations_and_swapped_pairs_are_those_of_scipy_and_of_a_slow_count(everything):
     drawing = everything.drawing(AGREEMENT)
     for fraction in (None, 1.0):
@@ -342,6 +348,7 @@ def test_correlations_and_swapped_pairs_are_those_of_scipy_and_of_a_slow_count(e
     assert f"PMRP {swapped}" in " ".join(drawing.notes)
 
 
+@pytest.mark.slow
 def test_a_metric_meets_itself_at_other_seeds_and_what_was_not_evaluated_is_named(everything, tmp_path):
     def change(one):
         values = [line | {"value": len(one["run"]) / 7} if line["metric"] == "Rsum" else line for line in one["values"]]

@@ -72,6 +72,7 @@ def test_the_tests_below_have_one_of_every_kind():
     assert kinds_of(AnyFigure) == set(FIGURES) == set(rendering.FIGURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", [*TABLES.values(), FIGURES["activation"], FIGURES["retrievals"]])
 def test_a_table_or_figure_is_written_whole_with_equal_bytes_each_time_and_on_every_machine(
     everything, exhibit, tmp_path
@@ -139,6 +140,7 @@ def test_texts_of_a_figure_can_be_read_and_no_two_series_share_both_style_and_gr
                 assert told_apart(colour, other), (axes.get_title(loc="left"), colour, other, style)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", [FIGURES[kind] for kind in ("best_captions", "retrievals")])
 def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit):
     context = replace(everything.contexts[exhibit], photographs={})
@@ -147,6 +149,7 @@ def test_a_dataset_without_photographs_is_drawn_all_the_same(everything, exhibit
     assert any("no photographs here" in text for text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", [*TABLES.values(), *FIGURES.values()])
 def test_a_scale_that_has_none_of_it_gets_files_that_say_so(judged_by, make_up, exhibit, tmp_path):
     every = ["binary", "spice", "cider", "tfidf", "bleu_daa", "rouge_daa", "meteor", "bleu4", "rouge_l"]
