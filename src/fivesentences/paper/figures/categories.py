@@ -15,12 +15,12 @@ from matplotlib.ticker import MaxNLocator
 from fivesentences.corpus.parquet import read_frame
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, columns_of, legend, name_points, panels
-from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, GRID, RULE, SOFT, WIDTH, looks_of_categories
 from fivesentences.paper.numbers.histories import CATEGORY_MARGINS, of_run, read_category_margins
 from fivesentences.paper.numbers.published import PublishedRow
 from fivesentences.paper.text.names import listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, notes_on_left_out, place_of
+from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
 from fivesentences.study.exhibits import CategoryMarginsFigure, SubspaceFigure
 from fivesentences.study.expand import SubspaceRow
 
@@ -38,8 +38,7 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
     Raises:
         InputError: If a run recorded none.
     """
-    rows = context.subspace_rows(spec)
-    made = [row for row in rows if row.runs]
+    made = [row for row in context.subspace_rows(spec) if row.runs]
     frame, parts = read_category_margins(numbers) if made else pd.DataFrame(), []
     for row in made:
         runs = pd.concat([of_run(frame, run.name) for run in row.runs])
@@ -47,15 +46,12 @@ def category_margins_figure(spec: CategoryMarginsFigure, context: Context, numbe
         found = found.reset_index().set_axis(LINES[1:], axis=1)
         parts.append(found.assign(setting=f"{row.label}: {place_of(row, context.study)}"))
     data = pd.concat(parts, ignore_index=True)[LINES] if parts else pd.DataFrame(columns=LINES)
-    how_to_read = (
+    each = (
         "Each panel: the mean margin of triplets whose anchor and positive are of the panel’s category and whose "
         "negative is of the line’s category, at that epoch. Named: the largest and the smallest of the last epoch."
     )
-    notes = [
-        *([how_to_read, note_on_seeds(made, "Lines: mean", "One run")] if made else []),
-        *notes_on_left_out(rows, context.scale.scale, context.study),
-        *spec.notes,
-    ]
+    how_to_read = [each, note_on_seeds(made, "Lines: mean", "One run")] if made else []
+    notes = notes_of_subspaces(spec, context, how_to_read)
     names = {category: context.study.label_of(category) for category in unique(data["anchor"])}
     return Drawing(data, notes, lambda canvas: _draw_margins(canvas, data, names))
 
@@ -108,10 +104,9 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
     Raises:
         InputError: If the run recorded no margins between categories, or a file has other columns.
     """
-    rows = context.subspace_rows(spec)
-    made = [row for row in rows if row.runs]
+    made = [row for row in context.subspace_rows(spec) if row.runs]
     margins, points, parts = pd.DataFrame(columns=MARGINS), pd.DataFrame(columns=POINTS), []
-    notes = [*notes_on_left_out(rows, context.scale.scale, context.study), *spec.notes]
+    how_to_read: list[str] = []
     if made:
         margins = margins_at(of_run(read_category_margins(numbers), made[0].runs[0].name), spec.at)
         path = next(path for path in numbers if not path.name.endswith(CATEGORY_MARGINS))
@@ -121,9 +116,10 @@ def subspace_figure(spec: SubspaceFigure, context: Context, numbers: Sequence[Pa
     names = {one: context.study.label_of(one) for one in sorted({*margins["anchor"], *points["category"]})}
     if made:
         on_published = [_on_published(one, margins, names) for one in printed]
-        notes = [*_how_to_read(made[0], margins, points, context), *on_published, *notes]
+        how_to_read = [*_how_to_read(made[0], margins, points, context), *on_published]
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
     data = data[COLUMNS].astype({"epoch": "Int64", "pairs": "Int64"})
+    notes = notes_of_subspaces(spec, context, how_to_read)
     return Drawing(data, notes, lambda canvas: _draw_subspace(canvas, margins, points, names))
 
 

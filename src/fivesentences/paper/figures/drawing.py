@@ -19,6 +19,7 @@ from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
 from fivesentences.paper.text.names import unique
 from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
+from fivesentences.paper.text.subspace_notes import notes_on_left_out
 from fivesentences.storage import replacing, write_json
 from fivesentences.study.exhibits import ColumnSpec, FigureSpec
 
@@ -67,6 +68,12 @@ def notes_of_runs(
         *notes_on_missing(study, scale, rows),
         *spec.notes,
     ]
+
+
+def notes_of_subspaces(spec: FigureSpec, context: Context, how_to_read: Sequence[str]) -> list[str]:
+    """Sentences below a figure of category retrieval: how it is read, and which rows are left out."""
+    left_out = notes_on_left_out(context.subspace_rows(spec), context.scale.scale, context.study)
+    return [*how_to_read, *left_out, *spec.notes]
 
 
 def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> None:

@@ -17,12 +17,12 @@ from fivesentences.metrics.over_seeds import paired_interval
 from fivesentences.models.subspaces.specs import TripletNetwork
 from fivesentences.paper.context import Context
 from fivesentences.paper.figures.canvas import blocks, draw_labels, draw_lines, legend, panels
-from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.drawing import Drawing, notes_of_subspaces
 from fivesentences.paper.figures.style import COLOURS, DARK, DASHES, SOFT, cycled
 from fivesentences.paper.numbers.histories import of_run, read_histories
 from fivesentences.paper.numbers.subspaces import SubspaceResults
 from fivesentences.paper.text.names import DIRECTIONS, listed, unique
-from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, notes_on_left_out, place_of
+from fivesentences.paper.text.subspace_notes import EPOCHS, note_on_seeds, place_of
 from fivesentences.study.exhibits import ActivationFigure, MarginByEpochFigure, StartAndShareFigure
 from fivesentences.study.expand import SubspaceRow
 
@@ -109,11 +109,8 @@ def margin_by_epoch_figure(spec: MarginByEpochFigure, context: Context, numbers:
             parts.append(found.assign(setting=where, line=line, what=what).dropna(subset="line"))
     data = pd.concat(parts if len(parts) == 1 else parts[1:], ignore_index=True)[HISTORY]
     data = data[~((data["what"] == ALPHA) & data.duplicated(HISTORY[:4]))].reset_index(drop=True)
-    notes = [
-        *(_on_margins([row for row in rows if row.runs], data) if made else []),
-        *notes_on_left_out(rows, context.scale.scale, context.study),
-        *spec.notes,
-    ]
+    how_to_read = _on_margins([row for row in rows if row.runs], data) if made else []
+    notes = notes_of_subspaces(spec, context, how_to_read)
     return Drawing(data, notes, lambda canvas: _draw_margins(canvas, data))
 
 
@@ -164,16 +161,11 @@ def start_and_share_figure(spec: StartAndShareFigure, context: Context, numbers:
     Raises:
         InputError: If a row is no method with triplets, two rows have one place, or a value is missing (named).
     """
-    rows = context.subspace_rows(spec)
-    made = [row for row in rows if row.runs]
+    made = [row for row in context.subspace_rows(spec) if row.runs]
     data = _tidy(spec, made, context, numbers)
     if not (data["line"] == CURVE).any():  # fixed margins alone are no figure
         data, made = data.iloc[:0], []
-    notes = [
-        *(_how_to_read(made, data) if made else []),
-        *notes_on_left_out(rows, context.scale.scale, context.study),
-        *spec.notes,
-    ]
+    notes = notes_of_subspaces(spec, context, _how_to_read(made, data) if made else [])
     return Drawing(data, notes, lambda canvas: _draw(spec, canvas, data))
 
 
