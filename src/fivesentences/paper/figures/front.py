@@ -170,7 +170,7 @@ def _draw_points(panel: Any, points: pd.DataFrame, looks: Mapping[str, Mapping[s
         style = "--" if "markerfacecolor" in look else "-"
         panel.plot(where["x"], where["y"], color=look["color"], linewidth=0.7, linestyle=style, alpha=0.6, zorder=3)
     panel.margins(0.13)
-    panel.grid(axis="x")
+    panel.grid(True, axis="x")
 
 
 def _draw_front(panel: Any, front: pd.DataFrame, x_sign: int, y_sign: int) -> None:
@@ -248,7 +248,7 @@ def _draw_models(canvas: Figure, data: pd.DataFrame, reference: str) -> None:
                 panel.axvline(line["recall"], **dotted)
                 panel.axhline(line["ncs"], **dotted)
         panel.margins(0.16)
-        panel.grid(axis="x")
+        panel.grid(True, axis="x")
     canvas.draw_without_rendering()
     for panel, points in zip(found, shown, strict=True):
         marks = points[["recall", "ncs"]].to_numpy(dtype=float)
