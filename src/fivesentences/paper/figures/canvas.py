@@ -39,6 +39,8 @@ def panels(canvas: Any, count: int, across: int, height: float = 0.0, **how: Any
     found = canvas.subplots(rows, across, squeeze=False, **how).ravel().tolist()
     for spare in found[count:]:
         spare.remove()
+    for panel in found[:count]:
+        panel.locator_params(axis="y", nbins=5)  # a fixed number: the layout knows how wide their labels are
     return list(found[:count])
 
 
