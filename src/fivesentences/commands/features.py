@@ -20,8 +20,6 @@ from fivesentences.features.formats import open_features
 from fivesentences.features.formats.record import FACTS
 from fivesentences.features.neighbours import rows_of
 from fivesentences.machine import device_named, processors
-from fivesentences.paper.figures.drawing import write_drawing
-from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
 
 MOST_IMAGES = 40  # on one picture
 PhotographPaths = Annotated[list[Path], typer.Argument(metavar="PHOTOGRAPHS...")]
@@ -276,6 +274,9 @@ def show(
     need("matplotlib", "workflow", "a picture")
     if out.suffix != ".png":
         raise InputError("the file name of a picture must end in .png.", where=out)
+    from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
+    from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
+
     there = Photographs(*photographs)
     with open_features(path) as source:
         boxed = "boxes" in source.outline.facts

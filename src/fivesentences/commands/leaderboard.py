@@ -116,10 +116,10 @@ def leaderboard(
     }
     if figure is not None:
         from fivesentences.paper.figures.drawing import write_drawing  # needs matplotlib
-        from fivesentences.paper.figures.leaderboard import drawing
+        from fivesentences.paper.figures.front import leaderboard_drawing
 
-        drawn_as = drawing(tidy, found[0].name)
-        if drawn_as.draw is None:
+        drawn_as = leaderboard_drawing(tidy, found[0].name)
+        if drawn_as.data.empty:
             raise InputError("no model has NCS, so there is nothing to draw; give --phi or --metric.", where="--figure")
         title = "Recall against NCS"
         with working(f"draw {figure}.png"):

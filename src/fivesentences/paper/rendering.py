@@ -15,24 +15,18 @@ import pandas as pd
 
 from fivesentences.evaluation.tidy import collect
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.activation import activation_figure
-from fivesentences.paper.figures.agreement import agreement_figure
-from fivesentences.paper.figures.best_captions import best_captions_figure
-from fivesentences.paper.figures.category_margins import category_margins_figure
-from fivesentences.paper.figures.curves import curves_figure
+from fivesentences.paper.figures.categories import category_margins_figure, subspace_figure
+from fivesentences.paper.figures.curves import curves_figure, semantic_recall_figure
 from fivesentences.paper.figures.drawing import Drawing, write_drawing
 from fivesentences.paper.figures.forest import forest_figure
-from fivesentences.paper.figures.found_positives import found_positives_figure
 from fivesentences.paper.figures.front import front_figure
 from fivesentences.paper.figures.hubness import hubness_figure
-from fivesentences.paper.figures.margin_by_epoch import margin_by_epoch_figure
+from fivesentences.paper.figures.judges import agreement_figure, found_positives_figure
 from fivesentences.paper.figures.margins import margins_figure
 from fivesentences.paper.figures.metric_agreement import metric_agreement_figure
-from fivesentences.paper.figures.phi_histogram import phi_histogram_figure
+from fivesentences.paper.figures.phi import best_captions_figure, phi_histogram_figure
 from fivesentences.paper.figures.retrievals import retrievals_figure
-from fivesentences.paper.figures.semantic_recall import semantic_recall_figure
-from fivesentences.paper.figures.start_and_share import start_and_share_figure
-from fivesentences.paper.figures.subspace import subspace_figure
+from fivesentences.paper.figures.schedules import activation_figure, margin_by_epoch_figure, start_and_share_figure
 from fivesentences.paper.tables.agreement import agreement_table
 from fivesentences.paper.tables.margins import margins_table
 from fivesentences.paper.tables.paired import paired_table, subspace_contrasts_table

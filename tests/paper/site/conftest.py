@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fivesentences.corpus import Corpus
 from fivesentences.evaluation.disagreements import FORMAT, find_disagreements
 from fivesentences.evaluation.tidy import write_tidy
+from fivesentences.paper import rendering
 from fivesentences.paper.claims.ledger import judge_claims
 from fivesentences.paper.claims.writing import read_claims, write_claims
+from fivesentences.paper.figures.drawing import Drawing
 from fivesentences.paper.site.gallery import write_gallery
 from fivesentences.paper.site.overview import write_overview
 from fivesentences.paper.site.pictures import read_examples, write_examples
@@ -41,6 +44,26 @@ def disagreements_of(corpus: Corpus, runs: Sequence[str], k: int = 3) -> tuple[d
     return found | {"format": FORMAT}, phis
 
 
+def write_stub(stem: Path, title: str, caption: str, drawing: Drawing) -> None:
+    """The files of a figure with an empty picture, in no time."""
+    Image.new("RGB", (20, 10), "white").save(f"{stem}.png")
+    Path(f"{stem}.pdf").touch()
+    drawing.data.to_csv(f"{stem}.csv", index=False)
+    write_json(Path(f"{stem}.json"), {"title": title, "caption": caption, "notes": list(drawing.notes)})
+
+
+@pytest.fixture(scope="session")
+def written(everything, tmp_path_factory) -> Path:
+    """A folder with all tables of the tiny scale, and figures without pictures; not to be changed."""
+    folder = tmp_path_factory.mktemp("written")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "write_drawing", write_stub)
+        for name in everything.plan.exhibits:
+            (folder / name).parent.mkdir(exist_ok=True)
+            everything.write(name, folder / name)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def files_of_runs(everything, results_of_runs) -> dict[str, list[Path]]:
     """The files that the page of runs is made from."""
@@ -60,12 +83,12 @@ def site(everything) -> Site:
 
 
 @pytest.fixture(scope="session")
-def site_folder(everything, everything_written, studies, scale, planned, make_scale, tmp_path_factory, request) -> Path:
+def site_folder(everything, written, studies, scale, planned, make_scale, tmp_path_factory, request) -> Path:
     """The folder of a site."""
     if BUILT:
         return Path(BUILT).resolve()
     folder = tmp_path_factory.mktemp("site") / "tiny"
-    shutil.copytree(everything_written, folder)
+    shutil.copytree(written, folder)
     site = Site.of(planned(scale, studies).site("tiny"))
     plan = planned(make_scale())
     found = judge_claims(plan, "tiny", numbers_of(plan, lambda run: 40.0 if is_sam(run) else 0.0, wild=1))

@@ -1,4 +1,4 @@
-"""The overview and the pages of the studies: what they show of the tables, figures and claims that were made."""
+"""The pages of a site: what they show of the tables, figures, claims and runs that were made, and where they lead."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import html
 import re
 import shutil
 from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,7 @@ from PIL import Image
 from fivesentences.errors import InputError
 from fivesentences.paper.claims.writing import line_of, read_claims, words_for
 from fivesentences.paper.figures.drawing import read_texts
+from fivesentences.paper.headline import kind_of
 from fivesentences.paper.site.overview import effects_of, write_overview
 from fivesentences.paper.site.pictures import (
     Picture,
@@ -23,21 +27,23 @@ from fivesentences.paper.site.pictures import (
     write_examples,
     write_features_sheet,
 )
-from fivesentences.paper.site.shell import Site, SitePage
-from fivesentences.paper.site.study import site_rows, write_study_page
+from fivesentences.paper.site.runs import write_runs_page
+from fivesentences.paper.site.shell import LETTERS, Site, SitePage, in_few_lines
+from fivesentences.paper.site.study import SharedNote, shared_notes, site_rows, write_study_page
 from fivesentences.paper.tables.table import Table
 
 SITE = Site("Tiny", (SitePage("", "Overview", "index.html"), SitePage("Papers", "Five", "five_sentences/index.html")))
+slow = pytest.mark.slow
 
 
 @pytest.fixture
-def folder(everything_written, tmp_path):
+def folder(written, tmp_path):
     """A copy of what a site shows, for tests that change something."""
-    return shutil.copytree(everything_written, tmp_path, dirs_exist_ok=True)
+    return shutil.copytree(written, tmp_path, dirs_exist_ok=True)
 
 
-def study_page(scale, studies, folder, name="five_sentences", claims=()):
-    return write_study_page(SITE, scale, name, studies[name], folder, claims).read_text(encoding="utf-8")
+def study_page(scale, studies, folder, name="five_sentences"):
+    return write_study_page(SITE, scale, name, studies[name], folder).read_text(encoding="utf-8")
 
 
 def overview(scale, studies, folder, **given):
@@ -48,29 +54,76 @@ def titles_on(text):
     return [html.unescape(title) for title in re.findall(r"<h3 id=[^>]*>(.*?)<a class=.permalink", text)]
 
 
+def test_a_note_of_several_tables_stands_once_and_says_of_which():
+    notes = {"table1": ["a", "b", "c", "c"], "table2": ["b", "a"], "figure1": ["a", "d"], "figure2": []}
+    assert shared_notes(notes) == [SharedNote("a"), SharedNote("b", ("table1", "table2"))]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shown"),
+    [
+        ([20, 20, 20, 20], [0, 1, 2]),
+        ([2 * LETTERS, 20, 20], [0, 1]),
+        ([3 * LETTERS + 1, 20], [1]),  # too long: folded, and the next one is shown
+        ([], []),
+    ],
+)
+def test_three_lines_of_notes_are_shown_and_the_others_folded(lengths, shown):
+    notes = [f"{number}" + "x" * (length - 1) for number, length in enumerate(lengths)]
+    found, folded = in_few_lines(notes)
+    assert found == [notes[number] for number in shown] and sorted([*found, *folded]) == notes
+
+
+class Read(HTMLParser):
+    """Addresses and anchors of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.anchors += [value for name, value in attrs if name == "id" and value]
+        self.links += [value for name, value in attrs if name in ("href", "src") and value and value[:5] != "data:"]
+
+
+@slow
+def test_every_link_of_every_page_leads_to_a_file_and_an_anchor_and_no_anchor_stands_twice(site_folder):
+    pages = {path.resolve(): Read(path) for path in site_folder.rglob("*.html")}
+    assert len(pages) > 5
+    wrong = []
+    for path, page in pages.items():
+        assert len(page.anchors) == len(set(page.anchors)), path
+        for link in page.links:
+            parts = urlsplit(link)
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            there = not parts.scheme and target.is_file() and target.is_relative_to(site_folder.resolve())
+            anchored = not parts.fragment or target not in pages or parts.fragment in pages[target].anchors
+            if not (there and anchored):
+                wrong.append(f"{path.relative_to(site_folder.resolve())}: {link}")
+    assert wrong == []
+
+
+@slow
 @pytest.mark.parametrize("name", ["five_sentences", "sched_sam", "metric_agreement"])
-def test_the_page_of_a_study_shows_its_tables_and_figures_in_its_order_and_its_links_lead_somewhere(
+def test_the_page_of_a_study_shows_its_tables_figures_and_notes_in_its_order_and_asks_for_nothing_outside(
     studies, scale, folder, name
 ):
     text, made = study_page(scale, studies, folder, name), studies[name].made_at(scale)
     assert titles_on(text) == [exhibit.title for exhibit in made] and made
-    main = text.partition("<main")[2]
-    links = [link for link in re.findall(r'href="([^"#]+)"', main) if "claims" not in link]
-    assert len(links) >= 4 * len(made)
-    assert all((folder / name / link).is_file() for link in links)
-    assert all(f'id="{one.name}"' in main for one in made)
+    for one in made:
+        assert f'id="{one.name}"' in text
+        for note in read_texts(folder / name / f"{one.name}.json")[2]:
+            assert len(re.findall(rf"<li>{re.escape(note)}\s*(?:<|$)", html.unescape(text))) == 1, note
+    sources = re.findall(r'src="([^"]{0,22})', text)
+    assert set(sources) == {"data:image/png;base64,"} and len(sources) == len(studies[name].figures)
+    assert not re.search(r"@import|url\(|<link|<script [^>]*src", text)
 
 
-def test_every_note_of_a_table_stands_on_the_page_and_a_shared_one_only_once(studies, scale, folder):
-    text = html.unescape(study_page(scale, studies, folder))
-    for one in studies["five_sentences"].made_at(scale):
-        _, _, notes = read_texts(folder / "five_sentences" / f"{one.name}.json")
-        for note in notes:
-            assert len(re.findall(rf"<li>{re.escape(note)}\s*(?:<|$)", text)) == 1, note
-
-
-def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both_may_be_compared(folder):
-    tables = [Table.read(path) for path in sorted(folder.glob("five_sentences/table*.json"))]
+@slow
+def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both_may_be_compared(written):
+    tables = [Table.read(path) for path in sorted(written.glob("five_sentences/table*.json"))]
     table, group, row = next(
         (table, group, row)
         for table in tables
@@ -79,50 +132,48 @@ def test_a_cell_holds_our_number_the_published_one_and_the_difference_where_both
         if row.kind == "ours" and any(cell.published for cell in row.cells)
     )
     index = next(place for place, cell in enumerate(row.cells) if cell.published)
-    columns = tuple(replace(one, better="higher", decimals=1) for one in table.columns)
-    table = replace(table, columns=columns)
     cell = replace(row.cells[index], value=20.26, published=18.0, difference=2.26)
     worse = replace(cell, value=15.0, difference=-3.0)
+    other = {"better": "worse", "worse": "better"}
     for changed, sense, sign in ((cell, "better", "+2.3"), (worse, "worse", "\N{MINUS SIGN}3.0")):
         cells = (*row.cells[:index], changed, *row.cells[index + 1 :])
         made = replace(group, rows=(replace(row, cells=cells, same_data=True),))
-        (shown,) = site_rows(table, made)
-        of_row = shown["cells"][index]
-        assert (of_row["published"], of_row["difference"], of_row["sense"]) == ("18.0", sign, sense)
-        assert float(of_row["sort"]) == changed.value
-        lower = replace(table, columns=tuple(replace(one, better="lower") for one in table.columns))
-        assert next(site_rows(lower, made))["cells"][index]["sense"] == {"better": "worse", "worse": "better"}[sense]
+        for better, wanted in (("higher", sense), ("lower", other[sense])):
+            columns = tuple(replace(one, better=better, decimals=1) for one in table.columns)
+            (shown,) = site_rows(replace(table, columns=columns), made)
+            found = shown["cells"][index]
+            assert (found["published"], found["difference"], found["sense"]) == ("18.0", sign, wanted)
+            assert float(found["sort"]) == changed.value
     (plain,) = site_rows(table, replace(group, rows=(row,)))
     assert plain["cells"][index]["difference"] == plain["cells"][index]["sense"] == ""
 
 
-def test_what_a_scale_does_not_make_is_not_on_its_pages(studies, make_scale, folder):
-    scale, study = make_scale(only=["table3", "judged"]), studies["five_sentences"]
-    assert titles_on(study_page(scale, studies, folder)) == [study.exhibit(name).title for name in ("table3", "judged")]
-    assert studies["knn_margin"].paper not in overview(scale, {"five_sentences": study}, folder)
+@slow
+def test_what_a_scale_does_not_make_is_not_on_its_pages(studies, make_scale, folder, scale):
+    few, study = make_scale(only=["table3", "judged"]), studies["five_sentences"]
+    text = study_page(few, studies, folder)
+    assert titles_on(text) == [study.exhibit(name).title for name in ("table3", "judged")]
+    assert studies["knn_margin"].paper not in overview(few, {"five_sentences": study}, folder)
+    without = study_page(make_scale(only=["phi_histogram"]), studies, folder)
+    assert ["stands the published one" in one for one in (text, without)] == [True, False]
+    (folder / "knn_margin" / "table1.json").unlink()
+    with pytest.raises(InputError, match=r"table1.json: there is no such file"):
+        study_page(scale, studies, folder, "knn_margin")
 
 
-def test_published_values_are_explained_only_where_there_are_some(studies, make_scale, folder):
-    explained = {
-        name: "stands the published one" in study_page(make_scale(only=[name]), studies, folder)
-        for name in ("table3", "phi_histogram")
-    }
-    assert explained == {"table3": True, "phi_histogram": False}
-
-
+@slow
 def test_a_scale_of_captions_alone_has_pages(studies, make_up, judged_by, tmp_path):
-    scale = judged_by("cxc", only=["judged", "phi_histogram", "agreement"])
-    made_up = make_up(scale)
-    for name in made_up.plan.exhibits:
-        made_up.write(name, tmp_path / name)
-    shown = [one for name in ("five_sentences",) for one in titles_on(study_page(scale, studies, tmp_path, name))]
-    assert len(shown) >= 2
+    scale = judged_by("cxc", only=["judged", "phi_histogram"])
+    for name in make_up(scale).plan.exhibits:
+        make_up(scale).write(name, tmp_path / name)
+    assert len(titles_on(study_page(scale, studies, tmp_path))) == 2
     text = overview(scale, {"five_sentences": studies["five_sentences"]}, tmp_path)
     assert "Nothing is trained at this scale." in text and "No paper states anything" in text
 
 
-def test_the_overview_says_what_was_found_in_numbers_of_the_claims(studies, scale, site_folder):
-    if not (site_folder / "claims" / "claims.json").is_file() or "tiny" not in site_folder.name:
+@slow
+def test_the_overview_says_what_was_found_in_numbers_of_the_claims(site_folder):
+    if "tiny" not in site_folder.name:
         pytest.skip("a built site is tested")
     claims = read_claims(site_folder / "claims" / "claims.json")
     text = html.unescape((site_folder / "index.html").read_text(encoding="utf-8"))
@@ -138,74 +189,86 @@ def test_the_overview_says_what_was_found_in_numbers_of_the_claims(studies, scal
     assert recall["verdict"] == "holds"
     values = [cell["effect"]["value"] for cell in recall["cells"]]
     assert f"Here: {min(values):+.1f} to {max(values):+.1f} in {len(values)} settings" in text
-    drawn = effects_of(claims["claims"])
-    assert drawn is not None and len(drawn["lines"]) >= 2
-    assert all(0 <= line["start"] <= line["at"] <= line["end"] <= 100 for line in drawn["lines"])
+    shown = effects_of(claims["claims"])
+    assert shown is not None and len(shown["lines"]) >= 2
+    assert all(0 <= line["start"] <= line["at"] <= line["end"] <= 100 for line in shown["lines"])
 
 
-def test_pictures_are_inside_the_page(everything, studies, scale, folder, tmp_path):
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_inside_the_page_and_a_strange_one_is_named(scale, tmp_path):
     Image.new("RGB", (20, 10), "red").save(tmp_path / "sheet.png")
     shown = Picture(tmp_path / "sheet.png", "What <scenes> looks like", "8 of 200.", name="sheet")
-    text = overview(scale, {}, folder, pictures=[shown])
-    sources = re.findall(r'src="([^"]{0,40})', text)
-    assert len(sources) == 1 and sources[0].startswith("data:image/png;base64,")
+    text = overview(scale, {}, tmp_path, pictures=[shown])
+    assert re.findall(r'src="([^"]{0,22})', text) == ["data:image/png;base64,"]
     assert "What &lt;scenes&gt; looks like" in text and "8 of 200." in text
-    figures = [name for name in everything.plan.figures if name.startswith("five_sentences/")]
-    sources = re.findall(r'src="([^"]{0,40})', study_page(scale, studies, folder))
-    assert len(sources) == len(figures) and all(one.startswith("data:image/png;base64,") for one in sources)
-
-
-def test_a_page_asks_for_nothing_outside(studies, scale, folder):
-    assert not re.search(r"@import|url\(|<link|<script [^>]*src", study_page(scale, studies, folder))
-
-
-def test_a_table_that_was_not_made_or_a_strange_picture_is_named(studies, scale, folder, tmp_path):
     with pytest.raises(InputError, match=r"picture.svg: a picture of the page must be"):
-        overview(scale, {}, folder, pictures=[Picture(tmp_path / "picture.svg", "x", "")])
-    (folder / "knn_margin" / "table1.json").unlink()
-    with pytest.raises(InputError, match=r"table1.json: there is no such file"):
-        study_page(scale, studies, folder, "knn_margin")
+        overview(scale, {}, tmp_path, pictures=[Picture(tmp_path / "picture.svg", "x", "")])
 
 
-def test_examples_are_a_sheet_of_photographs_spread_over_the_images(everything, tmp_path):
-    photographs = everything.contexts["five_sentences/figure1"].photographs["scenes"]
-    write_examples(everything.corpus, photographs, tmp_path / "scenes.json")
+@pytest.fixture
+def scenes(everything):
+    return everything.corpus, everything.contexts["five_sentences/figure1"].photographs["scenes"]
+
+
+def test_examples_are_a_sheet_of_photographs_spread_over_the_images(scenes, tmp_path):
+    write_examples(*scenes, tmp_path / "scenes.json")
     shown = read_examples(tmp_path / "scenes.json")
     assert shown.caption == "8 of the 12 test images of scenes, each with its captions."
     with Image.open(shown.path) as image:
         assert image.width >= 1200 and len(image.getcolors(maxcolors=1 << 20)) > 50
 
 
-def test_features_are_shown_by_images_that_they_put_beside_each_other(everything, tmp_path):
-    photographs, images = everything.contexts["five_sentences/figure1"].photographs["scenes"], everything.corpus.images
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(len(images), 8))
+def test_features_are_shown_by_images_that_they_put_beside_each_other(scenes, tmp_path):
+    images = scenes[0].images[["image_id", "filename"]]
+    vectors = np.random.default_rng(0).normal(size=(len(images) + 1, 8)).astype(np.float32)
     vectors[5] = vectors[0] + 0.01  # as near as can be
-    other = pd.DataFrame({"image_id": ["elsewhere"], "filename": ["elsewhere.png"]})  # of another split
-    ids = pd.concat([images[["image_id", "filename"]], other], ignore_index=True)
-    np.save(tmp_path / "net-global.npy", np.concatenate([vectors, vectors[:1]]).astype(np.float32))
-    ids.to_parquet(tmp_path / "net-global.images.parquet")
-    write_features_sheet(everything.corpus, photographs, tmp_path / "net-global.npy", tmp_path / "shown.json")
+    vectors[-1] = vectors[0]  # but of another split
+    other = pd.DataFrame({"image_id": ["elsewhere"], "filename": ["elsewhere.png"]})
+    np.save(tmp_path / "net-global.npy", vectors)
+    pd.concat([images, other], ignore_index=True).to_parquet(tmp_path / "net-global.images.parquet")
+    write_features_sheet(*scenes, tmp_path / "net-global.npy", tmp_path / "shown.json")
     shown = read_features_sheet(tmp_path / "shown.json")
-    assert shown.title == "What net-global holds near each other"
+    assert shown.title == "What net-global holds near each other" and shown.path.stat().st_size > 1000
     assert shown.caption == "4 of the 12 test images of scenes, each beside its nearest others."
     data = pd.read_csv(tmp_path / "shown.csv")
     of_first = data[data["query"] == images["image_id"].iloc[0]]
     assert of_first["image_id"].iloc[1] == images["image_id"].iloc[5]
     assert "elsewhere" not in set(data["image_id"])
-    with Image.open(shown.path) as image:
-        assert len(image.getcolors(maxcolors=1 << 20)) > 50
 
 
-def test_features_of_a_detector_are_shown_by_their_boxes(everything, tmp_path):
-    photographs, images = everything.contexts["five_sentences/figure1"].photographs["scenes"], everything.corpus.images
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "net-regions2.npy", rng.random((len(images), 2, 4), dtype=np.float32))
+def test_features_of_a_detector_are_shown_by_their_boxes(scenes, tmp_path):
+    images = scenes[0].images
+    np.save(tmp_path / "net-regions2.npy", np.random.default_rng(0).random((len(images), 2, 4), dtype=np.float32))
     images[["image_id", "filename"]].to_parquet(tmp_path / "net-regions2.images.parquet")
     boxes = {"x1": 1.0, "y1": 2.0, "x2": [20.0, 40.0] * len(images), "y2": 30.0, "score": [0.9, 0.4] * len(images)}
-    ids = {"image_id": images["image_id"].repeat(2).to_numpy(), "region": [0, 1] * len(images)}
-    table = pd.DataFrame(ids | boxes).astype(dict.fromkeys(boxes, np.float32))
-    table.drop(columns="region").to_parquet(tmp_path / "net-regions2.regions.parquet")
-    write_features_sheet(everything.corpus, photographs, tmp_path / "net-regions2.npy", tmp_path / "shown.json")
+    table = pd.DataFrame({"image_id": images["image_id"].repeat(2).to_numpy()} | boxes)
+    table.astype(dict.fromkeys(boxes, np.float32)).to_parquet(tmp_path / "net-regions2.regions.parquet")
+    write_features_sheet(*scenes, tmp_path / "net-regions2.npy", tmp_path / "shown.json")
     assert read_features_sheet(tmp_path / "shown.json").title == "What net-regions2 looks at"
     assert len(pd.read_csv(tmp_path / "shown.csv")) == 8
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@slow
+def test_the_page_of_runs_has_every_setting_with_its_means_and_every_run_as_csv(
+    site, files_of_runs, everything, tmp_path
+):
+    page, plan = write_runs_page(site, **files_of_runs, folder=tmp_path), everything.plan
+    runs = pd.read_csv(page.with_name("runs.csv"))
+    assert set(runs["run"]) == {*plan.runs, *plan.ensembles, *plan.encoded, *plan.subspaces.runs}
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r'<tr id="([^"]+)"', text) == list(dict.fromkeys(map(kind_of, runs["run"])))
+    kind = "scenes/vsepp/triplet=hardest,margin=0.2/fraction=0.1"
+    of_kind = runs[runs["run"].map(kind_of).eq(kind)]
+    (line,) = re.findall(rf'<tr id="{re.escape(kind)}".*?</tr>', text)
+    assert len(of_kind) == 3 and line.endswith(">3</td></tr>") and f">{of_kind['Rsum'].mean():.1f}</td>" in line
+    tidy, run = pd.read_parquet(files_of_runs["tidy"][0]), f"{kind}/seed=1"
+    asked = "run == @run and metric == 'N@1' and direction == 'i2t' and inference == 'naive' and formula == 'released'"
+    wanted = tidy.query(f"{asked} and ground_truth == 'removed' and phi == 'cider'")["value"].item()
+    assert runs.set_index("run").loc[run, "NCS@1 i2t"] == wanted
+    selections = runs.dropna(subset="mAP").groupby("run")["selection"].agg(frozenset)
+    assert set(selections) == {frozenset({"last"}), frozenset({"map", "loss", "last"})}

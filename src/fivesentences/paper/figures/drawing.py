@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import matplotlib.style
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
-from fivesentences.paper.figures.canvas import STYLE, WIDTH
+from fivesentences.paper.context import Context
+from fivesentences.paper.figures.style import STYLE, WIDTH
+from fivesentences.paper.numbers.results import Results
+from fivesentences.paper.text.metric_notes import notes_on_inference, notes_on_metrics
+from fivesentences.paper.text.names import unique
+from fivesentences.paper.text.run_notes import notes_on_data, notes_on_missing
+from fivesentences.paper.text.subspace_notes import notes_on_left_out
 from fivesentences.storage import replacing, write_json
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from fivesentences.study.exhibits import ColumnSpec, FigureSpec
 
 
 @dataclass(frozen=True)
@@ -23,14 +29,51 @@ class Drawing:
     """A figure before it is drawn.
 
     Attributes:
-        data: Everything that is drawn, as one tidy table; it becomes the figure's CSV.
+        data: Everything that is drawn, as one tidy table; it becomes the figure's CSV. Empty if the scale has nothing
+            to draw.
         notes: Sentences below it.
-        draw: Sets the size of an empty canvas and fills it; None where the scale has nothing to draw.
+        draw: Sets the size of an empty canvas and fills it; called only if there are data.
     """
 
     data: pd.DataFrame
     notes: Sequence[str]
-    draw: Callable[[Canvas], None] | None
+    draw: Callable[[Figure], None]
+
+
+def notes_of_runs(
+    spec: FigureSpec,
+    context: Context,
+    results: Results,
+    how_to_read: Sequence[str],
+    columns: Sequence[ColumnSpec] = (),
+    shown: str = "Mean ± sample standard deviation",
+) -> list[str]:
+    """Sentences below a figure of runs: what was measured, how it is read, and what is missing.
+
+    Args:
+        spec: The figure.
+        context: Where it stands.
+        results: Values of its runs.
+        how_to_read: Sentences of this kind of figure.
+        columns: The metrics that are explained.
+        shown: What stands for the seeds of a row.
+    """
+    study, scale, rows = context.study, context.scale, context.rows(spec)
+    made = [row for row in rows if row.left_out is None]
+    return [
+        *notes_on_data(study, rows, results, shown),
+        *how_to_read,
+        *(notes_on_metrics(columns, None, study, scale, made, results) if made and columns else []),
+        *notes_on_inference(unique(row.inference for row in made)),
+        *notes_on_missing(study, scale, rows),
+        *spec.notes,
+    ]
+
+
+def notes_of_subspaces(spec: FigureSpec, context: Context, how_to_read: Sequence[str]) -> list[str]:
+    """Sentences below a figure of category retrieval: how it is read, and which rows are left out."""
+    left_out = notes_on_left_out(context.subspace_rows(spec), context.scale.scale, context.study)
+    return [*how_to_read, *left_out, *spec.notes]
 
 
 def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> None:
@@ -38,23 +81,24 @@ def write_drawing(stem: Path, title: str, caption: str, drawing: Drawing) -> Non
 
     Equal drawings give equal bytes: no date and no version is stored.
     """
-    import matplotlib.style
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.figure import Figure
-
-    png, pdf, csv, json = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "pdf", "csv", "json"))
+    forms: dict[str, dict[str, Any]] = {
+        "png": {"dpi": 200, "metadata": {"Software": None}},
+        "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+    }
     # Labels and names are shown as they are: of a dollar sign matplotlib would make a formula, or fail at one.
-    style = matplotlib.style.context(["default", STYLE, {"text.parse_math": False}])
-    with style, replacing(png) as new_png, replacing(pdf) as new_pdf, replacing(csv) as new_csv:
+    with matplotlib.style.context(["default", STYLE, {"text.parse_math": False}]):
         canvas = Figure(figsize=(WIDTH, 1.0))
-        (drawing.draw or _draw_nothing)(canvas)
-        FigureCanvasAgg(canvas)
-        canvas.savefig(new_png, format="png", dpi=200, metadata={"Software": None})
-        FigureCanvasPdf(canvas)
-        canvas.savefig(new_pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-        drawing.data.to_csv(new_csv, index=False, lineterminator="\n")
-    write_json(json, {"title": title, "caption": caption, "notes": list(drawing.notes)})
+        if drawing.data.empty:
+            canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")
+        else:
+            drawing.draw(canvas)
+        for form, how in forms.items():
+            with replacing(stem.with_name(f"{stem.name}.{form}")) as temporary:
+                canvas.savefig(temporary, format=form, **how)
+    with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
+        drawing.data.to_csv(temporary, index=False, lineterminator="\n")
+    texts = {"title": title, "caption": caption, "notes": list(drawing.notes)}
+    write_json(stem.with_name(f"{stem.name}.json"), texts)
 
 
 def read_texts(path: Path) -> tuple[str, str, list[str]]:
@@ -68,7 +112,3 @@ def read_texts(path: Path) -> tuple[str, str, list[str]]:
         return str(texts["title"]), str(texts["caption"]), [str(note) for note in texts["notes"]]
     except (KeyError, TypeError):
         raise InputError(f"{path}: these are not the texts of a figure; draw it again.") from None
-
-
-def _draw_nothing(canvas: Canvas) -> None:
-    canvas.text(0.5, 0.5, "Nothing of this figure is made at this scale.", ha="center", va="center")

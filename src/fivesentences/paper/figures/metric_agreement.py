@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import kendalltau, spearmanr
 
 from fivesentences.config.reading import check
 from fivesentences.evaluation.tidy import read_evaluations, tidy_of
 from fivesentences.paper.context import Context
-from fivesentences.paper.figures.canvas import SOFT, WIDTH, panel_at, text_at
+from fivesentences.paper.figures.canvas import panels
 from fivesentences.paper.figures.drawing import Drawing
+from fivesentences.paper.figures.pictures import boxed
+from fivesentences.paper.figures.style import SOFT
 from fivesentences.paper.numbers.results import Measure, Results, evaluated_columns
 from fivesentences.paper.text.labels import phi_label
 from fivesentences.paper.text.names import listed, phi_in_words, unique
@@ -24,16 +26,10 @@ from fivesentences.study.exhibits import ColumnSpec, MetricAgreementFigure
 from fivesentences.study.runs import RunSpec
 from fivesentences.study.study import Study
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-COLUMNS = [
-    "dataset", "fraction", "first", "second", "runs", "spearman", "kendall_b", "settings", "pairs", "swapped",
-]  # fmt: skip
+GROUP = ["dataset", "fraction"]
+COLUMNS = [*GROUP, "first", "second", "runs", "spearman", "kendall_b", "settings", "pairs", "swapped"]
 FEWEST = 5  # runs for which a rank correlation says something
-Group = tuple[str, float | None]  # a dataset and a training fraction, or all fractions
-BOTH_NAN = (float("nan"), float("nan"))
-LABELS, CELL, GAP, TOP = 1.62, 0.34, 0.3, 0.55  # inches
+UNKNOWN = (float("nan"), float("nan"))
 
 
 def metric_agreement_figure(spec: MetricAgreementFigure, context: Context, numbers: Sequence[Path]) -> Drawing:
@@ -41,8 +37,8 @@ def metric_agreement_figure(spec: MetricAgreementFigure, context: Context, numbe
     evaluated = read_evaluations(numbers)
     runs = {one["run"]: check(RunSpec, one["spec"], one["run"]) for one in evaluated}
     data = _tidy(spec, context, runs, Results(tidy_of(evaluated, context.scale.scale)))
-    draw = functools.partial(_draw, study=context.study, data=data)
-    return Drawing(data, [*_how_to_read(spec, context, data), *spec.notes], None if data.empty else draw)
+    notes = [] if data.empty else _how_to_read(spec, context, data)
+    return Drawing(data, [*notes, *spec.notes], lambda canvas: _draw(canvas, context.study, data))
 
 
 def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunSpec], results: Results) -> pd.DataFrame:
@@ -62,32 +58,67 @@ def _tidy(spec: MetricAgreementFigure, context: Context, runs: Mapping[str, RunS
         if labels or column.metric != "PMRP"
     }
     lines: list[tuple[Any, ...]] = []
-    for group, of_group in _groups(runs.values()).items():
-        values = pd.DataFrame(
-            {
-                label: [results.over_directions(run.name, measure) for run in of_group]
-                for label, measure in measures.items()
-            }
-        )
-        setting = [run.model_copy(update={"seed": 0}).name for run in of_group]
-        by_setting = values.groupby(setting, sort=False).mean()
-        by_seed = values.assign(setting=setting, seed=[run.seed for run in of_group])
+    for group, some in _groups(runs.values()).items():
+        found = {name: [results.over_directions(run.name, one) for run in some] for name, one in measures.items()}
+        values = pd.DataFrame(found)
+        setting = [run.model_copy(update={"seed": 0}).name for run in some]
+        means = values.groupby(setting, sort=False).mean()
+        by_seed = values.assign(setting=setting, seed=[run.seed for run in some])
         for first, second in itertools.combinations_with_replacement(measures, 2):
+            pairs = swapped = 0
             if first == second:
-                spearman, kendall = _between_seeds(by_seed.pivot(index="setting", columns="seed", values=first))
-                pairs = swapped = 0
+                correlations = _between_seeds(by_seed.pivot(index="setting", columns="seed", values=first))
             else:
-                spearman, kendall = _correlations(values[first], values[second])
-                pairs, swapped = _swapped(by_setting[first].to_numpy(), by_setting[second].to_numpy())
-            start = (*group, first, second, len(of_group))
-            lines.append((*start, spearman, kendall, len(by_setting), pairs, swapped))
+                correlations = _correlations(values[first], values[second])
+                a, b = np.triu_indices(len(means), 1)
+                one, other = means[first].to_numpy(), means[second].to_numpy()
+                pairs, swapped = len(a), int(((one[a] - one[b]) * (other[a] - other[b]) < 0).sum())
+            lines.append((*group, first, second, len(some), *correlations, len(means), pairs, swapped))
     return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _groups(runs: Iterable[RunSpec]) -> dict[tuple[str, float | None], list[RunSpec]]:
+    """All runs on each dataset, and those of each fraction, where there are enough.
+
+    Runs of rows that name their epochs are left out: some are too short to be anything but the beginning of a run.
+    """
+    found: dict[tuple[str, float | None], list[RunSpec]] = {}
+    for run in (run for run in runs if not run.epochs_named):
+        found.setdefault((run.dataset, None), []).append(run)
+        if run.captions_per_image is None:  # fewer captions of each image are other training data
+            found.setdefault((run.dataset, run.fraction), []).append(run)
+    return {group: some for group, some in found.items() if len(some) >= FEWEST}
+
+
+def _correlations(first: pd.Series, second: pd.Series) -> tuple[float, float]:
+    """Spearman's rho and Kendall's tau-b; NaN where one is constant or there are too few values."""
+    if len(first) < FEWEST or first.nunique() < 2 or second.nunique() < 2:
+        return UNKNOWN
+    return float(spearmanr(first, second).statistic), float(kendalltau(first, second).statistic)
+
+
+def _between_seeds(values: pd.DataFrame) -> tuple[float, float]:
+    """A metric with itself: ``[settings, seeds]``, mean over pairs of seeds, over the settings that have both."""
+    both = (values[list(pair)].dropna() for pair in itertools.combinations(values.columns, 2))
+    found = [_correlations(pair.iloc[:, 0], pair.iloc[:, 1]) for pair in both]
+    known = [pair for pair in found if not np.isnan(pair[0])]
+    return (float(np.mean([rho for rho, _ in known])), float(np.mean([tau for _, tau in known]))) if known else UNKNOWN
+
+
+def _label(column: ColumnSpec, context: Context) -> str:
+    """A metric as a reader knows it, such as ``Nsum, own removed``; its phi is named where it is not the main one."""
+    details = []
+    if column.phi not in (None, context.scale.evaluation_phi):
+        details.append(phi_label(context.study, str(column.phi)))
+    if column.m:
+        details.append(f"m = {column.m}")
+    elif column.has_formulas:
+        details.append(f"own {column.ground_truth}")
+    return ", ".join([column.metric, *details, *([column.direction] if column.direction else [])])
 
 
 def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFrame) -> list[str]:
     """How the picture is read, how often recall and the other metrics disagree, and what is missing."""
-    if data.empty:
-        return []
     study, scale, groups = context.study, context.scale, _shown_groups(data)
     notes = [
         "Above the diagonal Spearman’s ρ, below it Kendall’s τ-b, over single runs (every seed counts). On the "
@@ -100,165 +131,75 @@ def _how_to_read(spec: MetricAgreementFigure, context: Context, data: pd.DataFra
         "Runs that differ in training data differ in every metric, which raises the correlations over all runs; "
         "those within one fraction say whether metrics agree on losses.",
     ]
-    for group in groups:
-        if group[1] is not None or len(groups) == data["dataset"].nunique():
-            notes += _note_on_swapped(data, group, study)
-    shown = unique([*data["first"], *data["second"]])
-    missing = [label for column in spec.columns if (label := _label(column, context)) not in shown]
-    if missing:
+    for part in groups:
+        dataset, fraction = part[GROUP].iloc[0]
+        part = part[(part["first"] == "Rsum") & (part["second"] != "Rsum") & (part["pairs"] > 0)]
+        if len(part) and (not np.isnan(fraction) or len(groups) == data["dataset"].nunique()):
+            swapped = "; ".join(f"{line['second']} {line['swapped']}" for line in part.to_dict("records"))
+            notes.append(
+                f"Of the {part['pairs'].iloc[0]} pairs of settings on {study.label_of(dataset)} "
+                f"({_fraction_in_words(fraction)}; means over seeds), each metric puts so many in the opposite order "
+                f"to Rsum: {swapped}."
+            )
+    shown = {*data["first"], *data["second"]}
+    if missing := [label for column in spec.columns if (label := _label(column, context)) not in shown]:
         notes.append(
             f"Left out at the scale {scale.scale}, which has no labels or does not use the φ: {listed(missing)}."
         )
     return notes
 
 
-def _label(column: ColumnSpec, context: Context) -> str:
-    """A metric as a reader knows it, such as ``Nsum, own removed``; its phi is named where it is not the main one."""
-    details = []
-    if column.phi is not None and column.phi != context.scale.evaluation_phi:
-        details.append(phi_label(context.study, column.phi))
-    if column.m:
-        details.append(f"m = {column.m}")
-    elif column.has_formulas:
-        details.append(f"own {column.ground_truth}")
-    if column.direction:
-        details.append(column.direction)
-    return ", ".join([column.metric, *details])
-
-
-def _groups(runs: Iterable[RunSpec]) -> dict[Group, list[RunSpec]]:
-    """All runs on each dataset, and those of each fraction, where there are enough.
-
-    Runs of rows that name their epochs are left out: some are too short to be anything but the beginning of a run.
-    """
-    found: dict[Group, list[RunSpec]] = {}
-    for run in runs:
-        if run.epochs_named:
-            continue
-        found.setdefault((run.dataset, None), []).append(run)
-        if run.captions_per_image is None:  # fewer captions of each image are other training data
-            found.setdefault((run.dataset, run.fraction), []).append(run)
-    return {group: of_group for group, of_group in found.items() if len(of_group) >= FEWEST}
-
-
-def _shown_groups(data: pd.DataFrame) -> list[Group]:
+def _shown_groups(data: pd.DataFrame) -> list[pd.DataFrame]:
     """Groups that are drawn: of each dataset all runs, and the fraction with the most (the largest of equals)."""
-    found: list[Group] = []
-    for dataset in unique(data["dataset"]):
-        of_dataset = data[data["dataset"] == dataset]
-        parts = of_dataset.dropna(subset="fraction").groupby("fraction")["runs"].first()
-        found.append((dataset, None))
+    found = []
+    for _, of_dataset in data.astype({"fraction": float}).groupby("dataset", sort=False):
+        found.append(of_dataset[of_dataset["fraction"].isna()])
+        parts = of_dataset.groupby("fraction")["runs"].first()
         if len(parts) > 1:
-            found.append((dataset, float(parts[parts == parts.max()].index.max())))
+            found.append(of_dataset[of_dataset["fraction"] == parts[parts == parts.max()].index.max()])
     return found
 
 
-def _of_group(data: pd.DataFrame, group: Group) -> pd.DataFrame:
-    dataset, fraction = group
-    of_fraction = data["fraction"].isna() if fraction is None else data["fraction"].eq(fraction)
-    return data[(data["dataset"] == dataset) & of_fraction]
-
-
-def _draw(canvas: Canvas, study: Study, data: pd.DataFrame) -> None:
-    """A matrix for each group that is drawn, side by side."""
-    groups = _shown_groups(data)
-    labels = unique([*data["first"], *data["second"]])
-    lines = -(-len(groups) // 2)
-    across = min(2, len(groups))
-    cell = min(CELL, (WIDTH - LABELS - GAP * across) / (across * len(labels)))
-    side = cell * len(labels)
-    canvas.set_size_inches(WIDTH, lines * (side + TOP + 0.15) + 0.05)
-    for place, group in enumerate(groups):
-        left, top = LABELS + (place % 2) * (side + GAP), (place // 2) * (side + TOP + 0.15) + TOP
-        panel = panel_at(canvas, left, top, side, side)
-        part = _of_group(data, group)
-        _draw_matrix(panel, part, labels)
-        text_at(canvas, left, top - 0.45, _title(group, part, study), fontsize=8)
-        for index, label in enumerate(labels):
-            if place % 2 == 0:
-                middle = top + (index + 0.5) * cell
-                how: Any = {"ha": "right", "va": "center", "fontsize": 7.5}
-                text_at(canvas, left - 0.32, middle, label, **how)
-                text_at(canvas, left - 0.08, middle, str(index + 1), color=SOFT, **how)
-            numbered: Any = {"ha": "center", "va": "bottom", "fontsize": 7.5, "color": SOFT}
-            text_at(canvas, left + (index + 0.5) * cell, top - 0.05, str(index + 1), **numbered)
-
-
-def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize
-    from matplotlib.patches import Rectangle
-
-    place = {label: index for index, label in enumerate(labels)}
-    values = np.full((len(labels), len(labels)), np.nan)
-    for line in data.to_dict("records"):
-        first, second = place[line["first"]], place[line["second"]]
-        values[min(first, second), max(first, second)] = line["spearman"]
-        values[max(first, second), min(first, second)] = line["kendall_b"]
-    colours, scaled = colormaps["RdBu"], Normalize(-1.0, 1.0)
-    for (row, column), value in np.ndenumerate(values):
-        known = not math.isnan(value)
-        face = colours(scaled(value)) if known else "#f2f2f2"
-        panel.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
-        text = f"{value:.2f}".replace("-", "−").replace("0.", ".", 1) if known else "–"
-        style = "italic" if row == column else "normal"
-        dark = known and abs(value) > 0.6
-        panel.text(
-            column, row, text, ha="center", va="center", fontsize=7, style=style, color="white" if dark else "black"
-        )
-        if row == column:
-            inner: Any = {"fill": False, "edgecolor": "white", "linewidth": 1.0}
-            panel.add_patch(Rectangle((column - 0.42, row - 0.42), 0.84, 0.84, **inner))
-    panel.set_xlim(-0.5, len(labels) - 0.5)
-    panel.set_ylim(len(labels) - 0.5, -0.5)
-    panel.set_axis_off()
-
-
-def _title(group: Group, data: pd.DataFrame, study: Study) -> str:
-    dataset, fraction = group
-    runs, settings = (int(data[name].iloc[0]) for name in ("runs", "settings"))
-    which = "" if fraction is None else f", {_fraction_in_words(fraction)}"
-    return f"{study.label_of(dataset)}{which}: {runs} runs of {settings} settings"
-
-
-def _fraction_in_words(fraction: float | None) -> str:
-    if fraction is None:
+def _fraction_in_words(fraction: float) -> str:
+    if np.isnan(fraction):
         return "all runs"
     return "all captions" if fraction == 1 else f"{fraction:.0%} of the captions"
 
 
-def _correlations(first: pd.Series, second: pd.Series) -> tuple[float, float]:
-    """Spearman's rho and Kendall's tau-b; NaN where one is constant or there are too few values."""
-    from scipy.stats import kendalltau, spearmanr
-
-    if len(first) < FEWEST or first.nunique() < 2 or second.nunique() < 2:
-        return BOTH_NAN
-    return float(spearmanr(first, second).statistic), float(kendalltau(first, second).statistic)
-
-
-def _between_seeds(values: pd.DataFrame) -> tuple[float, float]:
-    """A metric with itself: ``[settings, seeds]``, mean over pairs of seeds, over the settings that have both."""
-    both = (values[list(pair)].dropna() for pair in itertools.combinations(values.columns, 2))
-    found = [_correlations(pair.iloc[:, 0], pair.iloc[:, 1]) for pair in both]
-    known = [pair for pair in found if not math.isnan(pair[0])]
-    return (float(np.mean([rho for rho, _ in known])), float(np.mean([tau for _, tau in known]))) if known else BOTH_NAN
+def _draw(canvas: Figure, study: Study, data: pd.DataFrame) -> None:
+    """A matrix for each group that is drawn, side by side."""
+    groups, labels = _shown_groups(data), unique([*data["first"], *data["second"]])
+    found = panels(canvas, len(groups), min(2, len(groups)), 0.7 + min(0.34 * len(labels), 5.5 / min(2, len(groups))))
+    for place, (panel, part) in enumerate(zip(found, groups, strict=True)):
+        _draw_matrix(panel, part, labels)
+        if place % 2 == 0:
+            panel.set_yticks(range(len(labels)), [f"{name}   {number}" for number, name in enumerate(labels, start=1)])
+        runs, settings, dataset, fraction = part[["runs", "settings", *GROUP]].iloc[0]
+        which = "" if np.isnan(fraction) else f", {_fraction_in_words(fraction)}"
+        title = f"{study.label_of(dataset)}{which}: {runs} runs of {settings} settings"
+        panel.set_title(title, fontsize=8, pad=8)
 
 
-def _swapped(first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
-    """Pairs of settings, and how many of them two metrics put in opposite orders (equal values are no order)."""
-    pairs = list(itertools.combinations(range(len(first)), 2))
-    product = [(first[a] - first[b]) * (second[a] - second[b]) for a, b in pairs]
-    return len(pairs), sum(value < 0 for value in product)
-
-
-def _note_on_swapped(data: pd.DataFrame, group: Group, study: Study) -> list[str]:
-    part = _of_group(data, group)
-    part = part[(part["first"] == "Rsum") & (part["second"] != "Rsum") & (part["pairs"] > 0)]
-    if part.empty:
-        return []
-    found = [f"{line['second']} {line['swapped']}" for line in part.to_dict("records")]
-    pairs = int(part["pairs"].iloc[0])
-    return [
-        f"Of the {pairs} pairs of settings on {study.label_of(group[0])} ({_fraction_in_words(group[1])}; "
-        f"means over seeds), each metric puts so many in the opposite order to Rsum: {'; '.join(found)}."
-    ]
+def _draw_matrix(panel: Any, data: pd.DataFrame, labels: Sequence[str]) -> None:
+    values = np.full((len(labels), len(labels)), np.nan)
+    for line in data.to_dict("records"):
+        first, second = sorted((labels.index(line["first"]), labels.index(line["second"])))
+        values[first, second] = line["spearman"]
+        values[second, first] = line["kendall_b"]
+    panel.set_facecolor("#f2f2f2")
+    panel.grid(False)
+    panel.imshow(values, cmap="RdBu", vmin=-1, vmax=1)
+    edges = np.arange(len(labels) + 1) - 0.5
+    panel.hlines(edges, -0.5, len(labels) - 0.5, color="white", linewidth=0.8)
+    panel.vlines(edges, -0.5, len(labels) - 0.5, color="white", linewidth=0.8)
+    for (row, column), value in np.ndenumerate(values):
+        text = "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
+        how: dict[str, Any] = {"color": "white" if abs(value) > 0.6 else "black", "ha": "center", "va": "center"}
+        panel.text(column, row, text, fontsize=7, style="italic" if row == column else "normal", **how)
+    for place in range(len(labels)):
+        boxed(panel, (place - 0.42, place - 0.42), 0.84, 0.84, edgecolor="white", linewidth=1.0)
+    numbers = [str(place + 1) for place in range(len(labels))]
+    panel.set_xticks(range(len(labels)), numbers, color=SOFT)
+    panel.set_yticks([])
+    panel.tick_params(length=0, labelsize=7.5, top=True, labeltop=True, labelbottom=False)
+    panel.spines[:].set_visible(False)

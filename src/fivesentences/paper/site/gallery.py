@@ -21,7 +21,6 @@ from fivesentences.paper.text.labels import line_labels
 from fivesentences.paper.text.names import DIRECTIONS, capitalised, phi_in_words
 from fivesentences.paper.text.numbers import number, signed
 from fivesentences.storage import replacing, write_json
-from fivesentences.study.exhibits import GallerySpec
 from fivesentences.study.expand import Row, expand_rows
 from fivesentences.study.study import Study
 
@@ -80,12 +79,12 @@ def write_gallery(
     """Write ``folder/gallery``: ``index.html``, ``gallery.json``, ``gallery.csv`` and ``thumbnails/``.
 
     Args:
-        site: The navigation.
+        site: The site of the scale.
         scale: The scale.
         study: Its study that has the gallery.
         disagreements: What the evaluation found; see ``evaluation.disagreements``.
-        photographs: Of the dataset.
-        folder: Of the site.
+        photographs: Photographs of the dataset.
+        folder: Folder of the site.
 
     Raises:
         InputError: If a run is in no row of the gallery, or a photograph is missing or cannot be decoded.
@@ -93,7 +92,12 @@ def write_gallery(
     if study.gallery is None:
         raise InputError(f"the study “{study.paper}” has no gallery; add one to its file.")
     found = read_disagreements(disagreements)
-    rows = rows_of(found, study.gallery, study, scale, disagreements)
+    expanded = expand_rows(study.gallery.row_specs(), study, scale)
+    row_of = {run.name: row for row in reversed(expanded) for run in row.runs[:1]}
+    if strange := [run for run in found["models"] if run not in row_of]:
+        what = f"the run '{strange[0]}' is in no row of the gallery"
+        raise InputError(what, where=disagreements, cure="find the disagreements again")
+    rows = [row_of[run] for run in found["models"]]
     labels = line_labels(rows, study)
     beside = folder / Path(PAGE).parent
     thumbnails = write_thumbnails(filenames_of(found), photographs, beside / THUMBNAILS)
@@ -120,29 +124,13 @@ def write_gallery(
     )
 
 
-def rows_of(found: Mapping[str, Any], spec: GallerySpec, study: Study, scale: Scale, where: Path) -> list[Row]:
-    """The row of each model.
-
-    Raises:
-        InputError: If a run is in none.
-    """
-    known: dict[str, Row] = {}
-    for row in expand_rows(spec.row_specs(), study, scale):
-        for run in row.runs[:1]:
-            known.setdefault(run.name, row)
-    for run in found["models"]:
-        if run not in known:
-            raise InputError(f"{where}: the run '{run}' is in no row of the gallery; find the disagreements again.")
-    return [known[run] for run in found["models"]]
-
-
 def worded_criteria(found: Mapping[str, Any], direction: str, labels: Sequence[str]) -> list[dict[str, Any]]:
     """Each criterion of a direction: ``name``, ``key`` (of a filter, equal in both directions), ``label`` and ``says``.
 
     Args:
         found: What the evaluation found.
         direction: ``"i2t"`` or ``"t2i"``.
-        labels: Of the models.
+        labels: Labels of the models.
     """
     of_model = dict(zip(found["models"], labels, strict=True))
     worded = []
@@ -150,9 +138,9 @@ def worded_criteria(found: Mapping[str, Any], direction: str, labels: Sequence[s
         label, says, _ = CRITERIA[one["criterion"]]
         values: dict[str, Any] = {"k": found["k"], "seed": found["seed"]}
         if one["models"]:
-            values |= dict(zip(("first", "second"), (of_model[run] for run in one["models"]), strict=True))
+            first, second = (of_model[run] for run in one["models"])
+            values |= {"first": first, "second": second, "mean": signed(one["mean"], 2)}
             values |= {side: f"{one[side]:,}" for side in ("first_better", "second_better")}
-            values |= {"mean": signed(one["mean"], 2)}
         key = "-".join([one["criterion"], *(str(found["models"].index(run)) for run in one["models"])])
         total = found["directions"][direction]["queries"]
         among = f" It applies to {one['among']:,} of {total:,} {QUERIES[direction]}." if one["among"] < total else ""
@@ -250,8 +238,8 @@ def write_thumbnails(filenames: Iterable[str], photographs: Photographs, folder:
     """Write small JPEGs, named by numbers, since names of photographs may be anything; others are removed.
 
     Args:
-        filenames: Of the photographs.
-        photographs: Where they are.
+        filenames: File names of the photographs.
+        photographs: Photographs of the dataset.
         folder: Where thumbnails go; the page lies beside it.
 
     Returns:

@@ -10,10 +10,9 @@ from fivesentences.config.scales import Scale
 from fivesentences.corpus import Corpus
 from fivesentences.documents import read_json
 from fivesentences.paper.claims.writing import VERDICTS, Stored, counts_of, line_of, words_for
-from fivesentences.paper.site.notes import SharedNote, shared_notes
 from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
-from fivesentences.paper.site.study import count_of
+from fivesentences.paper.site.study import count_of, shared_notes
 from fivesentences.paper.text.names import capitalised, listed, phi_in_words
 from fivesentences.paper.text.numbers import signed
 from fivesentences.study.study import Study
@@ -44,9 +43,9 @@ def write_overview(
         site: The site of the scale.
         scale: The scale.
         studies: Its studies, by the names of their files.
-        folder: Of the site.
-        corpora: Those that runs are trained on.
-        trained: How many runs there are: ``{"matching": ..., "categories": ...}``.
+        folder: Folder of the site.
+        corpora: Corpora that runs are trained on.
+        trained: Numbers of runs: ``{"matching": ..., "categories": ...}``.
         claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
         pictures: What the data look like.
 
@@ -64,7 +63,7 @@ def write_overview(
         main=[line_of(claim) for claim in sorted(tested, key=lambda claim: VERDICTS.index(claim["verdict"]))],
         untested=[line_of(claim) for claim in main if not claim["cells"]],
         chart=effects_of(claims),
-        shared=shared_by_studies(scale, studies, folder),
+        shared=shared_notes({name: _notes_of(study, scale, folder / name) for name, study in studies.items()}),
         papers=[
             (f"{name}/index.html", study.short or study.paper, study.paper, count_of(made))
             for name, study in studies.items()
@@ -90,27 +89,19 @@ def about(scale: Scale, corpora: Sequence[Corpus], trained: Mapping[str, int]) -
     if categories := trained.get("categories"):
         counts.append(f"{categories:,} of category retrieval")
     if counts:
-        said.append(
-            f"{listed(counts)}, evaluated with {phi_in_words(scale.evaluation_phi)} as the measure of meaning (φ)."
-        )
+        phi = phi_in_words(scale.evaluation_phi)
+        said.append(f"{listed(counts)}, evaluated with {phi} as the measure of meaning (φ).")
     return said or ["Nothing is trained at this scale."]
 
 
-def shared_by_studies(scale: Scale, studies: Mapping[str, Study], folder: Path) -> list[SharedNote]:
-    """Notes that the tables and figures of at least two studies have word for word.
+def _notes_of(study: Study, scale: Scale, folder: Path) -> list[str]:
+    """The notes of all tables and figures of a study.
 
     Raises:
-        InputError: If a table or figure has not been made.
+        InputError: If one has not been made.
     """
-    notes_of = {
-        name: [
-            note
-            for one in study.made_at(scale)
-            for note in read_json(folder / name / f"{one.name}.json", "make it again").get("notes", [])
-        ]
-        for name, study in studies.items()
-    }
-    return shared_notes(notes_of)
+    texts = [read_json(folder / f"{one.name}.json", "make it again") for one in study.made_at(scale)]
+    return [note for one in texts for note in one.get("notes", [])]
 
 
 def effects_of(claims: Sequence[Stored]) -> dict[str, Any] | None:
@@ -120,13 +111,8 @@ def effects_of(claims: Sequence[Stored]) -> dict[str, Any] | None:
         The claim, its anchor, what the axis measures, and one line per setting; places on the axis are from 0 to 100.
         None if no claim was tested in several settings.
     """
-    chosen = [
-        claim
-        for claim in claims
-        if claim["unit"] == "points"
-        and claim["test"]["kind"] == "runs"
-        and FEWEST_CELLS <= len(claim["cells"]) <= MOST_CELLS
-    ]
+    of_runs = [claim for claim in claims if claim["unit"] == "points" and claim["test"]["kind"] == "runs"]
+    chosen = [claim for claim in of_runs if FEWEST_CELLS <= len(claim["cells"]) <= MOST_CELLS]
     if not chosen:
         return None
     claim = max(chosen, key=lambda one: (bool(one.get("main")), one["verdict"] != "not testable", len(one["cells"])))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from fivesentences.corpus import Corpus, Photographs, decode
+from fivesentences.corpus import Corpus, Photographs
 from fivesentences.documents import read_json
 from fivesentences.errors import InputError
 from fivesentences.features.formats import open_features
 from fivesentences.paper.figures.drawing import read_texts, write_drawing
-from fivesentences.paper.figures.of_features import boxes_drawing, neighbours_drawing
-from fivesentences.paper.site.notes import NO_NOTES, Notes, in_few_lines
+from fivesentences.paper.figures.features import boxes_drawing, neighbours_drawing
 from fivesentences.paper.text.captions import wrapped
 from fivesentences.storage import replacing, write_json
 
@@ -22,7 +23,6 @@ MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 COLUMNS, ROWS = 4, 2  # of a sheet of photographs
 WIDTH = 46  # characters per line of a caption
 IMAGES, NEIGHBOURS, BOXES = 4, 6, 10  # of a sheet of features
-Links = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Picture:
     path: Path
     title: str
     caption: str
-    notes: Notes = NO_NOTES
-    links: Links = ()
+    notes: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
     name: str = ""
 
 
@@ -72,12 +72,8 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
     Raises:
         InputError: If a photograph is missing or cannot be decoded.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     chosen = np.unique(np.linspace(0, corpus.n_images - 1, COLUMNS * ROWS).round().astype(int))
     figure = Figure(figsize=(3.2 * COLUMNS, 4.5 * ROWS), facecolor="white")
-    FigureCanvasAgg(figure)
     axes = figure.subplots(ROWS, COLUMNS, squeeze=False).ravel()
     # As much room again below each photograph, for its captions.
     figure.subplots_adjust(left=0.01, right=0.99, top=0.99, bottom=0.21, wspace=0.06, hspace=0.68)
@@ -86,18 +82,14 @@ def write_examples(corpus: Corpus, photographs: Photographs, out: Path) -> None:
         axis.set_anchor("N")
     for axis, image in zip(axes, chosen, strict=False):
         filename = corpus.images.filename.iloc[image]
-        axis.imshow(decode(photographs.read(filename), filename))
+        axis.imshow(photographs.decoded(filename))
         captions = [corpus.captions[row] for row in np.flatnonzero(corpus.image_of_caption == image)]
-        axis.text(0, -0.04, _paragraphs(captions), transform=axis.transAxes, va="top", fontsize=7.5, linespacing=1.3)
+        text = "\n".join(wrapped(caption, WIDTH, lines=3, indent="   ") for caption in captions)
+        how = {"transform": axis.transAxes, "va": "top", "fontsize": 7.5, "linespacing": 1.3, "parse_math": False}
+        axis.text(0, -0.04, text, **how)
     with replacing(out.with_suffix(".png")) as temporary:
         figure.savefig(temporary, dpi=130, metadata={"Software": None})
     write_json(out, {"dataset": corpus.name, "images": len(chosen), "of": corpus.n_images})
-
-
-def _paragraphs(captions: list[str]) -> str:
-    """Captions below each other."""
-    text = "\n".join(wrapped(caption, WIDTH, lines=3, indent="   ") for caption in captions)
-    return text.replace("$", r"\$")  # a dollar sign would start a formula
 
 
 def read_examples(path: Path) -> Picture:
@@ -108,9 +100,8 @@ def read_examples(path: Path) -> Picture:
     """
     shown = read_json(path, "make it again")
     caption = f"{shown['images']} of the {shown['of']} test images of {shown['dataset']}, each with its captions."
-    return Picture(
-        path.with_suffix(".png"), f"What {shown['dataset']} looks like", caption, name=f"examples-{path.stem}"
-    )
+    title, name = f"What {shown['dataset']} looks like", f"examples-{path.stem}"
+    return Picture(path.with_suffix(".png"), title, caption, name=name)
 
 
 def write_features_sheet(corpus: Corpus, photographs: Photographs, features: Path, out: Path) -> None:
@@ -148,4 +139,4 @@ def read_features_sheet(path: Path) -> Picture:
         InputError: If the file is missing.
     """
     title, caption, notes = read_texts(path)
-    return Picture(path.with_suffix(".png"), title, caption, in_few_lines(notes), name=path.stem)
+    return Picture(path.with_suffix(".png"), title, caption, notes, name=path.stem)

@@ -6,14 +6,11 @@ A page works from a folder without a server and without a network. Scripts are l
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ from fivesentences.paper.tables.writing import environment
 from fivesentences.storage import replacing
 
 VENDORED = files("fivesentences.paper.site") / "vendored"
+LINES, LETTERS = 3, 120  # of notes shown below a table; about so many letters in a line of notes
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Site:
             values: What the template shows.
         """
         found = environment()
-        found.filters["groupby_in_order"] = _runs_of
+        found.filters["in_few_lines"] = in_few_lines
         found.globals["vendored"] = vendored
         folder = posixpath.dirname(here) or "."
 
@@ -90,12 +88,15 @@ def vendored(name: str) -> Markup:
     return Markup((VENDORED / f"{name}.min.js").read_text(encoding="utf-8").strip())
 
 
-def vendored_libraries() -> list[dict[str, str]]:
-    """Name, version, licence, file, checksum and origin of each vendored library."""
-    found: list[dict[str, str]] = json.loads((VENDORED / "vendored.json").read_text(encoding="utf-8"))
-    return found
+def in_few_lines(notes: Iterable[str], lines: int = LINES) -> tuple[list[str], list[str]]:
+    """The notes of a table that a page shows, and those that it folds.
 
-
-def _runs_of(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
-    """Neighbours of equal attribute together, in their order, which Jinja's own ``groupby`` would sort."""
-    return [(key, list(same)) for key, same in groupby(items, key=attrgetter(attribute))]
+    The first notes are shown as long as they fit into a few lines; a longer one is folded, and shorter ones may follow.
+    """
+    shown: list[str] = []
+    folded: list[str] = []
+    for note in notes:
+        needed = -(-len(note) // LETTERS)
+        (shown if needed <= lines else folded).append(note)
+        lines -= needed if needed <= lines else 0
+    return shown, folded

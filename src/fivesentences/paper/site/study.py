@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fivesentences.config.scales import Scale
 from fivesentences.paper.claims.writing import Stored, counted
 from fivesentences.paper.figures.drawing import read_texts
-from fivesentences.paper.site.notes import Notes, in_few_lines, shared_notes
-from fivesentences.paper.site.pictures import Links, Picture, as_data_uri
+from fivesentences.paper.site.pictures import Picture, as_data_uri
 from fivesentences.paper.site.shell import Site
 from fivesentences.paper.tables.table import Column, Group, Table
 from fivesentences.study.exhibits import Exhibit, FigureSpec, TableSpec
 from fivesentences.study.study import Study
 
-ON_PUBLISHED = "Below each of our numbers stands the published one, where there is one, in italics."
-ON_DIFFERENCES = (
-    "A difference to it is shown only where both were measured in the same way: dataset, judge, features, gallery and "
-    "semantic metric."
+ON_PUBLISHED = (
+    "Below each of our numbers stands the published one, where there is one, in italics. A difference to it is shown "
+    "only where both were measured in the same way: dataset, judge, features, gallery and semantic metric."
 )
-TABLE_FILES = (("CSV", "csv"), ("Markdown", "md"), ("LaTeX", "tex"), ("JSON", "json"), ("by itself", "html"))
-FIGURE_FILES = (("data of this figure (CSV)", "csv"), ("PDF", "pdf"), ("PNG", "png"), ("texts (JSON)", "json"))
-
+TABLE_FILES = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex", "JSON": "json", "by itself": "html"}
+FIGURE_FILES = {"data of this figure (CSV)": "csv", "PDF": "pdf", "PNG": "png", "texts (JSON)": "json"}
+KINDS = {"table": TableSpec, "figure": FigureSpec}
 SHOWN = 4  # notes that several tables share, before the others are folded
+
+
+class SharedNote(NamedTuple):
+    """A note of several tables and figures; ``of`` names those, and is empty if it holds for all that have notes."""
+
+    text: str
+    of: tuple[str, ...] = ()
 
 
 def write_study_page(
@@ -39,29 +44,23 @@ def write_study_page(
         scale: The scale.
         name: The study's file, without its ending.
         study: The study.
-        folder: Of the site.
+        folder: Folder of the site.
         claims: All claims of the scale, as they are stored; see ``claims.writing.read_claims``.
 
     Raises:
         InputError: If a table or figure of the study has not been made.
     """
-    made = study.made_at(scale)
-    read = {one.name: Table.read(folder / name / f"{one.name}.json") for one in made if isinstance(one, TableSpec)}
-    texts = {one.name: read_texts(folder / name / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
-    notes_of = {one: table.notes for one, table in read.items()}
-    shared = shared_notes(notes_of | {one: notes for one, (_, _, notes) in texts.items()})
+    made, here = study.made_at(scale), folder / name
+    tables = {one.name: Table.read(here / f"{one.name}.json") for one in made if isinstance(one, TableSpec)}
+    texts = {one.name: read_texts(here / f"{one.name}.json") for one in made if isinstance(one, FigureSpec)}
+    notes = {one: table.notes for one, table in tables.items()} | {one: notes for one, (*_, notes) in texts.items()}
+    shared = shared_notes(notes)
     known = {note.text for note in shared}
-
-    def left(notes: Sequence[str]) -> Notes:
-        return in_few_lines(note for note in notes if note not in known)
-
-    tables = [
-        {"table": table, "notes": left(table.notes), "links": _links(one, TABLE_FILES)} for one, table in read.items()
-    ]
-    figures = [
-        Picture(folder / name / f"{one}.png", title, caption, left(notes), _links(one, FIGURE_FILES), one)
-        for one, (title, caption, notes) in texts.items()
-    ]
+    own = {one: [note for note in some if note not in known] for one, some in notes.items()}
+    links = {
+        one: [(label, f"{one}.{form}") for label, form in (TABLE_FILES if one in tables else FIGURE_FILES).items()]
+        for one in notes
+    }
     of_paper = [claim for claim in claims if claim["paper"] == name]
     return site.write(
         folder,
@@ -69,25 +68,42 @@ def write_study_page(
         f"{name}/index.html",
         paper=study.paper,
         made=count_of(made),
-        on_published=_on_published(list(read.values())),
+        on_published=_on_published(list(tables.values())),
         claims=f"{len(of_paper)} claims of this paper: {counted(of_paper)}" if of_paper else "",
         paper_anchor=name,
         shared=shared[:SHOWN],
         shared_further=shared[SHOWN:],
-        tables=tables,
-        figures=figures,
+        tables=[{"table": table, "notes": own[one], "links": links[one]} for one, table in tables.items()],
+        figures=[
+            Picture(here / f"{one}.png", title, caption, own[one], links[one], one)
+            for one, (title, caption, _) in texts.items()
+        ],
         rows=site_rows,
         data_uri=as_data_uri,
     )
 
 
+def shared_notes(notes_of: Mapping[str, Sequence[str]]) -> list[SharedNote]:
+    """Notes that at least two tables or figures have word for word, those of most of them first.
+
+    The files of a table or figure keep all of their notes, since someone may take one of them away.
+
+    Args:
+        notes_of: The notes of each table or figure, by its name.
+    """
+    having: dict[str, list[str]] = {}
+    for name, notes in notes_of.items():
+        for note in dict.fromkeys(notes):
+            having.setdefault(note, []).append(name)
+    every = sum(bool(notes) for notes in notes_of.values())
+    several = sorted((one for one in having.items() if len(one[1]) > 1), key=lambda one: -len(one[1]))
+    return [SharedNote(text, () if len(names) == every else tuple(names)) for text, names in several]
+
+
 def count_of(made: Sequence[Exhibit]) -> str:
     """How many tables and figures there are: ``5 tables and 1 figure``."""
-    counts = (
-        (sum(isinstance(one, kind) for one in made), word)
-        for kind, word in ((TableSpec, "table"), (FigureSpec, "figure"))
-    )
-    return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for count, word in counts if count)
+    counts = {word: sum(isinstance(one, kind) for one in made) for word, kind in KINDS.items()}
+    return " and ".join(f"{count} {word}{'s' if count != 1 else ''}" for word, count in counts.items() if count)
 
 
 def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
@@ -101,14 +117,14 @@ def site_rows(table: Table, group: Group) -> Iterator[dict[str, Any]]:
     for row in group.rows:
         lines = {line.kind: line for line in table.lines(row)}
         first, beside = lines.get("ours") or lines["published"], lines.get("published") if "ours" in lines else None
-        cells = []
+        difference, cells = lines.get("difference"), []
         for index, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True)):
             value = cell.published if cell.value is None and "ours" not in lines else cell.value
             cells.append(
                 {
                     "ours": first.cells[index],
                     "published": beside.cells[index].text if beside else "",
-                    "difference": lines["difference"].cells[index].text if "difference" in lines else "",
+                    "difference": difference.cells[index].text if difference else "",
                     "sense": _sense(cell.difference, column, table.digits[index]),
                     "sort": "" if value is None else repr(float(value)),
                 }
@@ -129,9 +145,4 @@ def _on_published(tables: Sequence[Table]) -> str:
     cells = [cell for table in tables for group in table.groups for row in group.rows for cell in row.cells]
     if all(cell.published is None for cell in cells):
         return ""
-    nowhere = all(cell.difference is None for cell in cells)
-    return f"{ON_PUBLISHED} {ON_DIFFERENCES}" + (" Here there is no such case." if nowhere else "")
-
-
-def _links(name: str, files: Sequence[tuple[str, str]]) -> Links:
-    return tuple((label, f"{name}.{suffix}") for label, suffix in files)
+    return ON_PUBLISHED + " Here there is no such case." * all(cell.difference is None for cell in cells)
