@@ -140,7 +140,7 @@ def test_articles_are_found_whenever_some_have_the_size():
         ({"validation": 6, "validation_from": "test"}, ("6 documents", "'test' has 5")),
         ({"validation": 5, "validation_from": "test"}, ("left for test",)),
         ({"validation": 8, "test": 8}, ("8 + 8 documents", "there are 15")),
-        ({"validation": 8, "test": 7}, ("left for train", "of 15, 8 are validation")),
+        ({"validation": 8, "test": 7}, ("left for train", "of 15")),
         ({"validation": 8, "validation_from": "train", "balanced": True}, ("4 documents of category 'b'", "has 3")),
     ],
 )

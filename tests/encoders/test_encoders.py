@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivesentences.encoders import Settings, load_encoder, parse_encoder
+from fivesentences.encoders import EncoderSpec, load_encoder
+from fivesentences.encoders.spec import parse_encoder
 from fivesentences.errors import InputError
 from fivesentences.storage import sha256_of
 
@@ -21,7 +22,7 @@ def cosines(encoder, pictures, captions):
 
 
 def loaded(name, **settings):
-    return load_encoder(parse_encoder(name), Settings(**settings))
+    return load_encoder(EncoderSpec(encoder=name, **settings))
 
 
 def as_transformers_says(folder, kind, pictures, captions, **tokens):
@@ -185,10 +186,10 @@ def test_mixed_precision_is_close_and_no_more_than_that(clip, pictures, captions
 
 
 def test_weights_can_be_pinned(clip):
-    name, found = parse_encoder(f"transformers:{clip}"), sha256_of(clip / "model.safetensors")
-    assert load_encoder(name, Settings(), found.upper()).facts["weights_sha256"] == found
+    name, found = f"transformers:{clip}", sha256_of(clip / "model.safetensors")
+    assert loaded(name, sha256=found).facts["weights_sha256"] == found
     with pytest.raises(InputError, match=f"is {found}, not {'0' * 64}"):
-        load_encoder(name, Settings(), "0" * 64)
+        loaded(name, sha256="0" * 64)
 
 
 # --- what is refused ---------------------------------------------------------------------------------------
@@ -299,4 +300,5 @@ def test_models_of_another_kind_are_refused(tmp_path):
 )
 def test_names_that_mean_nothing(name, said):
     with pytest.raises(InputError, match=said):
+        parse_encoder(name)
         loaded(name)

@@ -327,7 +327,7 @@ def _missing(
     """What this machine lacks, in sentences."""
     read = {job.wildcards["documents"] for job in left if job.rule.startswith("keep_documents")}
     documents = plan.scale.categories.documents if plan.scale.categories else {}
-    folders = [spec.folder for name, spec in documents.items() if name in read and spec.loader in ("nus_wide", "dscmr")]
+    folders = [spec.folder for name, spec in documents.items() if name in read and spec.loader == "nus_wide"]
     for path in dict.fromkeys([*graph.given, *folders]):
         if not path.exists():
             yield f"{path} is not here, and no rule makes it."

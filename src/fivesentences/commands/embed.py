@@ -12,6 +12,7 @@ from fivesentences.commands import arguments as given
 from fivesentences.commands.arguments import DatasetName
 from fivesentences.commands.captions import corpus_of
 from fivesentences.commands.sheets import quietly
+from fivesentences.config.reading import check
 from fivesentences.console import working
 from fivesentences.errors import InputError, did_you_mean
 from fivesentences.machine import device_named
@@ -94,24 +95,29 @@ def embed(
         fivesentences evaluate clip siglip2 --metric cider
     """
     from fivesentences import encoders
+    from fivesentences.corpus import Photographs
 
     started = time.monotonic()
-    name = encoders.parse_encoder(encoder)
+    spec = check(
+        encoders.EncoderSpec,
+        {
+            "encoder": encoder, "prompt": prompt, "max_length": max_length, "precision": precision.value,
+            "revision": revision, "sha256": sha256 and sha256.lower(), "batch_size": batch_size,
+        },
+        "embed",
+    )  # fmt: skip
     if images is None or captions is None:
         missing = " and ".join(
             option for option, value in (("--images PATH", images), ("--captions FILE", captions)) if value is None
         )
         raise InputError(f"{encoder} embeds images and their captions; give {missing}.")
     subject = _subject(captions, split, image_names, image_of_caption, per_image, data, mirror, catalogue)
-    from fivesentences.corpus import Photographs
-
     photographs = Photographs(*images)
     subject.check(photographs)
-    settings = encoders.Settings(device_named(device.value), precision.value, prompt, max_length, revision)
     with quietly(quiet):
         with working(f"load {encoder}"):
-            loaded = encoders.load_encoder(name, settings, sha256)
-        folder = encoders.embed(encoder, loaded, subject, photographs, out, settings, encoders.Run(batch_size, workers))
+            loaded = encoders.load_encoder(spec, device_named(device.value))
+        folder = encoders.embed(loaded, subject, photographs, out, workers)
     if not quiet:
         print(f"{out}: {folder.note['model']}, {folder.note['dim']} dimensions, {time.monotonic() - started:.1f} s")
         print(f"{folder.subject}.")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from fivesentences.features.detectors import Regions
 from fivesentences.features.detectors.bottom_up import BottomUpAttention, Found, Settings
 from fivesentences.features.detectors.boxes import cell_anchors
 from fivesentences.features.detectors.network import FLAVOURS, BottomUpNetwork, pool
 from fivesentences.features.detectors.resizing import MEANS, Resized
 from fivesentences.features.detectors.selection import confidence, select_per_class
+from fivesentences.features.formats import ImageFeatures
 
 pytestmark = pytest.mark.parity
 
@@ -230,7 +230,7 @@ def selections(one: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"selection": "class_agnostic", "thresholds": tuple(rule["nms_thresholds"]), **limits}
 
 
-def check_regions(released: Released, name: str, regions: Regions, found: Found) -> None:
+def check_regions(released: Released, name: str, regions: ImageFeatures, found: Found) -> None:
     keep = released.take(f"{name}/keep")
     # Which proposals were taken shows in the features, which no two proposals share.
     np.testing.assert_array_equal(regions.features, found.features.float().numpy()[keep], err_msg=name)

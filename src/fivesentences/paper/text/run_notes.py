@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivesentences.config.scales import Scale
-from fivesentences.encoders.naming import PLACE
+from fivesentences.encoders.spec import PLACE
 from fivesentences.paper.numbers.results import Results
 from fivesentences.paper.text.labels import loss_in_words
 from fivesentences.paper.text.names import INFERENCES, capitalised, listed, unique
